@@ -1,0 +1,153 @@
+//! `mivabo check`: a study file in, what its space consists of out.
+
+use std::fmt::Write as _;
+use std::io::Read as _;
+use std::path::Path;
+
+use mivabo::Space;
+use mivabo::space::{Parameter, Point};
+use mivabo_bqp::{Feasibility, count, feasible};
+use serde_json::{Map, Value, json};
+
+use crate::Failure;
+use crate::args::Check;
+
+/// Work for counting the feasible combinations, and for finding one, before giving up.
+const NODES: u64 = 200_000;
+
+/// Describes the space of a study file.
+pub fn run(args: &Check) -> Result<String, Failure> {
+    let text = read(&args.file)?;
+    let is_json = args.file.extension().is_some_and(|extension| extension == "json");
+    let space = if is_json { Space::from_json(&text) } else { Space::from_toml(&text) };
+    let space = space.map_err(|e| format!("{}: {e}", args.file.display()))?;
+    let facts = Facts::of(&space);
+    Ok(if args.json { as_json(&space, &facts) } else { as_text(&space, &facts) })
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    if file.as_os_str() != "-" {
+        return std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()));
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map_err(|e| format!("standard input: {e}"))?;
+    Ok(text)
+}
+
+/// What is found out about a space, besides what it says.
+struct Facts {
+    /// Feasible combinations of the discrete parameters; `None` when counting took too long.
+    n_feasible: Option<u128>,
+    /// All combinations, feasible or not.
+    n_combinations: f64,
+    /// A feasible point, with the continuous parameters in the middle.
+    example: Option<Point>,
+}
+
+impl Facts {
+    fn of(space: &Space) -> Facts {
+        let encoding = space.encoding();
+        let sizes = space.parameters().iter().filter_map(|p| p.domain().size());
+        Facts {
+            n_feasible: count(encoding.problem(), NODES),
+            n_combinations: sizes.map(|n| n as f64).product(),
+            example: example(space),
+        }
+    }
+}
+
+fn example(space: &Space) -> Option<Point> {
+    let encoding = space.encoding();
+    let middle = vec![0.5; encoding.n_reals()];
+    let Feasibility::Found(bits) = feasible(&encoding.given_reals(&middle).ok()?, NODES) else { return None };
+    encoding.decode(&bits, &middle).ok().filter(|point| space.check(point).is_feasible())
+}
+
+fn as_text(space: &Space, facts: &Facts) -> String {
+    let mut out = String::new();
+    let _ = write_text(&mut out, space, facts);
+    out
+}
+
+fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Result {
+    let encoding = space.encoding();
+    let n = space.parameters().len();
+    let n_discrete = n - encoding.n_reals();
+    writeln!(
+        out,
+        "{n} parameters: {n_discrete} discrete in {} bits, {} continuous",
+        encoding.n_bits(),
+        encoding.n_reals()
+    )?;
+    let width = space.parameters().iter().map(|p| p.name().chars().count()).max().unwrap_or(0);
+    for parameter in space.parameters() {
+        writeln!(out, "  {:width$}  {}", parameter.name(), described(parameter))?;
+    }
+    writeln!(out, "\n{} constraints", space.constraints().len())?;
+    let width = space.constraints().iter().map(|c| c.name().chars().count()).max().unwrap_or(0);
+    for constraint in space.constraints() {
+        let class = constraint.class().to_string();
+        writeln!(out, "  {:width$}  {class:20}  {}", constraint.name(), constraint.expression())?;
+    }
+    writeln!(out)?;
+    match facts.n_feasible {
+        Some(n) => writeln!(
+            out,
+            "feasible combinations of the discrete parameters: {n} of {:.4e}",
+            facts.n_combinations
+        )?,
+        None => writeln!(out, "feasible combinations of the discrete parameters: too many to count")?,
+    }
+    match &facts.example {
+        Some(point) => {
+            let values: Vec<String> =
+                space.values(point).map(|(name, value)| format!("{name} = {value}")).collect();
+            writeln!(out, "for example: {}", values.join(", "))?;
+        }
+        None => writeln!(out, "no feasible point was found by a quick search; that proves nothing")?,
+    }
+    writeln!(out, "fingerprint: {}", space.fingerprint())
+}
+
+fn described(parameter: &Parameter) -> String {
+    let mut text = parameter.domain().to_string();
+    if parameter.is_auxiliary() {
+        text.push_str(", auxiliary");
+    }
+    if let Some(when) = parameter.condition() {
+        let _ = write!(text, ", when {when}");
+    }
+    text
+}
+
+fn as_json(space: &Space, facts: &Facts) -> String {
+    let parameters: Vec<Value> = space
+        .parameters()
+        .iter()
+        .map(|p| {
+            json!({"name": p.name(), "domain": p.domain().to_string(), "values": p.domain().size(),
+            "when": p.condition().map(ToString::to_string), "auxiliary": p.is_auxiliary()})
+        })
+        .collect();
+    let constraints: Vec<Value> = space
+        .constraints()
+        .iter()
+        .map(|c| {
+            json!({"name": c.name(), "class": c.class().to_string(), "expression": c.expression().to_string(),
+            "implied": c.is_implied()})
+        })
+        .collect();
+    let example = facts.example.as_ref().map(|point| {
+        space.values(point).map(|(name, value)| (name.to_owned(), json!(value))).collect::<Map<_, _>>()
+    });
+    let report = json!({
+        "fingerprint": space.fingerprint(),
+        "bits": space.encoding().n_bits(),
+        "reals": space.encoding().n_reals(),
+        "parameters": parameters,
+        "constraints": constraints,
+        "feasible_combinations": facts.n_feasible.map(|n| n.to_string()),
+        "example": example,
+    });
+    format!("{report:#}\n")
+}

@@ -1,0 +1,158 @@
+//! Multilinear polynomials over bits with exact coefficients: a constraint on its way to a row.
+
+use std::collections::BTreeMap;
+
+use mivabo_bqp::Quadratic;
+use num_integer::Integer;
+
+use crate::space::number::Number;
+
+/// Products that would have more terms than this are given up.
+const MAX_TERMS: usize = 50_000;
+
+/// Sums of integers up to this size are exact in floating point.
+const MAX_EXACT: i64 = 1 << 53;
+
+/// constant + Σ coefficient · bit + Σ coefficient · product of two or more bits.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BitPolynomial {
+    pub constant: Option<Number>,
+    /// In any order; a bit may occur more than once.
+    pub linear: Vec<(usize, Number)>,
+    /// Sorted, distinct bits.
+    pub higher: BTreeMap<Vec<usize>, Number>,
+}
+
+/// The same with integer coefficients whose sums are exact in floating point.
+#[derive(Debug, Clone)]
+pub(crate) struct IntegerForm {
+    pub constant: i64,
+    pub linear: Vec<(usize, i64)>,
+    pub quadratic: Vec<(usize, usize, i64)>,
+}
+
+impl BitPolynomial {
+    pub fn constant(n: Number) -> BitPolynomial {
+        BitPolynomial { constant: Some(n), ..BitPolynomial::default() }
+    }
+
+    pub fn constant_term(&self) -> Number {
+        self.constant.unwrap_or(Number::ZERO)
+    }
+
+    /// Adds one term; the bits are sorted and distinct.
+    pub fn add(&mut self, bits: Vec<usize>, coefficient: Number) {
+        match bits.as_slice() {
+            [] => self.constant = Some(self.constant_term().plus(coefficient)),
+            [bit] => self.linear.push((*bit, coefficient)),
+            _ => {
+                let sum = self.higher.get(&bits).map_or(coefficient, |c| c.plus(coefficient));
+                self.higher.insert(bits, sum);
+            }
+        }
+    }
+
+    pub fn add_scaled(&mut self, other: &BitPolynomial, by: Number) {
+        self.add(Vec::new(), other.constant_term().times(by));
+        self.linear.extend(other.linear.iter().map(|(bit, c)| (*bit, c.times(by))));
+        for (bits, c) in &other.higher {
+            self.add(bits.clone(), c.times(by));
+        }
+    }
+
+    pub fn scaled(&self, by: Number) -> BitPolynomial {
+        let mut result = BitPolynomial::default();
+        result.add_scaled(self, by);
+        result
+    }
+
+    /// The product, with x² = x; `None` when it has too many terms to be of use.
+    pub fn times(&self, other: &BitPolynomial) -> Option<BitPolynomial> {
+        let (a, b) = (self.terms(), other.terms());
+        if a.len().saturating_mul(b.len()) > MAX_TERMS {
+            return None;
+        }
+        let mut product = BitPolynomial::default();
+        for (x, p) in &a {
+            for (y, q) in &b {
+                let mut bits = [x.as_slice(), y].concat();
+                bits.sort_unstable();
+                bits.dedup();
+                product.add(bits, p.times(*q));
+            }
+        }
+        Some(product)
+    }
+
+    /// Merges equal bits and drops zeros.
+    pub fn merged(mut self) -> BitPolynomial {
+        self.linear.sort_by_key(|(bit, _)| *bit);
+        let mut linear: Vec<(usize, Number)> = Vec::with_capacity(self.linear.len());
+        for (bit, c) in self.linear {
+            match linear.last_mut() {
+                Some((last, sum)) if *last == bit => *sum = sum.plus(c),
+                _ => linear.push((bit, c)),
+            }
+        }
+        linear.retain(|(_, c)| !c.is_zero());
+        self.higher.retain(|_, c| !c.is_zero());
+        BitPolynomial { linear, ..self }
+    }
+
+    pub fn degree(&self) -> usize {
+        self.higher.keys().map(Vec::len).max().unwrap_or(usize::from(!self.linear.is_empty()))
+    }
+
+    /// Multiplied by the least integer that makes all coefficients whole.
+    ///
+    /// `None` when the degree exceeds two, a coefficient is not exact, or the sums would not be.
+    pub fn integral(&self) -> Option<IntegerForm> {
+        if self.degree() > 2 {
+            return None;
+        }
+        let terms = self.terms();
+        let ratios: Option<Vec<_>> = terms.iter().map(|(_, c)| exact(*c)).collect();
+        let ratios = ratios?;
+        let mut scale = 1_i64;
+        for (_, denominator) in &ratios {
+            scale = (scale / scale.gcd(denominator)).checked_mul(*denominator)?;
+        }
+        let mut form = IntegerForm { constant: 0, linear: Vec::new(), quadratic: Vec::new() };
+        let mut magnitude = 0_i64;
+        for ((bits, _), (numerator, denominator)) in terms.iter().zip(ratios) {
+            let whole = numerator.checked_mul(scale / denominator)?;
+            magnitude = magnitude.checked_add(whole.checked_abs()?)?;
+            match bits.as_slice() {
+                [] => form.constant = whole,
+                [i] => form.linear.push((*i, whole)),
+                [i, j] => form.quadratic.push((*i, *j, whole)),
+                _ => return None,
+            }
+        }
+        // A quarter: a big-M row may double the sum, and its bound again.
+        (magnitude <= MAX_EXACT / 4).then_some(form)
+    }
+
+    /// In floating point; `None` when the degree exceeds two.
+    pub fn real(&self) -> Option<(f64, Quadratic)> {
+        if self.degree() > 2 {
+            return None;
+        }
+        let linear = self.linear.iter().map(|(i, c)| (*i, c.to_f64()));
+        let quadratic = self.higher.iter().map(|(bits, c)| (bits[0], bits[1], c.to_f64()));
+        Some((self.constant_term().to_f64(), Quadratic::new(0.0, linear, quadratic)))
+    }
+
+    fn terms(&self) -> Vec<(Vec<usize>, Number)> {
+        let constant = self.constant.iter().map(|c| (Vec::new(), *c));
+        let linear = self.linear.iter().map(|(bit, c)| (vec![*bit], *c));
+        constant.chain(linear).chain(self.higher.iter().map(|(bits, c)| (bits.clone(), *c))).collect()
+    }
+}
+
+fn exact(n: Number) -> Option<(i64, i64)> {
+    match n {
+        Number::Exact(r) => Some((*r.numer(), *r.denom())),
+        Number::Real(_) => None,
+    }
+}

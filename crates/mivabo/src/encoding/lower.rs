@@ -1,0 +1,319 @@
+//! One part of a constraint as rows or a table over the bits.
+//!
+//! Enters: a statement, what must be active for it to apply, and optionally fixed values of the continuous
+//! parameters. Leaves: rows and tables that hold on a code exactly when the statement holds at its point or does
+//! not apply there.
+//!
+//! ```text
+//! clause  l_1 ∨ … ∨ l_k              Σ l_i >= 1             l_i affine in the bits, 0 or 1 on every code
+//! clause  l_1 ∨ … ∨ l_k ∨ p <= 0     p <= M Σ l_i           M = max p over the bits
+//! clause  l_1 ∨ … ∨ l_k ∨ p == 0     the same for p and -p
+//! ```
+//!
+//! A clause with more than one comparison that is no literal, or with an opaque atom, sends its part to a table.
+//! So does a quadratic equation: a table propagates exactly, an equation only by intervals.
+
+use mivabo_bqp::{Quadratic, Row, Sense as RowSense, Table};
+use num_integer::Integer;
+
+use super::bits::{BitPolynomial, IntegerForm};
+use super::code::Code;
+use super::table::{Enumeration, Refusal};
+use crate::error::Error;
+use crate::space::eval::Setting;
+use crate::space::expr::{Expr, Node};
+use crate::space::model::{Class, Model};
+use crate::space::normal::{Atom, Clause, NoForm, Normaliser, Sense};
+use crate::space::number::{Number, TOLERANCE};
+use crate::space::polynomial::{Factor, Polynomial};
+
+/// What must hold, as the solver sees it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lowered {
+    pub rows: Vec<Row>,
+    pub tables: Vec<Table>,
+}
+
+impl Lowered {
+    pub fn extend(&mut self, other: Lowered) {
+        self.rows.extend(other.rows);
+        self.tables.extend(other.tables);
+    }
+}
+
+/// A statement to be lowered.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub name: &'a str,
+    pub expr: &'a Expr,
+    /// It applies where all of these conditions are met, each after those it rests on.
+    pub conditions: &'a [&'a Expr],
+}
+
+/// Turns statements into rows and tables.
+pub(crate) struct Lowering<'a> {
+    pub model: &'a Model,
+    /// By parameter; `None` for continuous ones.
+    pub codes: &'a [Option<Code>],
+    /// Values of the continuous parameters, where they are held fixed.
+    pub fixed: Option<&'a [Option<Setting>]>,
+}
+
+impl<'a> Lowering<'a> {
+    /// Rows where the normal form allows, otherwise the table that `enumeration` gives.
+    pub fn part(&self, part: Part<'_>, enumeration: &Enumeration<'_>) -> Result<(Lowered, Class), Error> {
+        let mut normaliser = Normaliser::new(self.model, self.fixed);
+        let guarded = guarded(part);
+        let clauses = normaliser.clauses(&guarded, true);
+        if clauses == Err(NoForm::ExcludedReal) {
+            return Err(Error::Unsupported {
+                name: part.name.to_owned(),
+                why: "it excludes a single value of a continuous parameter, which has no meaning up to rounding".into(),
+                hint: "say on which side of the value it may lie".into(),
+            });
+        }
+        let rows = clauses.ok().and_then(|clauses| self.rows(&mut normaliser, part, &clauses));
+        let class = class(&mut normaliser, part.expr, rows.is_some());
+        match rows {
+            Some(rows) if !prefers_table(&rows, part) => Ok((Lowered { rows, tables: vec![] }, class)),
+            rows => match (enumeration.table(), rows) {
+                (Ok(table), _) => Ok((Lowered { rows: vec![], tables: vec![table] }, class)),
+                (Err(Refusal::TooLarge(_)), Some(rows)) => Ok((Lowered { rows, tables: vec![] }, class)),
+                (Err(refusal), _) => Err(refusal.into()),
+            },
+        }
+    }
+
+    /// Rows that let a clause be false only where every literal is; `None` when a clause is no row.
+    fn rows(&self, normaliser: &mut Normaliser<'a>, part: Part<'_>, clauses: &[Clause]) -> Option<Vec<Row>> {
+        let mut rows = Vec::new();
+        for clause in clauses {
+            rows.extend(self.clause(normaliser, part, clause, &[])?);
+        }
+        Some(rows)
+    }
+
+    /// The rows of a clause joined with further literals.
+    pub fn clause(
+        &self,
+        normaliser: &Normaliser<'a>,
+        part: Part<'_>,
+        clause: &Clause,
+        literals: &[BitPolynomial],
+    ) -> Option<Vec<Row>> {
+        let mut any = BitPolynomial::default();
+        for literal in literals {
+            any.add_scaled(literal, Number::ONE);
+        }
+        let mut compared: Option<(BitPolynomial, Sense)> = None;
+        for atom in clause {
+            match self.atom(normaliser, atom)? {
+                Meaning::True => return Some(vec![]),
+                Meaning::False => {}
+                Meaning::Literal(literal) => any.add_scaled(&literal, Number::ONE),
+                Meaning::Compare(p, sense) if compared.is_none() => compared = Some((p, sense)),
+                Meaning::Compare(..) => return None,
+            }
+        }
+        let any = any.merged();
+        if let Some((p, sense)) = compared {
+            return comparison_rows(part.name, &p, sense, &any);
+        }
+        let mut missing = BitPolynomial::constant(Number::ONE);
+        missing.add_scaled(&any, Number::from(-1));
+        comparison_rows(part.name, &missing.merged(), Sense::AtMost, &BitPolynomial::default())
+    }
+
+    fn atom(&self, normaliser: &Normaliser<'a>, atom: &Atom) -> Option<Meaning> {
+        match atom {
+            Atom::Opaque(_) => None,
+            Atom::Member(p, members) => self.members(*p, members),
+            Atom::Compare(p, sense) => {
+                let named = p.parameters();
+                if let (Some(only), 1) = (named.first(), named.len())
+                    && let Some(size) = self.model.parameters[*only].domain.size()
+                    && size <= crate::space::domain::MAX_VALUES
+                    && let Some(known) = self.members(*only, &normaliser.members(p, *sense, size))
+                {
+                    return Some(known);
+                }
+                let bits = self.bits(normaliser, p)?;
+                (bits.degree() <= 2).then_some(Meaning::Compare(bits, *sense))
+            }
+        }
+    }
+
+    fn members(&self, p: usize, members: &[bool]) -> Option<Meaning> {
+        match (members.iter().any(|m| *m), members.iter().all(|m| *m)) {
+            (false, _) => Some(Meaning::False),
+            (_, true) => Some(Meaning::True),
+            _ => self.codes[p].as_ref()?.indicator(members).map(Meaning::Literal),
+        }
+    }
+
+    /// A polynomial over parameters as one over their bits.
+    fn bits(&self, normaliser: &Normaliser<'a>, p: &Polynomial) -> Option<BitPolynomial> {
+        let mut total = BitPolynomial::default();
+        for (product, coefficient) in &p.terms {
+            let mut term = BitPolynomial::constant(*coefficient);
+            for factor in product {
+                let code = self.codes[factor.parameter()].as_ref()?;
+                let bits = match factor {
+                    Factor::Value(p) => code.value(&self.model.parameters[*p].domain),
+                    Factor::Unary(..) => code.function(|index| normaliser.factor_at(*factor, index)),
+                };
+                term = if let Some(c) = only_constant(&term) { bits.scaled(c) } else { term.times(&bits)? };
+            }
+            total.add_scaled(&term, Number::ONE);
+        }
+        Some(total.merged())
+    }
+}
+
+/// What an atom is over the bits.
+enum Meaning {
+    True,
+    False,
+    /// 1 where it holds and 0 where not, on every valid code.
+    Literal(BitPolynomial),
+    Compare(BitPolynomial, Sense),
+}
+
+/// The statement, said only where it applies.
+fn guarded(part: Part<'_>) -> Expr {
+    match part.conditions {
+        [] => part.expr.clone(),
+        [one] => (*one).clone().implies(part.expr.clone()),
+        many => {
+            let all = Expr::new(Node::And(many.iter().map(|c| (*c).clone()).collect()));
+            all.implies(part.expr.clone())
+        }
+    }
+}
+
+/// The class of a statement over discrete parameters.
+fn class(normaliser: &mut Normaliser<'_>, e: &Expr, is_rows: bool) -> Class {
+    let Node::Compare(..) = &e.node else {
+        return if is_rows { Class::Logic } else { Class::Table };
+    };
+    let degree = match normaliser.clauses(e, true).as_deref() {
+        Ok([clause]) => match clause.as_slice() {
+            [Atom::Compare(p, _)] => p.degree(),
+            [Atom::Member(..)] if is_rows => 0,
+            _ => 3,
+        },
+        _ => 3,
+    };
+    match degree {
+        0 => Class::Logic,
+        1 => Class::LinearDiscrete,
+        2 => Class::QuadraticDiscrete,
+        _ => Class::Table,
+    }
+}
+
+/// A quadratic row propagates by intervals only; a table is exact, so an equation or a case is better off with it.
+fn prefers_table(rows: &[Row], part: Part<'_>) -> bool {
+    let is_quadratic = rows.iter().any(|row| !row.is_linear());
+    let is_equation = rows.len() > 1 || rows.iter().any(|row| row.sense() == RowSense::Equal);
+    is_quadratic && (is_equation || !part.conditions.is_empty())
+}
+
+fn only_constant(p: &BitPolynomial) -> Option<Number> {
+    (p.linear.is_empty() && p.higher.is_empty()).then(|| p.constant_term())
+}
+
+/// p ⋈ 0 wherever the literals, added up in `any`, are all zero.
+fn comparison_rows(name: &str, p: &BitPolynomial, sense: Sense, any: &BitPolynomial) -> Option<Vec<Row>> {
+    match (p.integral(), any.integral()) {
+        (Some(p), Some(any)) => Some(exact_rows(name, p, sense, &any)),
+        _ => real_rows(name, p, sense, any),
+    }
+}
+
+fn exact_rows(name: &str, mut p: IntegerForm, sense: Sense, any: &IntegerForm) -> Vec<Row> {
+    if sense == Sense::Below {
+        p.constant += 1;
+    }
+    let unguarded = any.constant == 0 && any.linear.is_empty();
+    match (sense, unguarded) {
+        (Sense::Equal, true) => exact_row(name, &p, RowSense::Equal).into_iter().collect(),
+        (Sense::Equal, false) => [&p, &negated(&p)]
+            .into_iter()
+            .filter_map(|p| exact_row(name, &with_big_m(p, any), RowSense::LessEqual))
+            .collect(),
+        _ => exact_row(name, &with_big_m(&p, any), RowSense::LessEqual).into_iter().collect(),
+    }
+}
+
+/// p - M·any, where M is the most that p can be.
+fn with_big_m(p: &IntegerForm, any: &IntegerForm) -> IntegerForm {
+    let positive: i64 = p
+        .linear
+        .iter()
+        .map(|(_, c)| *c)
+        .chain(p.quadratic.iter().map(|(_, _, c)| *c))
+        .map(|c| c.max(0))
+        .sum();
+    let m = (p.constant + positive).max(0);
+    let mut row = p.clone();
+    row.constant -= m * any.constant;
+    row.linear.extend(any.linear.iter().map(|(bit, c)| (*bit, -m * c)));
+    row
+}
+
+fn negated(p: &IntegerForm) -> IntegerForm {
+    IntegerForm {
+        constant: -p.constant,
+        linear: p.linear.iter().map(|(i, c)| (*i, -c)).collect(),
+        quadratic: p.quadratic.iter().map(|(i, j, c)| (*i, *j, -c)).collect(),
+    }
+}
+
+/// The row divided by the greatest common divisor of its coefficients; `None` when it always holds.
+fn exact_row(name: &str, p: &IntegerForm, sense: RowSense) -> Option<Row> {
+    let form = Quadratic::new(
+        0.0,
+        p.linear.iter().map(|(i, c)| (*i, *c as f64)),
+        p.quadratic.iter().map(|(i, j, c)| (*i, *j, *c as f64)),
+    );
+    let rhs = -p.constant;
+    let coefficients = form.linear().iter().map(|t| t.1).chain(form.quadratic().iter().map(|t| t.2));
+    #[expect(clippy::cast_possible_truncation, reason = "sums of integers below 2^53")]
+    let divisor = coefficients.fold(0_i64, |g, c| g.gcd(&(c as i64)));
+    if divisor == 0 {
+        let holds = if sense == RowSense::Equal { rhs == 0 } else { rhs >= 0 };
+        return (!holds).then(|| Row::new(name, form, sense, rhs as f64));
+    }
+    if sense == RowSense::LessEqual && form.max() <= rhs as f64 {
+        return None;
+    }
+    // An equation that the divisor does not divide has no solution; it stays as it is and says so.
+    let (form, rhs) = match sense {
+        RowSense::LessEqual => (form.scaled(1.0 / divisor as f64), Integer::div_floor(&rhs, &divisor)),
+        RowSense::Equal if rhs % divisor == 0 => (form.scaled(1.0 / divisor as f64), rhs / divisor),
+        RowSense::Equal => (form, rhs),
+    };
+    Some(Row::new(name, form, sense, rhs as f64))
+}
+
+/// Rows with coefficients that are not exact. Their tolerance is half of what [`TOLERANCE`] allows the comparison,
+/// so that what they accept, the expression accepts.
+fn real_rows(name: &str, p: &BitPolynomial, sense: Sense, any: &BitPolynomial) -> Option<Vec<Row>> {
+    let (constant, form) = p.real()?;
+    let (any_constant, any_form) = any.real()?;
+    let tolerance = 0.5 * TOLERANCE * constant.abs().max(1.0);
+    let row = |form, sense, rhs| Row::new(name, form, sense, rhs).within(tolerance);
+    let side = |constant: f64, form: &Quadratic| {
+        let m = (constant + form.max()).max(0.0) * (1.0 + TOLERANCE);
+        row(form.plus(&any_form.scaled(-m)), RowSense::LessEqual, m * any_constant - constant)
+    };
+    let unguarded = any_constant == 0.0 && any_form.degree() == 0;
+    Some(match sense {
+        Sense::Equal if unguarded => vec![row(form, RowSense::Equal, -constant)],
+        Sense::Equal => vec![side(constant, &form), side(-constant, &form.scaled(-1.0))],
+        Sense::AtMost => vec![side(constant, &form)],
+        // A strict comparison of inexact discrete numbers must not be met by rounding.
+        Sense::Below => vec![side(constant + 4.0 * tolerance, &form)],
+    })
+}

@@ -1,0 +1,350 @@
+//! A space as the method sees it: bits for what is discrete, the unit box for what is continuous.
+//!
+//! Enters: the resolved parts of a space. Leaves: codes of points, points of codes, and every discrete constraint
+//! as rows and tables over the bits (a [`Bqp`] without objective). Bits that stand for no value are excluded by
+//! rows like any other, and an inactive parameter has just one code: index 0, or the middle of [0, 1].
+
+mod bits;
+mod code;
+mod conflict;
+mod lower;
+mod mixed;
+mod scale;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mivabo_bqp::{Bqp, Quadratic, Row, Sense};
+
+use self::bits::BitPolynomial;
+use self::code::Code;
+use self::lower::{Lowered, Lowering, Part};
+use self::table::Enumeration;
+pub use self::table::MAX_COMBINATIONS;
+use crate::error::{BadCode, Error};
+use crate::space::domain::Coding;
+use crate::space::eval::{Evaluator, Setting};
+use crate::space::expr::{Expr, Symbol};
+use crate::space::model::{Class, Constraint, Model, mentions};
+use crate::space::normal::Normaliser;
+use crate::space::number::Number;
+use crate::space::point::Point;
+
+/// Bits and coordinates of one point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Encoded {
+    /// x_d ∈ {0, 1}^Dd
+    pub bits: Vec<bool>,
+    /// x_c ∈ [0, 1]^Dc
+    pub unit: Vec<f64>,
+}
+
+/// Translates between points and codes, and holds the constraints over the bits.
+#[derive(Debug, Clone)]
+pub struct Encoding {
+    model: Arc<Model>,
+    codes: Vec<Option<Code>>,
+    n_bits: usize,
+    /// Continuous parameters, in order.
+    reals: Vec<usize>,
+    problem: Bqp,
+}
+
+impl Encoding {
+    /// Lowers every constraint, and sets its class in the model.
+    ///
+    /// # Errors
+    /// A constraint fits no supported form, or the constraints contradict each other.
+    pub(crate) fn build(mut model: Model) -> Result<Encoding, Error> {
+        let (codes, n_bits) = codes(&model);
+        let base = base(&model, &codes)?;
+        let mut pieces = Vec::new();
+        let mut classes = Vec::new();
+        for constraint in &model.constraints {
+            let (piece, class) = lower(&model, &codes, constraint)?;
+            pieces.push(piece);
+            classes.push(class);
+        }
+        if let Some(names) = conflict::find(&model, n_bits, &base, &pieces) {
+            return Err(Error::Infeasible { names });
+        }
+        let problem = conflict::problem(n_bits, std::iter::once(&base).chain(&pieces));
+        for (constraint, class) in model.constraints.iter_mut().zip(classes) {
+            constraint.class = class;
+        }
+        let reals = (0..model.parameters.len()).filter(|p| model.is_continuous(*p)).collect();
+        Ok(Encoding { model: Arc::new(model), codes, n_bits, reals, problem })
+    }
+
+    pub(crate) fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// Dd, the number of bits.
+    pub fn n_bits(&self) -> usize {
+        self.n_bits
+    }
+
+    /// Dc, the number of continuous parameters.
+    pub fn n_reals(&self) -> usize {
+        self.reals.len()
+    }
+
+    /// The discrete constraints over the bits. Those over continuous parameters come with
+    /// [`given_reals`](Self::given_reals).
+    pub fn problem(&self) -> &Bqp {
+        &self.problem
+    }
+
+    /// The bits of parameter number `parameter`; empty for a continuous one.
+    pub fn bits_of(&self, parameter: usize) -> std::ops::Range<usize> {
+        self.codes[parameter].as_ref().map_or(0..0, Code::bits)
+    }
+
+    /// The code of a point.
+    pub fn encode(&self, point: &Point) -> Encoded {
+        let mut bits = vec![false; self.n_bits];
+        for (setting, code) in point.settings.iter().zip(&self.codes) {
+            let Some(code) = code else { continue };
+            let index = if let Some(Setting::Index(index)) = setting { *index } else { 0 };
+            for k in 0..code.width {
+                bits[code.first + k] = code.bit(index, k);
+            }
+        }
+        let unit = self.reals.iter().map(|p| match point.settings[*p] {
+            Some(Setting::Real(x)) => scale::to_unit(&self.model.parameters[*p].domain, x),
+            _ => scale::CANONICAL,
+        });
+        Encoded { unit: unit.collect(), bits }
+    }
+
+    /// The point that a code stands for. Bits and coordinates of inactive parameters are not looked at.
+    ///
+    /// # Errors
+    /// [`Error::BadCode`] when the lengths are wrong, bits of an active parameter stand for no value, or a
+    /// coordinate is outside [0, 1].
+    pub fn decode(&self, bits: &[bool], unit: &[f64]) -> Result<Point, Error> {
+        check_length("bits", bits.len(), self.n_bits)?;
+        check_length("coordinates", unit.len(), self.reals.len())?;
+        let mut settings = vec![None; self.model.parameters.len()];
+        for symbol in &self.model.order {
+            let Symbol::Parameter(p) = *symbol else { continue };
+            if self.model.is_active(&settings, p) {
+                settings[p] = Some(self.setting(p, bits, unit)?);
+            }
+        }
+        Ok(Point { settings })
+    }
+
+    /// All constraints over the bits once the continuous coordinates are fixed: rows and tables.
+    ///
+    /// # Errors
+    /// [`Error::BadCode`] when there are too few or too many coordinates, or one is outside [0, 1].
+    pub fn given_reals(&self, unit: &[f64]) -> Result<Bqp, Error> {
+        check_length("coordinates", unit.len(), self.reals.len())?;
+        let mut fixed = vec![None; self.model.parameters.len()];
+        for &p in &self.reals {
+            fixed[p] = Some(self.setting(p, &[], unit)?);
+        }
+        let lowering = Lowering { model: &self.model, codes: &self.codes, fixed: Some(&fixed) };
+        let mut problem = self.problem.clone();
+        for constraint in self.model.constraints.iter().filter(|c| c.class >= Class::LinearContinuous) {
+            for part in &constraint.parts {
+                conflict::add(&mut problem, &mixed::given(&lowering, constraint, part));
+            }
+        }
+        Ok(problem)
+    }
+
+    fn setting(&self, p: usize, bits: &[bool], unit: &[f64]) -> Result<Setting, Error> {
+        let parameter = &self.model.parameters[p];
+        let name = || parameter.name.to_string();
+        if let Some(code) = &self.codes[p] {
+            let index = code.index(bits).ok_or_else(|| Error::BadCode(BadCode::Bits { name: name() }))?;
+            return Ok(Setting::Index(index));
+        }
+        let at = self.reals.partition_point(|real| *real < p);
+        if !(0.0..=1.0).contains(&unit[at]) {
+            return Err(Error::BadCode(BadCode::Coordinate { name: name(), value: unit[at] }));
+        }
+        Ok(Setting::Real(scale::from_unit(&parameter.domain, unit[at])))
+    }
+}
+
+impl Model {
+    /// Whether a parameter is active, given the settings of all parameters before it in the order of activation.
+    ///
+    /// A condition without a value (a division by zero) is not met; such conditions are refused by the build.
+    pub(crate) fn is_active(&self, settings: &[Option<Setting>], p: usize) -> bool {
+        let parameter = &self.parameters[p];
+        let Some(when) = &parameter.when else { return true };
+        let names_definition = parameter.needs.iter().any(|s| matches!(s, Symbol::Definition(_)));
+        let definitions = if names_definition {
+            self.definitions_of(&self.closure(parameter.needs.iter().copied()))
+        } else {
+            vec![]
+        };
+        Evaluator::new(self, settings, &definitions).is_met(&parameter.needs, Some(when)).unwrap_or(false)
+    }
+}
+
+fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
+    if found == expected { Ok(()) } else { Err(Error::BadCode(BadCode::Length { what, found, expected })) }
+}
+
+/// Places the bits of all discrete parameters one after the other.
+fn codes(model: &Model) -> (Vec<Option<Code>>, usize) {
+    let mut first = 0;
+    let codes = model.parameters.iter().map(|parameter| {
+        let code = Code::new(&parameter.domain, first)?;
+        first += code.width;
+        Some(code)
+    });
+    (codes.collect(), first)
+}
+
+/// What holds before any constraint: bits stand for values, and inactive parameters have their canonical code.
+fn base(model: &Model, codes: &[Option<Code>]) -> Result<Lowered, Error> {
+    let mut base = Lowered::default();
+    for (p, code) in codes.iter().enumerate() {
+        let Some(code) = code else { continue };
+        let parameter = &model.parameters[p];
+        base.rows.extend(code.validity(&format!("values of `{}`", parameter.name)));
+        if parameter.when.is_some() && code.width > 0 {
+            base.extend(canonical(model, codes, p, code)?);
+        }
+    }
+    Ok(base)
+}
+
+/// Every condition holds, or every bit has its canonical value.
+fn canonical(model: &Model, codes: &[Option<Code>], p: usize, code: &Code) -> Result<Lowered, Error> {
+    let name = format!("condition of `{}`", model.parameters[p].name);
+    let requires = BTreeSet::from([Symbol::Parameter(p)]);
+    let lowering = Lowering { model, codes, fixed: None };
+    if let Some(rows) = canonical_rows(&lowering, &name, &model.conditions(&requires), code) {
+        return Ok(Lowered { rows, tables: vec![] });
+    }
+    let closure = model.closure(requires);
+    let enumeration = Enumeration {
+        model,
+        codes,
+        fixed: None,
+        name: &name,
+        expr: &Expr::from(true),
+        conditions: &[],
+        scope: &model.parameters_of(&closure),
+        definitions: &model.definitions_of(&closure),
+    };
+    Ok(Lowered { rows: vec![], tables: vec![enumeration.table()?] })
+}
+
+/// For each clause of each condition and each bit: the clause holds or the bit has its canonical value.
+fn canonical_rows(
+    lowering: &Lowering<'_>,
+    name: &str,
+    conditions: &[&Expr],
+    code: &Code,
+) -> Option<Vec<Row>> {
+    let mut normaliser = Normaliser::new(lowering.model, None);
+    let mut rows = Vec::new();
+    for condition in conditions {
+        let part = Part { name, expr: condition, conditions: &[] };
+        for clause in normaliser.clauses(condition, true).ok()? {
+            for literal in canonical_literals(code) {
+                rows.extend(lowering.clause(&normaliser, part, &clause, &[literal])?);
+            }
+        }
+    }
+    Some(rows)
+}
+
+/// Affine functions of the bits that are all 1 exactly at index 0.
+fn canonical_literals(code: &Code) -> Vec<BitPolynomial> {
+    let bit = |i: usize, c: i64| vec![(i, Number::from(c))];
+    if code.coding == Coding::OneHot {
+        return vec![BitPolynomial { linear: bit(code.first, 1), ..BitPolynomial::default() }];
+    }
+    let unset = |i| BitPolynomial { linear: bit(i, -1), ..BitPolynomial::constant(Number::ONE) };
+    code.bits().map(unset).collect()
+}
+
+/// The rows and tables of a constraint over discrete parameters, and the class of any constraint.
+fn lower(model: &Model, codes: &[Option<Code>], constraint: &Constraint) -> Result<(Lowered, Class), Error> {
+    let lowering = Lowering { model, codes, fixed: None };
+    let mut lowered = Lowered::default();
+    let mut class = Class::Logic;
+    for part in &constraint.parts {
+        let scope = PartScope::new(model, constraint, part);
+        let part_class = if scope.has_reals(model) {
+            mixed::validate(&lowering, constraint, part)?
+        } else {
+            let (piece, class) = scope.lower(&lowering, constraint, part)?;
+            lowered.extend(piece);
+            class
+        };
+        class = class.max(part_class);
+    }
+    Ok((lowered, class))
+}
+
+/// What decides about one part of a constraint.
+pub(crate) struct PartScope {
+    parameters: Vec<usize>,
+    definitions: Vec<usize>,
+}
+
+impl PartScope {
+    fn new(model: &Model, constraint: &Constraint, part: &Expr) -> PartScope {
+        let mentioned = mentions(part);
+        let conditions = model.conditions(&constraint.requires);
+        let guards = conditions.iter().flat_map(|c| mentions(c));
+        let closure = model.closure(mentioned.into_iter().chain(guards));
+        PartScope { parameters: model.parameters_of(&closure), definitions: model.definitions_of(&closure) }
+    }
+
+    fn has_reals(&self, model: &Model) -> bool {
+        self.parameters.iter().any(|p| model.is_continuous(*p))
+    }
+
+    fn lower(
+        &self,
+        lowering: &Lowering<'_>,
+        constraint: &Constraint,
+        expr: &Expr,
+    ) -> Result<(Lowered, Class), Error> {
+        let conditions = lowering.model.conditions(&constraint.requires);
+        let part = Part { name: &constraint.name, expr, conditions: &conditions };
+        let enumeration = Enumeration {
+            model: lowering.model,
+            codes: lowering.codes,
+            fixed: lowering.fixed,
+            name: &constraint.name,
+            expr,
+            conditions: &conditions,
+            scope: &self.parameters,
+            definitions: &self.definitions,
+        };
+        lowering.part(part, &enumeration)
+    }
+}
+
+/// Settings as a message shows them: "a = 1, b = 'x'".
+pub(crate) fn describe(model: &Model, settings: &[Option<Setting>], scope: &[usize]) -> String {
+    let shown = scope.iter().filter_map(|p| {
+        let parameter = &model.parameters[*p];
+        match settings[*p]? {
+            Setting::Index(index) => Some(format!("{} = {}", parameter.name, parameter.domain.value(index))),
+            Setting::Real(x) => Some(format!("{} = {x}", parameter.name)),
+        }
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// A row that no point satisfies.
+pub(crate) fn never(name: &str) -> Row {
+    Row::new(name, Quadratic::of_constant(0.0), Sense::LessEqual, -1.0)
+}

@@ -1,0 +1,501 @@
+//! Everything that can be wrong with what a user says, as data that reads as a sentence.
+
+use std::fmt;
+
+use crate::space::{Domain, Value};
+
+/// What was wrong, where, and what was expected.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter, definition or constraint has an empty name.
+    #[error("a {what} needs a name; this one is empty")]
+    EmptyName {
+        /// parameter, definition or constraint
+        what: &'static str,
+    },
+    /// A name holds a backtick, a line break or another control character.
+    #[error("the name {name:?} holds a backtick or a control character")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// A name is used twice.
+    #[error("the name `{name}` is used twice")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// A low bound lies above its high bound.
+    #[error("parameter `{name}`: low bound {low} is above high bound {high}")]
+    EmptyDomain {
+        /// The parameter.
+        name: String,
+        /// Its low bound.
+        low: f64,
+        /// Its high bound.
+        high: f64,
+    },
+    /// A list of values is empty.
+    #[error("parameter `{name}`: the list of values is empty")]
+    NoValues {
+        /// The parameter.
+        name: String,
+    },
+    /// A value occurs twice in a list.
+    #[error("parameter `{name}`: the value {value} is listed twice")]
+    DuplicateValue {
+        /// The parameter.
+        name: String,
+        /// The value.
+        value: Value,
+    },
+    /// An ordinal holds both texts and numbers, or truth values.
+    #[error("parameter `{name}`: an ordinal holds either numbers or texts; use a choice for a mixture")]
+    MixedOrdinal {
+        /// The parameter.
+        name: String,
+    },
+    /// A list, unary or one-hot code is too long.
+    #[error("parameter `{name}`: {n} values; a list, a unary or a one-hot code holds at most {limit}")]
+    TooManyValues {
+        /// The parameter.
+        name: String,
+        /// How many it has.
+        n: u64,
+        /// How many it may have.
+        limit: u64,
+    },
+    /// An integer bound has no exact floating-point form.
+    #[error("parameter `{name}`: {value} is beyond ±2^53, where integers are no longer exact")]
+    IntegerTooLarge {
+        /// The parameter.
+        name: String,
+        /// The bound.
+        value: i64,
+    },
+    /// A step is not positive or does not divide the range.
+    #[error("parameter `{name}`: step {step} does not lead from {low} to {high}")]
+    Step {
+        /// The parameter.
+        name: String,
+        /// Its low bound.
+        low: i64,
+        /// Its high bound.
+        high: i64,
+        /// The step.
+        step: i64,
+    },
+    /// A logarithmic scale needs positive values.
+    #[error("parameter `{name}`: a log scale needs a positive low bound, not {low}")]
+    LogNeedsPositive {
+        /// The parameter.
+        name: String,
+        /// Its low bound.
+        low: f64,
+    },
+    /// A logarithmic scale on a list of values.
+    #[error("parameter `{name}`: a log scale is for floats and ints, not for lists or bools")]
+    LogOnList {
+        /// The parameter.
+        name: String,
+    },
+    /// A bound or value is NaN or infinite.
+    #[error("parameter `{name}`: {bound} is {value}; it must be finite")]
+    NonFinite {
+        /// The parameter.
+        name: String,
+        /// Which bound.
+        bound: &'static str,
+        /// Its value.
+        value: f64,
+    },
+
+    /// A text that the expression language does not contain.
+    #[error("{place}: {message}\n{snippet}")]
+    Syntax {
+        /// Where the text stands.
+        place: Place,
+        /// What is wrong and what was expected.
+        message: String,
+        /// The line, with a caret.
+        snippet: Box<Snippet>,
+    },
+    /// An expression names something that does not exist.
+    #[error("{place}: unknown name `{name}`{}{}", hint(nearest.as_ref()), below(snippet.as_deref()))]
+    UnknownName {
+        /// Where it is named.
+        place: Place,
+        /// The name.
+        name: String,
+        /// The most similar known name.
+        nearest: Option<String>,
+        /// The line, with a caret.
+        snippet: Option<Box<Snippet>>,
+    },
+    /// A parameter is compared with a value that it never takes.
+    #[error("{place}: `{name}` is never {value}; it is {domain}{}", below(snippet.as_deref()))]
+    UnknownValue {
+        /// Where it is compared.
+        place: Place,
+        /// The parameter.
+        name: String,
+        /// The value.
+        value: Value,
+        /// What it may be.
+        domain: Box<Domain>,
+        /// The line, with a caret.
+        snippet: Option<Box<Snippet>>,
+    },
+    /// An operator was given something of the wrong type.
+    #[error("{place}: {message}{}", below(snippet.as_deref()))]
+    TypeClash {
+        /// Where.
+        place: Place,
+        /// What was found and what was expected.
+        message: String,
+        /// The line, with a caret.
+        snippet: Option<Box<Snippet>>,
+    },
+    /// A literal number is NaN or infinite.
+    #[error("{place}: the number {value} is not finite")]
+    NonFiniteLiteral {
+        /// Where.
+        place: Place,
+        /// The number.
+        value: f64,
+    },
+    /// A text is too long to be an expression.
+    #[error("{place}: a text of {length} characters; at most {limit} are read")]
+    TooLong {
+        /// Where.
+        place: Place,
+        /// How long it is.
+        length: usize,
+        /// How long it may be.
+        limit: usize,
+    },
+    /// An expression is nested too deeply.
+    #[error("{place}: nested more than {limit} levels deep")]
+    TooDeep {
+        /// Where.
+        place: Place,
+        /// How deep it may be.
+        limit: usize,
+    },
+    /// A handle of another builder was used.
+    #[error("{place}: a handle of another space was used")]
+    ForeignHandle {
+        /// Where.
+        place: Place,
+    },
+    /// Conditions or definitions that need each other.
+    #[error("{} depends on itself: {}", .names[0], .names.join(" → "))]
+    Recursion {
+        /// The circle; the first name is repeated at the end.
+        names: Vec<String>,
+    },
+    /// A condition (`when`) over a continuous parameter.
+    #[error("{place}: a condition may only speak of discrete parameters, and `{parameter}` is continuous")]
+    ContinuousCondition {
+        /// Where.
+        place: Place,
+        /// The continuous parameter.
+        parameter: String,
+    },
+    /// A divisor can be zero.
+    #[error("{place}: division by zero at {at}")]
+    DivisionByZero {
+        /// Where.
+        place: Place,
+        /// At which values.
+        at: String,
+    },
+    /// A function is not defined everywhere.
+    #[error("{place}: {what} at {at}")]
+    Undefined {
+        /// Where.
+        place: Place,
+        /// Which function of what.
+        what: String,
+        /// At which values.
+        at: String,
+    },
+    /// A constraint that is no row and too large for a table.
+    #[error(
+        "constraint `{name}` needs a table of {combinations} combinations of {}; at most {limit} fit\n\
+         hint: {hint}", listed(.parameters)
+    )]
+    ScopeTooLarge {
+        /// The constraint.
+        name: String,
+        /// Over which parameters.
+        parameters: Vec<String>,
+        /// How many combinations, written out or as a power of two.
+        combinations: String,
+        /// How many may be.
+        limit: u64,
+        /// What would help.
+        hint: String,
+    },
+    /// A constraint over too many bits for a table.
+    #[error("constraint `{name}` needs a table over {bits} bits; at most 64 fit\nhint: use a binary code")]
+    TooManyBits {
+        /// The constraint.
+        name: String,
+        /// How many bits.
+        bits: usize,
+    },
+    /// A constraint that fits none of the supported forms.
+    #[error("constraint `{name}`: {why}\nhint: {hint}")]
+    Unsupported {
+        /// The constraint.
+        name: String,
+        /// Why.
+        why: String,
+        /// What would help.
+        hint: String,
+    },
+    /// No point satisfies the constraints.
+    #[error("{}", infeasible(.names))]
+    Infeasible {
+        /// A smallest conflicting subset.
+        names: Vec<String>,
+    },
+
+    /// A point names a parameter that does not exist.
+    #[error("there is no parameter `{name}`{}", hint(nearest.as_ref()))]
+    UnknownParameter {
+        /// The name.
+        name: String,
+        /// The most similar known name.
+        nearest: Option<String>,
+    },
+    /// A point gives one parameter twice.
+    #[error("parameter `{name}` is given twice")]
+    GivenTwice {
+        /// The parameter.
+        name: String,
+    },
+    /// A value outside its domain.
+    #[error("parameter `{name}`: {value} is not {domain}")]
+    OutOfDomain {
+        /// The parameter.
+        name: String,
+        /// The value.
+        value: Value,
+        /// What was expected.
+        domain: Box<Domain>,
+    },
+    /// A point lacks an active parameter.
+    #[error("parameter `{name}` is missing; expected {domain}")]
+    Missing {
+        /// The parameter.
+        name: String,
+        /// What was expected.
+        domain: Box<Domain>,
+    },
+    /// A point gives a value to a parameter that is inactive there.
+    #[error("parameter `{name}` is inactive here: it is active only when {when}")]
+    Inactive {
+        /// The parameter.
+        name: String,
+        /// Its condition.
+        when: String,
+    },
+    /// Auxiliary integers that are not given and could not be found.
+    #[error("the auxiliary integers {} take {combinations} combinations; give their values", listed(.names))]
+    AuxiliarySearch {
+        /// The auxiliary parameters.
+        names: Vec<String>,
+        /// How many combinations they have.
+        combinations: String,
+    },
+    /// Bits or coordinates that are no code of a point.
+    #[error("not a code of this space: {0}")]
+    BadCode(BadCode),
+
+    /// A study file that is no TOML or JSON, or has the wrong keys.
+    #[error("{message}")]
+    File {
+        /// What the reader says.
+        message: String,
+    },
+    /// A key that a parameter of this type does not have, or lacks.
+    #[error("parameter `{name}`: {message}")]
+    Declaration {
+        /// The parameter.
+        name: String,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Why bits and coordinates do not decode.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum BadCode {
+    /// The wrong number of bits or coordinates.
+    #[error("{found} {what}, expected {expected}")]
+    Length {
+        /// bits or coordinates
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many were expected.
+        expected: usize,
+    },
+    /// Bits that stand for no value.
+    #[error("the bits of `{name}` stand for no value")]
+    Bits {
+        /// The parameter.
+        name: String,
+    },
+    /// A coordinate outside [0, 1].
+    #[error("coordinate {value} of `{name}` is outside [0, 1]")]
+    Coordinate {
+        /// The parameter.
+        name: String,
+        /// The coordinate.
+        value: f64,
+    },
+}
+
+/// Where an expression stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In a constraint.
+    Constraint(String),
+    /// In a definition.
+    Definition(String),
+    /// In the condition of a parameter or a definition.
+    Condition(String),
+    /// On its own.
+    Text,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Constraint(name) => write!(f, "constraint `{name}`"),
+            Place::Definition(name) => write!(f, "definition `{name}`"),
+            Place::Condition(name) => write!(f, "condition of `{name}`"),
+            Place::Text => f.write_str("expression"),
+        }
+    }
+}
+
+/// One line of an expression with carets under the place in question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snippet {
+    line: String,
+    indent: usize,
+    width: usize,
+}
+
+impl Snippet {
+    /// The line around the byte range `start..end` of `text`, cut to a readable width.
+    pub(crate) fn new(text: &str, start: usize, end: usize) -> Snippet {
+        const BEFORE: usize = 50;
+        const AFTER: usize = 40;
+        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let before = text[line_start..start].chars().count();
+        let cut = before.saturating_sub(BEFORE);
+        let width = text[start..end.clamp(start, line_end)].chars().count().clamp(1, AFTER);
+        let shown = before - cut + width + AFTER;
+        let mut line: String = text[line_start..line_end].chars().skip(cut).take(shown).collect();
+        if cut > 0 {
+            line.insert(0, '…');
+        }
+        if text[line_start..line_end].chars().count() > cut + shown {
+            line.push('…');
+        }
+        Snippet { line, indent: before - cut + usize::from(cut > 0), width }
+    }
+}
+
+impl fmt::Display for Snippet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  {}\n  {}{}", self.line, " ".repeat(self.indent), "^".repeat(self.width))
+    }
+}
+
+/// The known name that is most like `name`, if any is close.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let limit = match name.chars().count() {
+        0..3 => 0,
+        length => length / 3,
+    };
+    known.map(|k| (distance(name, k), k)).filter(|(d, _)| *d <= limit).min().map(|(_, k)| k.to_owned())
+}
+
+/// Edit distance (insert, delete, replace, swap of neighbours), case ignored.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.to_lowercase().chars().take(64).collect();
+    let b: Vec<char> = b.to_lowercase().chars().take(64).collect();
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+fn hint(nearest: Option<&String>) -> String {
+    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+fn below(snippet: Option<&Snippet>) -> String {
+    snippet.map(|s| format!("\n{s}")).unwrap_or_default()
+}
+
+/// Names in backticks; of many, the first few.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(8).map(|n| format!("`{n}`")).collect();
+    match names.len().saturating_sub(8) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn infeasible(names: &[String]) -> String {
+    match names {
+        [] => "no point exists: the conditions of the parameters contradict each other".to_owned(),
+        [one] => format!("no point satisfies constraint `{one}`"),
+        many => format!("no point satisfies constraints {} together", listed(many)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snippet_points_into_a_long_line() {
+        let text = format!("first\n{} + oops + {}", "x".repeat(200), "y".repeat(200));
+        let at = text.find("oops").unwrap();
+
+        let shown = Snippet::new(&text, at, at + 4).to_string();
+
+        let lines: Vec<&str> = shown.lines().collect();
+        let under: String =
+            lines[0].chars().zip(lines[1].chars()).filter(|(_, c)| *c == '^').map(|(t, _)| t).collect();
+        assert_eq!(under, "oops");
+        assert!(lines[0].chars().count() < 120);
+    }
+
+    #[test]
+    fn the_nearest_name_allows_a_swap_of_letters() {
+        let known = ["kernel", "stride", "lr"];
+        assert_eq!(nearest("kernle", known.into_iter()), Some("kernel".into()));
+        assert_eq!(nearest("momentum", known.into_iter()), None);
+    }
+}

@@ -1,0 +1,366 @@
+//! Domains: the set of values a parameter may take, and how a discrete one is coded in bits.
+//!
+//! A domain is written unchecked, in builder style, and checked once by [`SpaceBuilder::build`]. Inside, the
+//! values of a discrete domain are numbered 0, 1, 2, … in their order; that number is the value's *index*.
+//!
+//! [`SpaceBuilder::build`]: super::SpaceBuilder::build
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::number::Number;
+use super::value::Value;
+use crate::error::Error;
+
+/// The most values that a list, a unary or a one-hot code may have.
+pub const MAX_VALUES: u64 = 4096;
+
+/// Integers beyond ±2^53 have no exact floating-point form.
+const MAX_INTEGER: i64 = 1 << 53;
+
+/// How the index of a discrete value is written in bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Coding {
+    /// ⌈log₂ n⌉ bits, lowest first: the paper's code, and the fewest bits.
+    #[default]
+    Binary,
+    /// n - 1 bits, bit k set when the index exceeds k: an order comparison is a single bit.
+    Unary,
+    /// n bits, exactly one set: every function of the value is linear in them.
+    OneHot,
+}
+
+/// The set of values of one parameter.
+///
+/// | constructor | values | coded as |
+/// |---|---|---|
+/// | [`Domain::float`] | all reals from low to high | one coordinate in [0, 1] |
+/// | [`Domain::int`] | low, low + step, …, high | binary, unary or one-hot |
+/// | [`Domain::ordinal`] | a list whose order matters | as int, over the position |
+/// | [`Domain::choice`] | a list whose order does not matter | one-hot |
+/// | [`Domain::bool`] | false, true | one bit |
+///
+/// ```
+/// use mivabo::space::{Coding, Domain};
+/// let kernel = Domain::int(1, 7).step(2);             // 1, 3, 5, 7
+/// let rate = Domain::float(1e-4, 1e-1).log();
+/// let units = Domain::ordinal([64, 128, 256]).coding(Coding::Unary);
+/// assert_eq!(kernel.size(), Some(4));
+/// assert_eq!(rate.size(), None);
+/// assert_eq!(units.size(), Some(3));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Domain {
+    pub(crate) set: Set,
+    pub(crate) coding: Coding,
+    pub(crate) log: bool,
+}
+
+/// The values of a [`Domain`], apart from how they are scaled and coded.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Set {
+    Float { low: f64, high: f64 },
+    Int { low: i64, high: i64, step: i64 },
+    Ordinal(Vec<Value>),
+    Choice(Vec<Value>),
+    Bool,
+}
+
+/// What an expression makes of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Number,
+    Bool,
+    /// A text, or a list of values that are neither all numbers nor all truth values.
+    Label,
+}
+
+impl Domain {
+    /// Reals from `low` to `high`, both included.
+    pub fn float(low: f64, high: f64) -> Domain {
+        Set::Float { low, high }.into()
+    }
+
+    /// Integers from `low` to `high`, both included.
+    pub fn int(low: i64, high: i64) -> Domain {
+        Set::Int { low, high, step: 1 }.into()
+    }
+
+    /// Numbers or texts whose order matters.
+    pub fn ordinal<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> Domain {
+        Set::Ordinal(values.into_iter().map(Into::into).collect()).into()
+    }
+
+    /// Texts, numbers or truth values whose order does not matter.
+    pub fn choice<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> Domain {
+        Domain { coding: Coding::OneHot, ..Set::Choice(values.into_iter().map(Into::into).collect()).into() }
+    }
+
+    /// False and true.
+    pub fn bool() -> Domain {
+        Set::Bool.into()
+    }
+
+    /// Keeps every `step`-th integer; the step must divide high - low. Has no meaning for other domains.
+    pub fn step(mut self, by: i64) -> Domain {
+        if let Set::Int { step, .. } = &mut self.set {
+            *step = by;
+        }
+        self
+    }
+
+    /// Scales a float or an int by its logarithm; the low bound must be positive. Values stay as they are.
+    pub fn log(mut self) -> Domain {
+        self.log = true;
+        self
+    }
+
+    /// Chooses the bits of an int or an ordinal. A choice is always one-hot, a bool always one bit.
+    pub fn coding(mut self, coding: Coding) -> Domain {
+        if matches!(self.set, Set::Int { .. } | Set::Ordinal(_)) {
+            self.coding = coding;
+        }
+        self
+    }
+
+    /// How many values there are; `None` for a float.
+    pub fn size(&self) -> Option<u64> {
+        match &self.set {
+            Set::Float { .. } => None,
+            Set::Int { low, high, step } => {
+                let span = (i128::from(*high) - i128::from(*low)) / i128::from(*step).max(1);
+                Some(u64::try_from(span + 1).unwrap_or(0))
+            }
+            Set::Ordinal(values) | Set::Choice(values) => Some(values.len() as u64),
+            Set::Bool => Some(2),
+        }
+    }
+
+    /// Whether this is a float.
+    pub fn is_continuous(&self) -> bool {
+        matches!(self.set, Set::Float { .. })
+    }
+
+    /// The value with this index, for an index below [`size`](Self::size).
+    pub(crate) fn value(&self, index: u64) -> Value {
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        match &self.set {
+            Set::Float { low, .. } => Value::Float(*low),
+            Set::Int { low, step, .. } => Value::Int(low + step * index.cast_signed()),
+            Set::Ordinal(values) | Set::Choice(values) => values[at].clone(),
+            Set::Bool => Value::Bool(index == 1),
+        }
+    }
+
+    /// The number with this index, where values are numbers or truth values.
+    pub(crate) fn number(&self, index: u64) -> Option<Number> {
+        match &self.set {
+            Set::Int { low, step, .. } => Some(Number::from(low + step * index.cast_signed())),
+            Set::Ordinal(values) | Set::Choice(values) => values[usize::try_from(index).ok()?].number(),
+            _ => self.value(index).number(),
+        }
+    }
+
+    /// The index of a value; `None` when the domain is continuous or does not hold it.
+    pub(crate) fn index_of(&self, value: &Value) -> Option<u64> {
+        match &self.set {
+            Set::Float { .. } => None,
+            Set::Int { low, high, step } => {
+                let n = whole(value)?;
+                ((*low..=*high).contains(&n) && (n - low) % step == 0)
+                    .then(|| ((n - low) / step).cast_unsigned())
+            }
+            Set::Ordinal(values) | Set::Choice(values) => {
+                values.iter().position(|v| v.same(value)).map(|i| i as u64)
+            }
+            Set::Bool => match value {
+                Value::Bool(b) => Some(u64::from(*b)),
+                _ => None,
+            },
+        }
+    }
+
+    /// The index of a text, without making a [`Value`] of it.
+    pub(crate) fn index_of_text(&self, text: &str) -> Option<u64> {
+        let (Set::Ordinal(values) | Set::Choice(values)) = &self.set else { return None };
+        values.iter().position(|v| matches!(v, Value::Text(t) if t == text)).map(|i| i as u64)
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        match &self.set {
+            Set::Float { .. } | Set::Int { .. } => Kind::Number,
+            Set::Bool => Kind::Bool,
+            Set::Ordinal(values) | Set::Choice(values) => {
+                let all = |test: fn(&Value) -> bool| values.iter().all(test);
+                if all(|v| matches!(v, Value::Bool(_))) {
+                    Kind::Bool
+                } else if all(|v| matches!(v, Value::Int(_) | Value::Float(_))) {
+                    Kind::Number
+                } else {
+                    Kind::Label
+                }
+            }
+        }
+    }
+
+    /// Whether every value is a whole number or a truth value.
+    pub(crate) fn is_whole(&self) -> bool {
+        match &self.set {
+            Set::Float { .. } => false,
+            Set::Int { .. } | Set::Bool => true,
+            Set::Ordinal(values) | Set::Choice(values) => {
+                values.iter().all(|v| v.number().is_some_and(|n| n.to_integer().is_some()))
+            }
+        }
+    }
+
+    /// Whether values can be compared with `<`: everything but a choice of labels.
+    pub(crate) fn is_ordered(&self) -> bool {
+        !matches!(self.set, Set::Choice(_)) || self.kind() != Kind::Label
+    }
+
+    /// Checks everything that can be wrong with the domain of parameter `name`.
+    pub(crate) fn validate(&self, name: &str) -> Result<(), Error> {
+        match &self.set {
+            Set::Float { low, high } => validate_float(name, *low, *high)?,
+            Set::Int { low, high, step } => validate_int(name, *low, *high, *step)?,
+            Set::Ordinal(values) => {
+                validate_list(name, values)?;
+                let texts = values.iter().filter(|v| matches!(v, Value::Text(_))).count();
+                if (texts > 0 && texts < values.len()) || self.kind() == Kind::Bool {
+                    return Err(Error::MixedOrdinal { name: name.to_owned() });
+                }
+            }
+            Set::Choice(values) => validate_list(name, values)?,
+            Set::Bool => {}
+        }
+        self.validate_log(name)?;
+        let n = self.size().unwrap_or(0);
+        if self.coding != Coding::Binary && n > MAX_VALUES {
+            return Err(Error::TooManyValues { name: name.to_owned(), n, limit: MAX_VALUES });
+        }
+        Ok(())
+    }
+
+    fn validate_log(&self, name: &str) -> Result<(), Error> {
+        let low = match &self.set {
+            _ if !self.log => return Ok(()),
+            Set::Float { low, .. } => *low,
+            Set::Int { low, .. } => *low as f64,
+            _ => return Err(Error::LogOnList { name: name.to_owned() }),
+        };
+        if low > 0.0 { Ok(()) } else { Err(Error::LogNeedsPositive { name: name.to_owned(), low }) }
+    }
+}
+
+impl From<Set> for Domain {
+    fn from(set: Set) -> Self {
+        Domain { set, coding: Coding::Binary, log: false }
+    }
+}
+
+impl fmt::Display for Domain {
+    /// What may be put in, as an error message says it: "an integer from 1 to 7 in steps of 2".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.set {
+            Set::Float { low, high } => write!(f, "a number from {low:?} to {high:?}"),
+            Set::Int { low, high, step: 1 } => write!(f, "an integer from {low} to {high}"),
+            Set::Int { low, high, step } => write!(f, "an integer from {low} to {high} in steps of {step}"),
+            Set::Bool => f.write_str("true or false"),
+            Set::Ordinal(values) | Set::Choice(values) => {
+                let shown: Vec<String> = values.iter().take(12).map(ToString::to_string).collect();
+                let more = if values.len() > 12 { ", …" } else { "" };
+                write!(f, "one of {}{more}", shown.join(", "))
+            }
+        }
+    }
+}
+
+/// The whole number that a value is; 3.0 is one, `true` is not.
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(n) => Some(*n),
+        Value::Float(x) => Number::decimal(*x).to_integer(),
+        _ => None,
+    }
+}
+
+fn validate_float(name: &str, low: f64, high: f64) -> Result<(), Error> {
+    for (bound, value) in [("low", low), ("high", high), ("high - low", high - low)] {
+        if !value.is_finite() {
+            return Err(Error::NonFinite { name: name.to_owned(), bound, value });
+        }
+    }
+    if low > high {
+        return Err(Error::EmptyDomain { name: name.to_owned(), low, high });
+    }
+    Ok(())
+}
+
+fn validate_int(name: &str, low: i64, high: i64, step: i64) -> Result<(), Error> {
+    if low > high {
+        return Err(Error::EmptyDomain { name: name.to_owned(), low: low as f64, high: high as f64 });
+    }
+    for value in [low, high] {
+        if !(-MAX_INTEGER..=MAX_INTEGER).contains(&value) {
+            return Err(Error::IntegerTooLarge { name: name.to_owned(), value });
+        }
+    }
+    if step < 1 || (high - low) % step != 0 {
+        return Err(Error::Step { name: name.to_owned(), low, high, step });
+    }
+    Ok(())
+}
+
+fn validate_list(name: &str, values: &[Value]) -> Result<(), Error> {
+    if values.is_empty() {
+        return Err(Error::NoValues { name: name.to_owned() });
+    }
+    if values.len() as u64 > MAX_VALUES {
+        return Err(Error::TooManyValues {
+            name: name.to_owned(),
+            n: values.len() as u64,
+            limit: MAX_VALUES,
+        });
+    }
+    for (i, value) in values.iter().enumerate() {
+        if let Value::Float(x) = value
+            && !x.is_finite()
+        {
+            return Err(Error::NonFinite { name: name.to_owned(), bound: "a value", value: *x });
+        }
+        if values[..i].iter().any(|v| v.same(value)) {
+            return Err(Error::DuplicateValue { name: name.to_owned(), value: value.clone() });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn index_and_value_are_inverse() {
+        for domain in [
+            Domain::int(-3, 9).step(4),
+            Domain::ordinal(["s", "m", "l"]),
+            Domain::choice([0.5, 0.25]),
+            Domain::bool(),
+            Domain::int(7, 7),
+        ] {
+            for index in 0..domain.size().unwrap() {
+                assert_eq!(domain.index_of(&domain.value(index)), Some(index), "{domain}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_whole_float_is_an_integer_value() {
+        assert_eq!(Domain::int(0, 5).index_of(&Value::Float(3.0)), Some(3));
+        assert_eq!(Domain::int(0, 5).index_of(&Value::Float(3.5)), None);
+        assert_eq!(Domain::int(0, 5).index_of(&Value::Bool(true)), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! What a space consists of once every name is looked up: parameters, definitions, constraints.
+//!
+//! Enters: resolved, type-checked expressions from the builder. Leaves: the tables that evaluation, the normal
+//! form and the encoding read. Nothing here changes after the build.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::domain::{Domain, Kind};
+use super::expr::{Expr, Node, Symbol};
+
+/// A parameter of the space.
+#[derive(Debug, Clone)]
+pub struct Parameter {
+    pub(crate) name: Arc<str>,
+    pub(crate) domain: Domain,
+    pub(crate) when: Option<Expr>,
+    /// What `when` names.
+    pub(crate) needs: Vec<Symbol>,
+    pub(crate) auxiliary: bool,
+}
+
+impl Parameter {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The values it may take.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// The condition under which it is active; `None` when it always is.
+    pub fn condition(&self) -> Option<&Expr> {
+        self.when.as_ref()
+    }
+
+    /// Whether it exists only for the constraints, invisible to model and objective.
+    pub fn is_auxiliary(&self) -> bool {
+        self.auxiliary
+    }
+}
+
+/// A named intermediate value.
+#[derive(Debug, Clone)]
+pub(crate) struct Definition {
+    pub name: Arc<str>,
+    pub expr: Expr,
+    pub when: Option<Expr>,
+    /// What `expr` and `when` name.
+    pub needs: Vec<Symbol>,
+    pub kind: Kind,
+}
+
+/// How a constraint is enforced, from its form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Class {
+    /// Conditions joined by logic, membership or counting: linear rows over the bits.
+    Logic,
+    /// A linear comparison of discrete parameters: linear rows.
+    LinearDiscrete,
+    /// A quadratic comparison of discrete parameters: quadratic rows, or a table where that is stronger.
+    QuadraticDiscrete,
+    /// Anything else over few combinations of discrete parameters: a table of the allowed ones.
+    Table,
+    /// A linear comparison of continuous parameters: a face of a polytope.
+    LinearContinuous,
+    /// A linear comparison of both: rows once the continuous part is fixed, a polytope once the discrete part is.
+    LinearMixed,
+    /// Any other comparison of continuous parameters.
+    SmoothContinuous,
+    /// Any other comparison of both.
+    SmoothMixed,
+}
+
+impl std::fmt::Display for Class {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Class::Logic => "logic",
+            Class::LinearDiscrete => "linear, discrete",
+            Class::QuadraticDiscrete => "quadratic, discrete",
+            Class::Table => "table",
+            Class::LinearContinuous => "linear, continuous",
+            Class::LinearMixed => "linear, mixed",
+            Class::SmoothContinuous => "smooth, continuous",
+            Class::SmoothMixed => "smooth, mixed",
+        })
+    }
+}
+
+/// A named constraint in its one normal form: a conjunction of parts, each enforced on its own.
+#[derive(Debug, Clone)]
+pub struct Constraint {
+    pub(crate) name: Arc<str>,
+    /// As the user said it.
+    pub(crate) expr: Expr,
+    /// Its top-level conjuncts.
+    pub(crate) parts: Vec<Expr>,
+    pub(crate) class: Class,
+    /// It applies where all of these are active.
+    pub(crate) requires: BTreeSet<Symbol>,
+    /// Whether it follows from a definition (its divisions come out whole) instead of being said.
+    pub(crate) implied: bool,
+}
+
+impl Constraint {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it says.
+    pub fn expression(&self) -> &Expr {
+        &self.expr
+    }
+
+    /// How it is enforced.
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// Whether it follows from a definition, whose divisions come out whole, instead of being stated.
+    pub fn is_implied(&self) -> bool {
+        self.implied
+    }
+}
+
+/// All of a space but its encoding.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Model {
+    pub parameters: Vec<Parameter>,
+    pub definitions: Vec<Definition>,
+    pub constraints: Vec<Constraint>,
+    /// Parameters and definitions, each after everything that its condition and its expression name.
+    pub order: Vec<Symbol>,
+}
+
+impl Model {
+    pub fn name(&self, symbol: Symbol) -> &Arc<str> {
+        match symbol {
+            Symbol::Parameter(p) => &self.parameters[p].name,
+            Symbol::Definition(d) => &self.definitions[d].name,
+        }
+    }
+
+    pub fn when(&self, symbol: Symbol) -> Option<&Expr> {
+        match symbol {
+            Symbol::Parameter(p) => self.parameters[p].when.as_ref(),
+            Symbol::Definition(d) => self.definitions[d].when.as_ref(),
+        }
+    }
+
+    pub fn is_continuous(&self, parameter: usize) -> bool {
+        self.parameters[parameter].domain.is_continuous()
+    }
+
+    /// Whether a continuous parameter takes part in the expression, directly or through definitions.
+    pub fn is_real(&self, e: &Expr) -> bool {
+        let closure = self.closure(mentions(e));
+        closure.iter().any(|s| matches!(s, Symbol::Parameter(p) if self.is_continuous(*p)))
+    }
+
+    /// Everything that the meaning of these symbols rests on, themselves included: the bodies of definitions and
+    /// the conditions of both.
+    pub fn closure(&self, symbols: impl IntoIterator<Item = Symbol>) -> BTreeSet<Symbol> {
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<Symbol> = symbols.into_iter().collect();
+        while let Some(symbol) = open.pop() {
+            if !seen.insert(symbol) {
+                continue;
+            }
+            open.extend(match symbol {
+                Symbol::Parameter(p) => &self.parameters[p].needs,
+                Symbol::Definition(d) => &self.definitions[d].needs,
+            });
+        }
+        seen
+    }
+
+    /// The parameters of a closure, in order of activation.
+    pub fn parameters_of(&self, closure: &BTreeSet<Symbol>) -> Vec<usize> {
+        let in_closure = self.order.iter().filter(|s| closure.contains(s));
+        in_closure.filter_map(|s| if let Symbol::Parameter(p) = s { Some(*p) } else { None }).collect()
+    }
+
+    /// The definitions of a closure, each after those it needs.
+    pub fn definitions_of(&self, closure: &BTreeSet<Symbol>) -> Vec<usize> {
+        let in_closure = self.order.iter().filter(|s| closure.contains(s));
+        in_closure.filter_map(|s| if let Symbol::Definition(d) = s { Some(*d) } else { None }).collect()
+    }
+
+    /// The conditions under which all these symbols are active, each after those it rests on.
+    pub fn conditions(&self, symbols: &BTreeSet<Symbol>) -> Vec<&Expr> {
+        let closure = self.closure(symbols.iter().copied());
+        let mut found: Vec<&Expr> = Vec::new();
+        for symbol in self.order.iter().filter(|s| closure.contains(s)) {
+            found.extend(self.when(*symbol).filter(|when| !found.contains(when)));
+        }
+        found
+    }
+}
+
+/// The symbols that an expression names.
+pub(crate) fn mentions(e: &Expr) -> BTreeSet<Symbol> {
+    let mut found = BTreeSet::new();
+    e.walk(&mut |e| {
+        if let Node::Symbol(symbol, _) = &e.node {
+            found.insert(*symbol);
+        }
+    });
+    found
+}

@@ -1,0 +1,239 @@
+//! Numbers as the user means them: decimals and fractions stay exact, the rest is floating point.
+//!
+//! Enters: literals, domain values, reals. Leaves: sums, products and comparisons of them.
+//!
+//! `0.1 * a + 0.2 * b <= 0.3` must hold at a = b = 1 although 0.1 + 0.2 > 0.3 in floating point. So a literal is
+//! the decimal that was written, arithmetic on decimals and integers is done with fractions of 64-bit integers,
+//! and only what leaves that range (float parameters, `log`, `exp`, overflow) is computed in `f64` and compared
+//! with [`TOLERANCE`].
+
+use std::cmp::Ordering;
+
+use num_rational::Ratio;
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Signed, ToPrimitive, Zero};
+
+/// Two floating-point sides closer than this, relative to max(1, |left|, |right|), count as equal.
+///
+/// It plays no part between exact numbers: integers, decimals and fractions of them.
+pub const TOLERANCE: f64 = 1e-9;
+
+/// A number that knows whether it is exact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Number {
+    /// An integer or a fraction, without any rounding.
+    Exact(Ratio<i64>),
+    /// A floating-point number.
+    Real(f64),
+}
+
+impl Number {
+    pub const ZERO: Number = Number::Exact(Ratio::new_raw(0, 1));
+    pub const ONE: Number = Number::Exact(Ratio::new_raw(1, 1));
+
+    /// The decimal number that prints as `x` does: 0.1 is one tenth.
+    pub fn decimal(x: f64) -> Number {
+        decimal_ratio(x).map_or(Number::Real(x), Number::Exact)
+    }
+
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Number::Exact(r) if *r.denom() == 1 => *r.numer() as f64,
+            Number::Exact(r) => r.to_f64().unwrap_or(*r.numer() as f64 / *r.denom() as f64),
+            Number::Real(x) => x,
+        }
+    }
+
+    /// The integer this number is, if it is one and exact.
+    pub fn to_integer(self) -> Option<i64> {
+        match self {
+            Number::Exact(r) if r.is_integer() => Some(r.to_integer()),
+            _ => None,
+        }
+    }
+
+    pub fn is_zero(self) -> bool {
+        match self {
+            Number::Exact(r) => r.is_zero(),
+            Number::Real(x) => x == 0.0,
+        }
+    }
+
+    pub fn is_negative(self) -> bool {
+        match self {
+            Number::Exact(r) => r.is_negative(),
+            Number::Real(x) => x < 0.0,
+        }
+    }
+
+    pub fn plus(self, other: Number) -> Number {
+        self.combine(other, |a, b| a.checked_add(&b), |a, b| a + b)
+    }
+
+    pub fn minus(self, other: Number) -> Number {
+        self.combine(other, |a, b| a.checked_sub(&b), |a, b| a - b)
+    }
+
+    pub fn times(self, other: Number) -> Number {
+        self.combine(other, |a, b| a.checked_mul(&b), |a, b| a * b)
+    }
+
+    /// `None` when `other` is zero.
+    pub fn over(self, other: Number) -> Option<Number> {
+        (!other.is_zero()).then(|| self.combine(other, |a, b| a.checked_div(&b), |a, b| a / b))
+    }
+
+    /// The floor remainder, as in Python: it has the sign of the divisor. `None` when `other` is zero.
+    pub fn remainder(self, other: Number) -> Option<Number> {
+        let exact =
+            |a: Ratio<i64>, b: Ratio<i64>| a.checked_sub(&b.checked_mul(&a.checked_div(&b)?.floor())?);
+        (!other.is_zero()).then(|| self.combine(other, exact, |a, b| a - b * (a / b).floor()))
+    }
+
+    /// `None` when the power is not a real number: 0 to a negative power, a negative base to a fraction.
+    pub fn power(self, exponent: Number) -> Option<Number> {
+        if let (Number::Exact(base), Some(e)) = (self, exponent.to_integer()) {
+            if base.is_zero() && e < 0 {
+                return None;
+            }
+            if let Some(r) = exact_power(base, e) {
+                return Some(Number::Exact(r));
+            }
+        }
+        let power = self.to_f64().powf(exponent.to_f64());
+        (!power.is_nan()).then_some(Number::Real(power))
+    }
+
+    /// Exact for squares of fractions. `None` for negative numbers.
+    pub fn square_root(self) -> Option<Number> {
+        if let Number::Exact(r) = self
+            && !r.is_negative()
+        {
+            let (n, d) = (num_integer::sqrt(*r.numer()), num_integer::sqrt(*r.denom()));
+            if n * n == *r.numer() && d * d == *r.denom() {
+                return Some(Number::Exact(Ratio::new_raw(n, d)));
+            }
+        }
+        let root = self.to_f64().sqrt();
+        (!root.is_nan()).then_some(Number::Real(root))
+    }
+
+    pub fn negated(self) -> Number {
+        Number::ZERO.minus(self)
+    }
+
+    pub fn absolute(self) -> Number {
+        if self.is_negative() { self.negated() } else { self }
+    }
+
+    /// Orders two numbers; floating-point ones closer than [`TOLERANCE`] are equal.
+    pub fn compare(self, other: Number) -> Ordering {
+        if let (Number::Exact(a), Number::Exact(b)) = (self, other) {
+            return a.cmp(&b);
+        }
+        let (a, b) = (self.to_f64(), other.to_f64());
+        let slack = TOLERANCE * a.abs().max(b.abs()).max(1.0);
+        if (a - b).abs() <= slack { Ordering::Equal } else { a.total_cmp(&b) }
+    }
+
+    fn combine(
+        self,
+        other: Number,
+        exact: impl Fn(Ratio<i64>, Ratio<i64>) -> Option<Ratio<i64>>,
+        real: impl Fn(f64, f64) -> f64,
+    ) -> Number {
+        if let (Number::Exact(a), Number::Exact(b)) = (self, other)
+            && let Some(r) = exact(a, b)
+        {
+            return Number::Exact(r);
+        }
+        Number::Real(real(self.to_f64(), other.to_f64()))
+    }
+}
+
+impl From<i64> for Number {
+    fn from(n: i64) -> Self {
+        Number::Exact(Ratio::from_integer(n))
+    }
+}
+
+impl From<bool> for Number {
+    fn from(b: bool) -> Self {
+        if b { Number::ONE } else { Number::ZERO }
+    }
+}
+
+/// Reads the shortest decimal that prints as `x` as a fraction, where it fits.
+fn decimal_ratio(x: f64) -> Option<Ratio<i64>> {
+    const WHOLE: f64 = 9_007_199_254_740_992.0;
+    if x.fract() == 0.0 && x.abs() <= WHOLE {
+        #[expect(clippy::cast_possible_truncation, reason = "whole and at most 2^53")]
+        return Some(Ratio::from_integer(x as i64));
+    }
+    let text = format!("{x:e}");
+    let (mantissa, exponent) = text.split_once('e')?;
+    let fraction = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let digits: i64 = mantissa.replace('.', "").parse().ok()?;
+    let shift = exponent.parse::<i32>().ok()? - i32::try_from(fraction).ok()?;
+    let scale = 10_i64.checked_pow(shift.unsigned_abs())?;
+    if shift < 0 {
+        Some(Ratio::new(digits, scale))
+    } else {
+        Some(Ratio::from_integer(digits.checked_mul(scale)?))
+    }
+}
+
+fn exact_power(base: Ratio<i64>, exponent: i64) -> Option<Ratio<i64>> {
+    let n = u32::try_from(exponent.unsigned_abs()).ok()?;
+    let (numer, denom) = (base.numer().checked_pow(n)?, base.denom().checked_pow(n)?);
+    Some(if exponent >= 0 { Ratio::new_raw(numer, denom) } else { Ratio::new(denom, numer) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n(x: f64) -> Number {
+        Number::decimal(x)
+    }
+
+    #[test]
+    fn decimals_add_up_as_written() {
+        assert_eq!(n(0.1).plus(n(0.2)), n(0.3));
+    }
+
+    #[test]
+    fn the_remainder_has_the_sign_of_the_divisor() {
+        assert_eq!(n(-1.0).remainder(n(3.0)), Some(n(2.0)));
+        assert_eq!(n(1.0).remainder(n(-3.0)), Some(n(-2.0)));
+        assert_eq!(n(1.0).remainder(n(0.0)), None);
+    }
+
+    #[test]
+    fn overflow_goes_on_in_floating_point() {
+        let huge = n(9e15).times(n(9e15));
+
+        assert_eq!(huge, Number::Real(8.1e31));
+    }
+
+    #[test]
+    fn powers_are_exact_while_they_fit() {
+        assert_eq!(n(2.0).power(n(10.0)), Some(n(1024.0)));
+        assert_eq!(n(2.0).power(n(-2.0)), Some(n(0.25)));
+        assert_eq!(n(0.0).power(n(-1.0)), None);
+        assert_eq!(n(-1.0).power(n(0.5)), None);
+        assert_eq!(n(i64::MIN as f64).power(n(-1.0)).map(Number::to_f64), Some(1.0 / i64::MIN as f64));
+    }
+
+    #[test]
+    fn roots_of_squares_are_exact() {
+        assert_eq!(n(2.25).square_root(), Some(n(1.5)));
+        assert_eq!(n(-1.0).square_root(), None);
+    }
+
+    #[test]
+    fn extreme_literals_do_not_overflow() {
+        for x in [1e300, 5e-324, f64::MAX, 1.234_567_890_123_456_7e-30] {
+            assert!((n(x).to_f64() - x).abs() <= x * 1e-15);
+        }
+    }
+}

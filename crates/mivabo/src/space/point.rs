@@ -1,0 +1,158 @@
+//! Points: one value for every active parameter of a space, and none for the others.
+//!
+//! Enters: names and values from a user, a file or a decoder. Leaves: a [`Point`], whose values lie in their
+//! domains. Whether it satisfies the constraints is another question: see [`Space::check`].
+
+use super::Space;
+use super::domain::{Domain, Set};
+use super::eval::Setting;
+use super::expr::Symbol;
+use super::value::Value;
+use crate::encoding::MAX_COMBINATIONS;
+use crate::error::{Error, nearest};
+
+/// One value for every active parameter of a [`Space`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// By parameter; `None` where it is inactive.
+    pub(crate) settings: Vec<Option<Setting>>,
+}
+
+impl Space {
+    /// The point with these values. Auxiliary integers may be left out: they are searched for.
+    ///
+    /// ```
+    /// # use mivabo::space::Space;
+    /// let mut space = Space::builder();
+    /// space.integer("kernel", 1..=7);
+    /// let space = space.build()?;
+    ///
+    /// let point = space.point([("kernel", 3.into())])?;
+    /// assert_eq!(space.value(&point, "kernel"), Some(3.into()));
+    ///
+    /// let error = space.point([("kernle", 3.into())]).unwrap_err();
+    /// assert_eq!(error.to_string(), "there is no parameter `kernle`; did you mean `kernel`?");
+    /// # Ok::<(), mivabo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A name is unknown or given twice, a value is outside its domain, an active parameter is missing, or an
+    /// inactive one is given.
+    pub fn point<'a>(&self, values: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Point, Error> {
+        let given = self.given(values)?;
+        self.complete(&given, true)
+    }
+
+    /// The same, but values of inactive parameters are left out instead of refused.
+    ///
+    /// # Errors
+    /// As [`point`](Self::point), except for inactive parameters.
+    pub fn point_where_active<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Point, Error> {
+        let given = self.given(values)?;
+        self.complete(&given, false)
+    }
+
+    /// The value of a parameter; `None` where it is inactive or there is no such parameter.
+    pub fn value(&self, point: &Point, name: &str) -> Option<Value> {
+        let p = self.parameters().iter().position(|parameter| parameter.name() == name)?;
+        self.value_of(point, p)
+    }
+
+    /// Names and values of the active parameters, in order, without auxiliary ones: what an objective sees.
+    pub fn values<'a>(&'a self, point: &'a Point) -> impl Iterator<Item = (&'a str, Value)> {
+        let visible = self.parameters().iter().enumerate().filter(|(_, parameter)| !parameter.is_auxiliary());
+        visible.filter_map(|(p, parameter)| Some((parameter.name(), self.value_of(point, p)?)))
+    }
+
+    fn value_of(&self, point: &Point, p: usize) -> Option<Value> {
+        Some(match point.settings[p]? {
+            Setting::Index(index) => self.parameters()[p].domain().value(index),
+            Setting::Real(x) => Value::Float(x),
+        })
+    }
+
+    fn given<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Vec<Option<Value>>, Error> {
+        let mut given = vec![None; self.parameters().len()];
+        for (name, value) in values {
+            let Some(p) = self.parameters().iter().position(|parameter| parameter.name() == name) else {
+                let nearest = nearest(name, self.parameters().iter().map(super::Parameter::name));
+                return Err(Error::UnknownParameter { name: name.to_owned(), nearest });
+            };
+            if given[p].replace(value).is_some() {
+                return Err(Error::GivenTwice { name: name.to_owned() });
+            }
+        }
+        Ok(given)
+    }
+
+    /// Sets what is given; then the first values of the missing auxiliary integers with which all constraints hold.
+    fn complete(&self, given: &[Option<Value>], strict: bool) -> Result<Point, Error> {
+        let parameters = self.parameters();
+        let missing: Vec<usize> =
+            (0..given.len()).filter(|p| parameters[*p].is_auxiliary() && given[*p].is_none()).collect();
+        let sizes = || missing.iter().filter_map(|p| parameters[*p].domain().size());
+        let combinations = sizes().try_fold(1_u64, u64::checked_mul).filter(|n| *n <= MAX_COMBINATIONS);
+        let Some(combinations) = combinations else {
+            let log: f64 = sizes().map(|n| (n as f64).log2()).sum();
+            let names = missing.iter().map(|p| parameters[*p].name().to_owned()).collect();
+            return Err(Error::AuxiliarySearch { names, combinations: format!("2^{log:.0}") });
+        };
+        let mut first = None;
+        for combination in 0..combinations {
+            let mut values = given.to_vec();
+            let mut rest = combination;
+            for (p, size) in missing.iter().zip(sizes()) {
+                values[*p] = Some(parameters[*p].domain().value(rest % size));
+                rest /= size;
+            }
+            let point = self.assigned(&values, strict);
+            match point {
+                Ok(point) if missing.is_empty() || self.check(&point).is_feasible() => return Ok(point),
+                other => first = first.or(Some(other)),
+            }
+        }
+        first.unwrap_or_else(|| self.assigned(given, strict))
+    }
+
+    fn assigned(&self, given: &[Option<Value>], strict: bool) -> Result<Point, Error> {
+        let model = self.encoding().model();
+        let mut settings = vec![None; given.len()];
+        for symbol in &model.order {
+            let Symbol::Parameter(p) = *symbol else { continue };
+            let parameter = &model.parameters[p];
+            let name = || parameter.name.to_string();
+            match (&given[p], model.is_active(&settings, p)) {
+                (Some(value), true) => settings[p] = Some(setting(&name(), &parameter.domain, value)?),
+                (None, true) => {
+                    return Err(Error::Missing { name: name(), domain: Box::new(parameter.domain.clone()) });
+                }
+                (Some(_), false) if strict && !parameter.auxiliary => {
+                    let when = parameter.when.as_ref().map(ToString::to_string).unwrap_or_default();
+                    return Err(Error::Inactive { name: name(), when });
+                }
+                (_, false) => {}
+            }
+        }
+        Ok(Point { settings })
+    }
+}
+
+fn setting(name: &str, domain: &Domain, value: &Value) -> Result<Setting, Error> {
+    let found = match (&domain.set, value) {
+        (Set::Float { low, high }, Value::Int(_) | Value::Float(_)) => {
+            value.as_f64().filter(|x| (*low..=*high).contains(x)).map(Setting::Real)
+        }
+        _ => domain.index_of(value).map(Setting::Index),
+    };
+    found.ok_or_else(|| Error::OutOfDomain {
+        name: name.to_owned(),
+        value: value.clone(),
+        domain: Box::new(domain.clone()),
+    })
+}
