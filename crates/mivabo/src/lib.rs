@@ -1,5 +1,7 @@
 //! Bayesian optimisation over mixed variables under known constraints.
 //!
+//! Start with [`Space::builder`] or [`Space::from_toml`]. The book is in the repository's `docs` folder.
+//!
 //! Data flows one way: what the user says ([`space`]) becomes bits and the unit box ([`encoding`]).
 
 pub mod encoding;
@@ -8,3 +10,10 @@ pub mod space;
 
 pub use crate::error::{BadCode, Error, Place, Snippet};
 pub use crate::space::Space;
+
+/// The code of the README and of the documents is tested like any other.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+}
