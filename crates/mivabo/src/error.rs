@@ -66,8 +66,8 @@ pub enum Error {
         /// How many it may have.
         limit: u64,
     },
-    /// An integer bound has no exact floating-point form.
-    #[error("parameter `{name}`: {value} is beyond ±2^53, where integers are no longer exact")]
+    /// An integer bound is so large that sums with it would not be exact.
+    #[error("parameter `{name}`: {value} is beyond ±2^40, where sums of integers are no longer exact")]
     IntegerTooLarge {
         /// The parameter.
         name: String,

@@ -10,8 +10,8 @@ use crate::space::number::Number;
 /// Products that would have more terms than this are given up.
 const MAX_TERMS: usize = 50_000;
 
-/// Sums of integers up to this size are exact in floating point.
-const MAX_EXACT: i64 = 1 << 53;
+/// Sums of integers up to this size are exact in floating point, with room for a right-hand side.
+const MAX_EXACT: i64 = 1 << 51;
 
 /// constant + Σ coefficient · bit + Σ coefficient · product of two or more bits.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,62 @@ pub(crate) struct IntegerForm {
     pub constant: i64,
     pub linear: Vec<(usize, i64)>,
     pub quadratic: Vec<(usize, usize, i64)>,
+}
+
+impl IntegerForm {
+    /// This form plus `factor` times an affine one; `None` when sums would no longer be exact.
+    pub fn plus_scaled(&self, affine: &IntegerForm, factor: i64) -> Option<IntegerForm> {
+        let mut terms: BTreeMap<usize, i64> = self.linear.iter().copied().collect();
+        for (bit, c) in &affine.linear {
+            let term = terms.entry(*bit).or_insert(0);
+            *term = term.checked_add(c.checked_mul(factor)?)?;
+        }
+        let constant = self.constant.checked_add(affine.constant.checked_mul(factor)?)?;
+        let linear = terms.into_iter().filter(|(_, c)| *c != 0).collect();
+        let sum = IntegerForm { constant, linear, quadratic: self.quadratic.clone() };
+        (sum.magnitude()? <= MAX_EXACT).then_some(sum)
+    }
+
+    /// The same divided by the greatest common divisor of its coefficients, and that divisor.
+    ///
+    /// The constant is left as it is. Zero when there are no coefficients.
+    pub fn reduced(&self) -> (IntegerForm, i64) {
+        let linear = self.linear.iter().map(|(_, c)| *c);
+        let divisor = linear.chain(self.quadratic.iter().map(|(.., c)| *c)).fold(0_i64, |g, c| g.gcd(&c));
+        let by = divisor.max(1);
+        let reduced = IntegerForm {
+            constant: self.constant,
+            linear: self.linear.iter().map(|(i, c)| (*i, c / by)).collect(),
+            quadratic: self.quadratic.iter().map(|(i, j, c)| (*i, *j, c / by)).collect(),
+        };
+        (reduced, divisor)
+    }
+
+    /// The most that the form can be.
+    pub fn max(&self) -> i64 {
+        let linear = self.linear.iter().map(|(_, c)| *c);
+        self.constant + linear.chain(self.quadratic.iter().map(|(.., c)| *c)).map(|c| c.max(0)).sum::<i64>()
+    }
+
+    pub fn negated(&self) -> IntegerForm {
+        IntegerForm {
+            constant: -self.constant,
+            linear: self.linear.iter().map(|(i, c)| (*i, -c)).collect(),
+            quadratic: self.quadratic.iter().map(|(i, j, c)| (*i, *j, -c)).collect(),
+        }
+    }
+
+    /// Without its constant, in floating point: exactly.
+    pub fn form(&self) -> Quadratic {
+        let linear = self.linear.iter().map(|(i, c)| (*i, *c as f64));
+        Quadratic::new(0.0, linear, self.quadratic.iter().map(|(i, j, c)| (*i, *j, *c as f64)))
+    }
+
+    fn magnitude(&self) -> Option<i64> {
+        let linear = self.linear.iter().map(|(_, c)| *c);
+        let all = linear.chain(self.quadratic.iter().map(|(.., c)| *c)).chain([self.constant]);
+        all.map(i64::checked_abs).try_fold(0_i64, |sum, c| sum.checked_add(c?))
+    }
 }
 
 impl BitPolynomial {
@@ -118,10 +174,8 @@ impl BitPolynomial {
             scale = (scale / scale.gcd(denominator)).checked_mul(*denominator)?;
         }
         let mut form = IntegerForm { constant: 0, linear: Vec::new(), quadratic: Vec::new() };
-        let mut magnitude = 0_i64;
         for ((bits, _), (numerator, denominator)) in terms.iter().zip(ratios) {
             let whole = numerator.checked_mul(scale / denominator)?;
-            magnitude = magnitude.checked_add(whole.checked_abs()?)?;
             match bits.as_slice() {
                 [] => form.constant = whole,
                 [i] => form.linear.push((*i, whole)),
@@ -129,8 +183,12 @@ impl BitPolynomial {
                 _ => return None,
             }
         }
-        // A quarter: a big-M row may double the sum, and its bound again.
-        (magnitude <= MAX_EXACT / 4).then_some(form)
+        (form.magnitude()? <= MAX_EXACT).then_some(form)
+    }
+
+    /// Whether every coefficient is a whole number.
+    pub fn is_whole(&self) -> bool {
+        self.terms().iter().all(|(_, c)| c.to_integer().is_some())
     }
 
     /// In floating point; `None` when the degree exceeds two.

@@ -7,6 +7,7 @@
 use mivabo_bqp::{Bqp, Feasibility, feasible};
 
 use super::lower::Lowered;
+use crate::error::Error;
 use crate::space::bounds::{Bounds, Comparison, comparisons};
 use crate::space::model::Model;
 
@@ -29,24 +30,34 @@ pub(crate) fn find(model: &Model, n_bits: usize, base: &Lowered, pieces: &[Lower
 }
 
 /// The rows and tables of several pieces, as one problem without objective.
-pub(crate) fn problem<'a>(n_bits: usize, pieces: impl Iterator<Item = &'a Lowered>) -> Bqp {
+///
+/// # Errors
+/// A coefficient is too large to be added up.
+pub(crate) fn problem<'a>(n_bits: usize, pieces: impl Iterator<Item = &'a Lowered>) -> Result<Bqp, Error> {
     let mut problem = Bqp::new(n_bits);
-    pieces.for_each(|piece| add(&mut problem, piece));
-    problem
+    for piece in pieces {
+        add(&mut problem, piece)?;
+    }
+    Ok(problem)
 }
 
-/// Adds rows and tables. A row that the problem refuses (its coefficients overflow) becomes one that never holds.
-pub(crate) fn add(problem: &mut Bqp, piece: &Lowered) {
+/// Adds rows and tables.
+///
+/// # Errors
+/// A coefficient is too large to be added up.
+pub(crate) fn add(problem: &mut Bqp, piece: &Lowered) -> Result<(), Error> {
+    let refused = |name: &str, e: mivabo_bqp::Error| Error::Unsupported {
+        name: name.to_owned(),
+        why: e.to_string(),
+        hint: "use smaller numbers".into(),
+    };
     for row in &piece.rows {
-        if problem.add_row(row.clone()).is_err() {
-            let refused = problem.add_row(super::never(row.name()));
-            debug_assert!(refused.is_ok(), "a row over no variable is always accepted");
-        }
+        problem.add_row(row.clone()).map_err(|e| refused(row.name(), e))?;
     }
     for table in &piece.tables {
-        let accepted = problem.add_table(table.clone());
-        debug_assert!(accepted.is_ok(), "bits of a table lie inside the encoding");
+        problem.add_table(table.clone()).map_err(|e| refused(table.name(), e))?;
     }
+    Ok(())
 }
 
 struct Prover<'a> {
@@ -58,15 +69,17 @@ struct Prover<'a> {
 }
 
 impl Prover<'_> {
-    /// Whether these constraints are proved to contradict each other.
+    /// Whether these constraints, in ascending order, are proved to contradict each other.
     fn proves(&self, subset: &[usize]) -> bool {
-        let chosen = self.comparisons.iter().filter(|c| subset.contains(&c.constraint));
+        let chosen = self.comparisons.iter().filter(|c| subset.binary_search(&c.constraint).is_ok());
         Bounds::of(self.model).contradict(&chosen.collect::<Vec<_>>()) || self.proves_over_bits(subset)
     }
 
     fn proves_over_bits(&self, subset: &[usize]) -> bool {
         let pieces = subset.iter().map(|c| &self.pieces[*c]);
-        let problem = problem(self.n_bits, std::iter::once(self.base).chain(pieces));
+        let Ok(problem) = problem(self.n_bits, std::iter::once(self.base).chain(pieces)) else {
+            return false;
+        };
         let rows: usize =
             problem.rows().iter().map(|r| r.form().linear().len() + r.form().quadratic().len()).sum();
         let tables: usize = problem.tables().iter().map(|t| t.allowed().len()).sum();
@@ -74,19 +87,25 @@ impl Prover<'_> {
         feasible(&problem, nodes) == Feasibility::Empty
     }
 
-    /// Drops constraints one by one while the rest still conflict.
+    /// Drops constraints while the rest still conflict: first in large chunks, at last one by one.
     fn reduced(&self, mut conflict: Vec<usize>) -> Vec<usize> {
-        let mut at = 0;
-        while at < conflict.len() {
-            let mut without = conflict.clone();
-            without.remove(at);
-            if self.proves(&without) {
-                conflict = without;
-            } else {
-                at += 1;
+        let mut chunk = conflict.len().div_ceil(2).max(1);
+        loop {
+            let mut at = 0;
+            while at < conflict.len() {
+                let end = (at + chunk).min(conflict.len());
+                let without = [&conflict[..at], &conflict[end..]].concat();
+                if self.proves(&without) {
+                    conflict = without;
+                } else {
+                    at = end;
+                }
             }
+            if chunk == 1 {
+                return conflict;
+            }
+            chunk = chunk.div_ceil(2);
         }
-        conflict
     }
 
     /// A conflict with fewer constraints, as far as there are few enough subsets to try.

@@ -75,13 +75,22 @@ impl<'a> Lowering<'a> {
         let rows = clauses.ok().and_then(|clauses| self.rows(&mut normaliser, part, &clauses));
         let class = class(&mut normaliser, part.expr, rows.is_some());
         match rows {
-            Some(rows) if !prefers_table(&rows, part) => Ok((Lowered { rows, tables: vec![] }, class)),
+            Some(rows) if !self.prefers_table(&rows, part) => Ok((Lowered { rows, tables: vec![] }, class)),
             rows => match (enumeration.table(), rows) {
                 (Ok(table), _) => Ok((Lowered { rows: vec![], tables: vec![table] }, class)),
                 (Err(Refusal::TooLarge(_)), Some(rows)) => Ok((Lowered { rows, tables: vec![] }, class)),
                 (Err(refusal), _) => Err(refusal.into()),
             },
         }
+    }
+
+    /// A quadratic row propagates by intervals only, and a row of discrete numbers that are not exact has a tolerance
+    /// of its own: an equation, a case or such a row is better off with a table, which is exact.
+    fn prefers_table(&self, rows: &[Row], part: Part<'_>) -> bool {
+        let is_quadratic = rows.iter().any(|row| !row.is_linear());
+        let is_equation = rows.len() > 1 || rows.iter().any(|row| row.sense() == RowSense::Equal);
+        let is_inexact = self.fixed.is_none() && rows.iter().any(|row| row.tolerance() > 0.0);
+        is_quadratic && (is_equation || !part.conditions.is_empty()) || is_inexact
     }
 
     /// Rows that let a clause be false only where every literal is; `None` when a clause is no row.
@@ -105,30 +114,31 @@ impl<'a> Lowering<'a> {
         for literal in literals {
             any.add_scaled(literal, Number::ONE);
         }
-        let mut compared: Option<(BitPolynomial, Sense)> = None;
+        let mut compared: Option<Compared> = None;
         for atom in clause {
             match self.atom(normaliser, atom)? {
                 Meaning::True => return Some(vec![]),
                 Meaning::False => {}
                 Meaning::Literal(literal) => any.add_scaled(&literal, Number::ONE),
-                Meaning::Compare(p, sense) if compared.is_none() => compared = Some((p, sense)),
-                Meaning::Compare(..) => return None,
+                Meaning::Compare(p) if compared.is_none() => compared = Some(p),
+                Meaning::Compare(_) => return None,
             }
         }
         let any = any.merged();
-        if let Some((p, sense)) = compared {
-            return comparison_rows(part.name, &p, sense, &any);
+        if let Some(p) = compared {
+            return comparison_rows(part.name, &p, &any);
         }
         let mut missing = BitPolynomial::constant(Number::ONE);
         missing.add_scaled(&any, Number::from(-1));
-        comparison_rows(part.name, &missing.merged(), Sense::AtMost, &BitPolynomial::default())
+        let missing = Compared { bits: missing.merged(), sense: Sense::AtMost, scale: 1.0 };
+        comparison_rows(part.name, &missing, &BitPolynomial::default())
     }
 
     fn atom(&self, normaliser: &Normaliser<'a>, atom: &Atom) -> Option<Meaning> {
         match atom {
             Atom::Opaque(_) => None,
             Atom::Member(p, members) => self.members(*p, members),
-            Atom::Compare(p, sense) => {
+            Atom::Compare(p, sense, scale) => {
                 let named = p.parameters();
                 if let (Some(only), 1) = (named.first(), named.len())
                     && let Some(size) = self.model.parameters[*only].domain.size()
@@ -138,7 +148,8 @@ impl<'a> Lowering<'a> {
                     return Some(known);
                 }
                 let bits = self.bits(normaliser, p)?;
-                (bits.degree() <= 2).then_some(Meaning::Compare(bits, *sense))
+                let compared = Compared { bits, sense: *sense, scale: *scale };
+                (compared.bits.degree() <= 2).then_some(Meaning::Compare(compared))
             }
         }
     }
@@ -176,7 +187,15 @@ enum Meaning {
     False,
     /// 1 where it holds and 0 where not, on every valid code.
     Literal(BitPolynomial),
-    Compare(BitPolynomial, Sense),
+    Compare(Compared),
+}
+
+/// A polynomial over bits, compared with zero.
+struct Compared {
+    bits: BitPolynomial,
+    sense: Sense,
+    /// How large its sides were at least.
+    scale: f64,
 }
 
 /// The statement, said only where it applies.
@@ -198,7 +217,7 @@ fn class(normaliser: &mut Normaliser<'_>, e: &Expr, is_rows: bool) -> Class {
     };
     let degree = match normaliser.clauses(e, true).as_deref() {
         Ok([clause]) => match clause.as_slice() {
-            [Atom::Compare(p, _)] => p.degree(),
+            [Atom::Compare(p, ..)] => p.degree(),
             [Atom::Member(..)] if is_rows => 0,
             _ => 3,
         },
@@ -212,105 +231,76 @@ fn class(normaliser: &mut Normaliser<'_>, e: &Expr, is_rows: bool) -> Class {
     }
 }
 
-/// A quadratic row propagates by intervals only; a table is exact, so an equation or a case is better off with it.
-fn prefers_table(rows: &[Row], part: Part<'_>) -> bool {
-    let is_quadratic = rows.iter().any(|row| !row.is_linear());
-    let is_equation = rows.len() > 1 || rows.iter().any(|row| row.sense() == RowSense::Equal);
-    is_quadratic && (is_equation || !part.conditions.is_empty())
-}
-
 fn only_constant(p: &BitPolynomial) -> Option<Number> {
     (p.linear.is_empty() && p.higher.is_empty()).then(|| p.constant_term())
 }
 
 /// p ⋈ 0 wherever the literals, added up in `any`, are all zero.
-fn comparison_rows(name: &str, p: &BitPolynomial, sense: Sense, any: &BitPolynomial) -> Option<Vec<Row>> {
-    match (p.integral(), any.integral()) {
-        (Some(p), Some(any)) => Some(exact_rows(name, p, sense, &any)),
-        _ => real_rows(name, p, sense, any),
+///
+/// `None` when the degree exceeds two, or sums of integers would not be exact: then there is no row.
+fn comparison_rows(name: &str, p: &Compared, any: &BitPolynomial) -> Option<Vec<Row>> {
+    match (p.bits.integral(), any.integral()) {
+        (Some(p_form), Some(any)) => exact_rows(name, p_form, p.sense, &any),
+        _ if p.bits.is_whole() => None,
+        _ => real_rows(name, p, any),
     }
 }
 
-fn exact_rows(name: &str, mut p: IntegerForm, sense: Sense, any: &IntegerForm) -> Vec<Row> {
+fn exact_rows(name: &str, mut p: IntegerForm, sense: Sense, any: &IntegerForm) -> Option<Vec<Row>> {
     if sense == Sense::Below {
         p.constant += 1;
     }
-    let unguarded = any.constant == 0 && any.linear.is_empty();
-    match (sense, unguarded) {
-        (Sense::Equal, true) => exact_row(name, &p, RowSense::Equal).into_iter().collect(),
-        (Sense::Equal, false) => [&p, &negated(&p)]
-            .into_iter()
-            .filter_map(|p| exact_row(name, &with_big_m(p, any), RowSense::LessEqual))
-            .collect(),
-        _ => exact_row(name, &with_big_m(&p, any), RowSense::LessEqual).into_iter().collect(),
-    }
-}
-
-/// p - M·any, where M is the most that p can be.
-fn with_big_m(p: &IntegerForm, any: &IntegerForm) -> IntegerForm {
-    let positive: i64 = p
-        .linear
-        .iter()
-        .map(|(_, c)| *c)
-        .chain(p.quadratic.iter().map(|(_, _, c)| *c))
-        .map(|c| c.max(0))
-        .sum();
-    let m = (p.constant + positive).max(0);
-    let mut row = p.clone();
-    row.constant -= m * any.constant;
-    row.linear.extend(any.linear.iter().map(|(bit, c)| (*bit, -m * c)));
-    row
-}
-
-fn negated(p: &IntegerForm) -> IntegerForm {
-    IntegerForm {
-        constant: -p.constant,
-        linear: p.linear.iter().map(|(i, c)| (*i, -c)).collect(),
-        quadratic: p.quadratic.iter().map(|(i, j, c)| (*i, *j, -c)).collect(),
-    }
+    let is_unguarded = any.constant == 0 && any.linear.is_empty();
+    let guarded = |p: &IntegerForm| p.plus_scaled(any, -p.max().max(0));
+    let rows = match sense {
+        Sense::Equal if is_unguarded => vec![exact_row(name, &p, RowSense::Equal)],
+        Sense::Equal => [p.clone(), p.negated()]
+            .iter()
+            .map(|p| Some(exact_row(name, &guarded(p)?, RowSense::LessEqual)))
+            .collect::<Option<_>>()?,
+        _ => vec![exact_row(name, &guarded(&p)?, RowSense::LessEqual)],
+    };
+    Some(rows.into_iter().flatten().collect())
 }
 
 /// The row divided by the greatest common divisor of its coefficients; `None` when it always holds.
 fn exact_row(name: &str, p: &IntegerForm, sense: RowSense) -> Option<Row> {
-    let form = Quadratic::new(
-        0.0,
-        p.linear.iter().map(|(i, c)| (*i, *c as f64)),
-        p.quadratic.iter().map(|(i, j, c)| (*i, *j, *c as f64)),
-    );
-    let rhs = -p.constant;
-    let coefficients = form.linear().iter().map(|t| t.1).chain(form.quadratic().iter().map(|t| t.2));
-    #[expect(clippy::cast_possible_truncation, reason = "sums of integers below 2^53")]
-    let divisor = coefficients.fold(0_i64, |g, c| g.gcd(&(c as i64)));
-    if divisor == 0 {
-        let holds = if sense == RowSense::Equal { rhs == 0 } else { rhs >= 0 };
-        return (!holds).then(|| Row::new(name, form, sense, rhs as f64));
-    }
-    if sense == RowSense::LessEqual && form.max() <= rhs as f64 {
+    if sense == RowSense::LessEqual && p.max() <= 0 {
         return None;
     }
+    let rhs = -p.constant;
+    let (reduced, divisor) = p.reduced();
     // An equation that the divisor does not divide has no solution; it stays as it is and says so.
     let (form, rhs) = match sense {
-        RowSense::LessEqual => (form.scaled(1.0 / divisor as f64), Integer::div_floor(&rhs, &divisor)),
-        RowSense::Equal if rhs % divisor == 0 => (form.scaled(1.0 / divisor as f64), rhs / divisor),
-        RowSense::Equal => (form, rhs),
+        _ if divisor == 0 && sense == RowSense::Equal && rhs == 0 => return None,
+        _ if divisor == 0 => (p.form(), rhs),
+        RowSense::LessEqual => (reduced.form(), Integer::div_floor(&rhs, &divisor)),
+        RowSense::Equal if rhs % divisor == 0 => (reduced.form(), rhs / divisor),
+        RowSense::Equal => (p.form(), rhs),
     };
     Some(Row::new(name, form, sense, rhs as f64))
 }
 
-/// Rows with coefficients that are not exact. Their tolerance is half of what [`TOLERANCE`] allows the comparison,
-/// so that what they accept, the expression accepts.
-fn real_rows(name: &str, p: &BitPolynomial, sense: Sense, any: &BitPolynomial) -> Option<Vec<Row>> {
-    let (constant, form) = p.real()?;
+/// Rows with coefficients that are not exact. Their tolerance is half of the least that [`TOLERANCE`] allows the
+/// comparison at any point, so that what they accept, the expression accepts; `None` when the rounding of their sums
+/// could be larger.
+fn real_rows(name: &str, p: &Compared, any: &BitPolynomial) -> Option<Vec<Row>> {
+    let (constant, form) = p.bits.real()?;
     let (any_constant, any_form) = any.real()?;
-    let tolerance = 0.5 * TOLERANCE * constant.abs().max(1.0);
+    let tolerance = 0.5 * TOLERANCE * p.scale;
+    let inexact = if form.is_integral() { 0.0 } else { form.magnitude() };
+    let rounding = f64::EPSILON * (inexact + constant.abs());
+    if rounding > tolerance {
+        return None;
+    }
     let row = |form, sense, rhs| Row::new(name, form, sense, rhs).within(tolerance);
     let side = |constant: f64, form: &Quadratic| {
         let m = (constant + form.max()).max(0.0) * (1.0 + TOLERANCE);
         row(form.plus(&any_form.scaled(-m)), RowSense::LessEqual, m * any_constant - constant)
     };
-    let unguarded = any_constant == 0.0 && any_form.degree() == 0;
-    Some(match sense {
-        Sense::Equal if unguarded => vec![row(form, RowSense::Equal, -constant)],
+    let is_unguarded = any_constant == 0.0 && any_form.degree() == 0;
+    Some(match p.sense {
+        Sense::Equal if is_unguarded => vec![row(form, RowSense::Equal, -constant)],
         Sense::Equal => vec![side(constant, &form), side(-constant, &form.scaled(-1.0))],
         Sense::AtMost => vec![side(constant, &form)],
         // A strict comparison of inexact discrete numbers must not be met by rounding.

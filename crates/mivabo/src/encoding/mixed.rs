@@ -5,13 +5,13 @@
 //! solver, which never has to choose between two.
 
 use super::lower::{Lowered, Lowering};
-use super::{PartScope, never, scale};
+use super::{PartScope, scale};
 use crate::error::{Error, Place};
 use crate::space::eval::{Fault, Setting};
 use crate::space::expr::Expr;
 use crate::space::interval;
-use crate::space::model::{Class, Constraint, Model};
-use crate::space::normal::{Atom, Clause, NoForm, Normaliser, Opaque};
+use crate::space::model::{Class, Constraint, Model, Smoothness};
+use crate::space::normal::{Atom, Clause, NoForm, Normaliser};
 
 /// Checks that a part can be enforced, and says how.
 pub(crate) fn validate(
@@ -33,16 +33,16 @@ pub(crate) fn validate(
             });
         }
     }
-    if clauses.iter().flatten().any(|atom| *atom == Atom::Opaque(Opaque::Rough)) {
+    if clauses.iter().flatten().any(|atom| *atom == Atom::Opaque(Smoothness::Rough)) {
         return Err(Error::Unsupported {
             name: constraint.name.to_string(),
             why: "continuous parameters stand inside a count, a remainder or another function that is not smooth".into(),
             hint: "compare them on their own, and let a bool or an auxiliary integer stand for the result".into(),
         });
     }
-    let middle = middle(model);
+    let generic = generic(model);
     let scope = PartScope::new(model, constraint, part);
-    scope.lower(&Lowering { fixed: Some(&middle), ..*lowering }, constraint, part)?;
+    scope.lower(&Lowering { fixed: Some(&generic), ..*lowering }, constraint, part)?;
     let is_mixed = scope.parameters.iter().any(|p| !model.is_continuous(*p));
     Ok(match (clauses.iter().all(|clause| is_linear(model, clause)), is_mixed) {
         (true, false) => Class::LinearContinuous,
@@ -54,37 +54,37 @@ pub(crate) fn validate(
 
 /// The part over the bits, with the continuous parameters fixed.
 ///
-/// The build has lowered it once with other values; should these have no value, the part counts as violated.
-pub(crate) fn given(lowering: &Lowering<'_>, constraint: &Constraint, part: &Expr) -> Lowered {
+/// # Errors
+/// None in general: the build has lowered the part once, at other values.
+pub(crate) fn given(lowering: &Lowering<'_>, constraint: &Constraint, part: &Expr) -> Result<Lowered, Error> {
     let scope = PartScope::new(lowering.model, constraint, part);
     if !scope.has_reals(lowering.model) {
-        return Lowered::default();
+        return Ok(Lowered::default());
     }
-    match scope.lower(lowering, constraint, part) {
-        Ok((lowered, _)) => lowered,
-        Err(_) => Lowered { rows: vec![never(&constraint.name)], tables: vec![] },
-    }
+    scope.lower(lowering, constraint, part).map(|(lowered, _)| lowered)
 }
 
-fn middle(model: &Model) -> Vec<Option<Setting>> {
-    let middle = model.parameters.iter().map(|parameter| {
-        let value = scale::from_unit(&parameter.domain, scale::CANONICAL);
-        parameter.domain.is_continuous().then_some(Setting::Real(value))
+/// Values of the continuous parameters with nothing special about them: at 0 or 1 a product may lose its degree.
+fn generic(model: &Model) -> Vec<Option<Setting>> {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let generic = model.parameters.iter().enumerate().map(|(p, parameter)| {
+        let u = 0.1 + 0.8 * (GOLDEN * (p + 1) as f64).fract();
+        parameter.domain.is_continuous().then(|| Setting::Real(scale::from_unit(&parameter.domain, u)))
     });
-    middle.collect()
+    generic.collect()
 }
 
 fn is_real(model: &Model, atom: &Atom) -> bool {
     match atom {
-        Atom::Compare(p, _) => p.parameters().iter().any(|p| model.is_continuous(*p)),
-        Atom::Opaque(opaque) => *opaque != Opaque::Discrete,
+        Atom::Compare(p, ..) => p.parameters().iter().any(|p| model.is_continuous(*p)),
+        Atom::Opaque(opaque) => *opaque != Smoothness::Discrete,
         Atom::Member(..) => false,
     }
 }
 
 fn is_linear(model: &Model, clause: &Clause) -> bool {
     clause.iter().filter(|atom| is_real(model, atom)).all(|atom| match atom {
-        Atom::Compare(p, _) => p.degree() <= 1,
+        Atom::Compare(p, ..) => p.degree() <= 1,
         _ => false,
     })
 }
@@ -95,7 +95,7 @@ fn unsupported(constraint: &Constraint, no_form: NoForm) -> Error {
             "it excludes a single value of a continuous parameter, which has no meaning up to rounding",
             "say on which side of the value it may lie",
         ),
-        NoForm::Entangled => ("it has more than 1024 cases", "split it into several constraints"),
+        NoForm::Entangled => ("it has more than 256 cases", "split it into several constraints"),
     };
     Error::Unsupported { name: constraint.name.to_string(), why: why.into(), hint: hint.into() }
 }

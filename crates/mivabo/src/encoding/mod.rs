@@ -17,13 +17,13 @@ mod tests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mivabo_bqp::{Bqp, Quadratic, Row, Sense};
+use mivabo_bqp::{Bqp, Row};
 
 use self::bits::BitPolynomial;
 use self::code::Code;
 use self::lower::{Lowered, Lowering, Part};
-use self::table::Enumeration;
 pub use self::table::MAX_COMBINATIONS;
+use self::table::{Enumeration, Refusal};
 use crate::error::{BadCode, Error};
 use crate::space::domain::Coding;
 use crate::space::eval::{Evaluator, Setting};
@@ -68,10 +68,10 @@ impl Encoding {
             pieces.push(piece);
             classes.push(class);
         }
+        let problem = conflict::problem(n_bits, std::iter::once(&base).chain(&pieces))?;
         if let Some(names) = conflict::find(&model, n_bits, &base, &pieces) {
             return Err(Error::Infeasible { names });
         }
-        let problem = conflict::problem(n_bits, std::iter::once(&base).chain(&pieces));
         for (constraint, class) in model.constraints.iter_mut().zip(classes) {
             constraint.class = class;
         }
@@ -142,7 +142,8 @@ impl Encoding {
     /// All constraints over the bits once the continuous coordinates are fixed: rows and tables.
     ///
     /// # Errors
-    /// [`Error::BadCode`] when there are too few or too many coordinates, or one is outside [0, 1].
+    /// [`Error::BadCode`] when there are too few or too many coordinates, or one is outside [0, 1];
+    /// [`Error::Unsupported`] when a coefficient overflows at these values.
     pub fn given_reals(&self, unit: &[f64]) -> Result<Bqp, Error> {
         check_length("coordinates", unit.len(), self.reals.len())?;
         let mut fixed = vec![None; self.model.parameters.len()];
@@ -153,7 +154,7 @@ impl Encoding {
         let mut problem = self.problem.clone();
         for constraint in self.model.constraints.iter().filter(|c| c.class >= Class::LinearContinuous) {
             for part in &constraint.parts {
-                conflict::add(&mut problem, &mixed::given(&lowering, constraint, part));
+                conflict::add(&mut problem, &mixed::given(&lowering, constraint, part)?)?;
             }
         }
         Ok(problem)
@@ -210,22 +211,24 @@ fn codes(model: &Model) -> (Vec<Option<Code>>, usize) {
 fn base(model: &Model, codes: &[Option<Code>]) -> Result<Lowered, Error> {
     let mut base = Lowered::default();
     for (p, code) in codes.iter().enumerate() {
-        let Some(code) = code else { continue };
         let parameter = &model.parameters[p];
-        base.rows.extend(code.validity(&format!("values of `{}`", parameter.name)));
-        if parameter.when.is_some() && code.width > 0 {
-            base.extend(canonical(model, codes, p, code)?);
+        if let Some(code) = code {
+            base.rows.extend(code.validity(&format!("values of `{}`", parameter.name)));
+        }
+        if parameter.when.is_some() {
+            base.extend(canonical(model, codes, p)?);
         }
     }
     Ok(base)
 }
 
-/// Every condition holds, or every bit has its canonical value.
-fn canonical(model: &Model, codes: &[Option<Code>], p: usize, code: &Code) -> Result<Lowered, Error> {
+/// Every condition holds, or every bit has its canonical value. Refuses conditions that are undefined somewhere.
+fn canonical(model: &Model, codes: &[Option<Code>], p: usize) -> Result<Lowered, Error> {
     let name = format!("condition of `{}`", model.parameters[p].name);
     let requires = BTreeSet::from([Symbol::Parameter(p)]);
     let lowering = Lowering { model, codes, fixed: None };
-    if let Some(rows) = canonical_rows(&lowering, &name, &model.conditions(&requires), code) {
+    let literals = codes[p].as_ref().map_or_else(Vec::new, canonical_literals);
+    if let Some(rows) = canonical_rows(&lowering, &name, &model.conditions(&requires), &literals) {
         return Ok(Lowered { rows, tables: vec![] });
     }
     let closure = model.closure(requires);
@@ -239,23 +242,30 @@ fn canonical(model: &Model, codes: &[Option<Code>], p: usize, code: &Code) -> Re
         scope: &model.parameters_of(&closure),
         definitions: &model.definitions_of(&closure),
     };
-    Ok(Lowered { rows: vec![], tables: vec![enumeration.table()?] })
+    match enumeration.table() {
+        Ok(table) => Ok(Lowered { rows: vec![], tables: vec![table] }),
+        // Without bits there is nothing to force; the condition is only evaluated.
+        Err(Refusal::TooLarge(_)) if literals.is_empty() => Ok(Lowered::default()),
+        Err(refusal) => Err(refusal.into()),
+    }
 }
 
-/// For each clause of each condition and each bit: the clause holds or the bit has its canonical value.
+/// For each clause of each condition and each literal: the clause or the literal holds.
 fn canonical_rows(
     lowering: &Lowering<'_>,
     name: &str,
     conditions: &[&Expr],
-    code: &Code,
+    literals: &[BitPolynomial],
 ) -> Option<Vec<Row>> {
     let mut normaliser = Normaliser::new(lowering.model, None);
     let mut rows = Vec::new();
     for condition in conditions {
         let part = Part { name, expr: condition, conditions: &[] };
         for clause in normaliser.clauses(condition, true).ok()? {
-            for literal in canonical_literals(code) {
-                rows.extend(lowering.clause(&normaliser, part, &clause, &[literal])?);
+            // Without literals too: a condition that is no row is looked at point by point.
+            lowering.clause(&normaliser, part, &clause, &[])?;
+            for literal in literals {
+                rows.extend(lowering.clause(&normaliser, part, &clause, std::slice::from_ref(literal))?);
             }
         }
     }
@@ -342,9 +352,4 @@ pub(crate) fn describe(model: &Model, settings: &[Option<Setting>], scope: &[usi
         }
     });
     shown.collect::<Vec<_>>().join(", ")
-}
-
-/// A row that no point satisfies.
-pub(crate) fn never(name: &str) -> Row {
-    Row::new(name, Quadratic::of_constant(0.0), Sense::LessEqual, -1.0)
 }

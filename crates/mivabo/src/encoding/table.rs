@@ -79,11 +79,11 @@ impl Enumeration<'_> {
             let is_binary = |p: &&usize| domain(p).size() > Some(2) && domain(p).coding == Coding::Binary;
             let hint = match self.scope.iter().find(is_binary) {
                 Some(p) => format!(
-                    "split it, name a part of it by an auxiliary integer, or give parameters such as `{}` a unary \
-                     or one-hot code, in which a comparison of one parameter with a constant is a single bit",
+                    "split it; name a part of it, or its cases, by an auxiliary integer; or give parameters such as \
+                     `{}` a unary or one-hot code, in which a comparison with a constant is a single bit",
                     self.model.parameters[*p].name
                 ),
-                None => "split it, or name a part of it by an auxiliary integer".into(),
+                None => "split it, or name a part of it, or its cases, by an auxiliary integer".into(),
             };
             return Err(Refusal::TooLarge(Error::ScopeTooLarge {
                 name: self.name.to_owned(),
@@ -95,7 +95,7 @@ impl Enumeration<'_> {
         }
         let bits = self.scope.iter().filter_map(|p| self.codes[*p].as_ref()).map(|c| c.width).sum();
         if bits > 64 {
-            return Err(Refusal::Other(Error::TooManyBits { name: self.name.to_owned(), bits }));
+            return Err(Refusal::TooLarge(Error::TooManyBits { name: self.name.to_owned(), bits }));
         }
         Ok(())
     }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::builder::{SpaceBuilder, Statement};
 use super::domain::{Domain, Kind};
-use super::expr::{Expr, Function, Node, Relation, Symbol};
-use super::model::{Class, Constraint, Definition, Model, Parameter, mentions};
-use super::parse::parse;
+use super::expr::{Expr, Function, MAX_DEPTH, Node, Relation, Symbol};
+use super::model::{Class, Constraint, Definition, Model, Parameter, Smoothness, mentions};
+use super::parse::{MAX_TEXT, parse};
 use super::resolve::{Names, Source};
 use crate::error::{Error, Place};
 
@@ -48,7 +48,14 @@ pub(crate) fn assemble(builder: SpaceBuilder) -> Result<Model, Error> {
         let (expr, body) = said(&names, Place::Definition(name.to_string()), definition.value)?;
         let (when, source) = condition(&names, &name, definition.when)?.unzip();
         let needs = mentions(&expr).into_iter().chain(when.iter().flat_map(mentions)).collect();
-        model.definitions.push(Definition { name, expr, when, needs, kind: Kind::Number });
+        model.definitions.push(Definition {
+            name,
+            expr,
+            when,
+            needs,
+            kind: Kind::Number,
+            smoothness: Smoothness::Discrete,
+        });
         bodies.push(body);
         sources.extend(source.map(|source| (Symbol::Definition(d), source)));
     }
@@ -64,8 +71,12 @@ pub(crate) fn assemble(builder: SpaceBuilder) -> Result<Model, Error> {
         let constraint = constraint(&model, name, expr, requires, false);
         model.constraints.push(constraint);
     }
-    let whole = whole_divisions(&model);
-    model.constraints.extend(whole);
+    for implied in whole_divisions(&model) {
+        if model.constraints.iter().any(|c| c.name == implied.name) {
+            return Err(Error::DuplicateName { name: implied.name.to_string() });
+        }
+        model.constraints.push(implied);
+    }
     Ok(model)
 }
 
@@ -113,8 +124,17 @@ fn said(names: &Names<'_>, place: Place, statement: Statement) -> Result<Said, E
         Statement::Built(expr) => (expr, None),
         Statement::Text(text) => (parse(&text, &place)?, Some(Arc::from(text))),
     };
+    if expr.depth > MAX_DEPTH {
+        return Err(Error::TooDeep { place, limit: MAX_DEPTH });
+    }
     let source = Source { place, text };
-    Ok((names.resolve(expr, &source)?, source))
+    let resolved = names.resolve(expr, &source)?;
+    // What is accepted can be written to a file and read again.
+    let length = resolved.to_string().chars().count();
+    if length > MAX_TEXT {
+        return Err(Error::TooLong { place: source.place, length, limit: MAX_TEXT });
+    }
+    Ok((resolved, source))
 }
 
 fn condition(names: &Names<'_>, name: &str, when: Option<Statement>) -> Result<Option<Said>, Error> {
@@ -170,7 +190,9 @@ fn define_kinds(model: &mut Model, names: &mut Names<'_>, bodies: &[Source]) -> 
             return Err(Error::TypeClash { place: source.place.clone(), message, snippet: None });
         }
         names.definitions[d].1 = kind;
+        let smoothness = model.smoothness(&model.definitions[d].expr);
         model.definitions[d].kind = kind;
+        model.definitions[d].smoothness = smoothness;
         model.definitions[d].expr = over_reals(model, model.definitions[d].expr.clone());
     }
     Ok(())

@@ -70,7 +70,7 @@ fn linear(model: &Model, part: &Expr) -> Vec<Kind> {
     let Ok(clauses) = Normaliser::new(model, None).clauses(part, true) else { return vec![] };
     let mut found = Vec::new();
     for clause in &clauses {
-        let [Atom::Compare(p, sense)] = clause.as_slice() else { continue };
+        let [Atom::Compare(p, sense, _)] = clause.as_slice() else { continue };
         let mut terms = Vec::new();
         let mut constant = 0.0;
         for (product, c) in &p.terms {

@@ -16,8 +16,8 @@ use crate::error::Error;
 /// The most values that a list, a unary or a one-hot code may have.
 pub const MAX_VALUES: u64 = 4096;
 
-/// Integers beyond ±2^53 have no exact floating-point form.
-const MAX_INTEGER: i64 = 1 << 53;
+/// Sums of integers must stay exact in floating point, which ends at 2^53.
+const MAX_INTEGER: i64 = 1 << 40;
 
 /// How the index of a discrete value is written in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

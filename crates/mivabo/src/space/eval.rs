@@ -220,7 +220,7 @@ impl<'a> Evaluator<'a> {
             Val::Label(q, j) => domain.index_of(&self.model.parameters[q].domain.value(j)),
             Val::Text(text) => domain.index_of_text(text),
             Val::Bool(b) => domain.index_of(&Value::Bool(b)),
-            Val::Number(n) => domain.index_of(&Value::Float(n.to_f64())),
+            Val::Number(n) => domain.index_of(&n.to_integer().map_or(Value::Float(n.to_f64()), Value::Int)),
         };
         other_index.map_or(relation == Relation::NotEqual, |j| is_in(relation, index.cmp(&j)))
     }

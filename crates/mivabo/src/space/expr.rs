@@ -6,12 +6,13 @@
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Rem, Sub};
 use std::sync::Arc;
 
-use num_rational::Ratio;
-
 use super::number::Number;
 
 /// Expressions nested deeper than this are refused, so that no recursion over them can exhaust the stack.
-pub const MAX_DEPTH: usize = 200;
+pub const MAX_DEPTH: usize = 100;
+
+/// Deeper trees are cut while they are built; between the two limits there is room for what is made of a statement.
+const CUT_DEPTH: usize = 2 * MAX_DEPTH;
 
 /// A handle of a parameter or a definition, made by [`SpaceBuilder`](super::SpaceBuilder).
 ///
@@ -149,8 +150,12 @@ impl Relation {
 impl Expr {
     pub(crate) fn new(node: Node) -> Expr {
         let depth = 1 + children(&node).iter().map(|e| e.depth).max().unwrap_or(0);
-        let node = if depth > MAX_DEPTH { Node::TooDeep } else { node };
-        Expr { node, depth: depth.min(MAX_DEPTH), span: None }
+        Expr::of_depth(node, depth)
+    }
+
+    fn of_depth(node: Node, depth: usize) -> Expr {
+        let node = if depth > CUT_DEPTH { Node::TooDeep } else { node };
+        Expr { node, depth: depth.min(CUT_DEPTH), span: None }
     }
 
     pub(crate) fn at(mut self, start: usize, end: usize) -> Expr {
@@ -324,23 +329,42 @@ enum Joint {
 
 /// Joins two expressions, taking apart those that are already joined the same way.
 fn flat(a: Expr, b: Expr, joint: Joint) -> Expr {
+    // Not by looking at every part again: a sum of many terms is built term by term.
+    let deepest = level(&a, joint).max(level(&b, joint));
     let mut parts = unjoin(a, joint);
     parts.extend(unjoin(b, joint));
-    Expr::new(match joint {
-        Joint::Sum => Node::Sum(parts),
-        Joint::Product => Node::Product(parts),
-        Joint::And => Node::And(parts),
-        Joint::Or => Node::Or(parts),
-    })
+    Expr::of_depth(
+        match joint {
+            Joint::Sum => Node::Sum(parts),
+            Joint::Product => Node::Product(parts),
+            Joint::And => Node::And(parts),
+            Joint::Or => Node::Or(parts),
+        },
+        deepest,
+    )
+}
+
+fn is_joined(e: &Expr, joint: Joint) -> bool {
+    match joint {
+        Joint::Sum => matches!(e.node, Node::Sum(_)),
+        Joint::Product => matches!(e.node, Node::Product(_)),
+        Joint::And => matches!(e.node, Node::And(_)),
+        Joint::Or => matches!(e.node, Node::Or(_)),
+    }
+}
+
+/// The depth of what the expression becomes a part of.
+fn level(e: &Expr, joint: Joint) -> usize {
+    e.depth + usize::from(!is_joined(e, joint))
 }
 
 fn unjoin(e: Expr, joint: Joint) -> Vec<Expr> {
-    match (joint, e.node) {
-        (Joint::Sum, Node::Sum(parts))
-        | (Joint::Product, Node::Product(parts))
-        | (Joint::And, Node::And(parts))
-        | (Joint::Or, Node::Or(parts)) => parts,
-        (_, node) => vec![Expr { node, ..e }],
+    if !is_joined(&e, joint) {
+        return vec![e];
+    }
+    match e.node {
+        Node::Sum(parts) | Node::Product(parts) | Node::And(parts) | Node::Or(parts) => parts,
+        node => vec![Expr { node, ..e }],
     }
 }
 
@@ -402,7 +426,7 @@ impl From<f64> for Expr {
 
 impl From<i64> for Expr {
     fn from(n: i64) -> Self {
-        Expr::number(Number::Exact(Ratio::from_integer(n)))
+        Expr::number(n.into())
     }
 }
 
@@ -489,6 +513,6 @@ mod tests {
     fn deep_nesting_is_cut_while_it_is_built() {
         let deep = (0..1_000_000).fold(x(), |e, _| (e + 1).sqrt());
 
-        assert!(deep.depth <= MAX_DEPTH);
+        assert!(deep.depth <= CUT_DEPTH);
     }
 }

@@ -1,8 +1,8 @@
 //! A space as TOML or JSON: the `[parameters]`, `[definitions]` and `[constraints]` of a study file.
 //!
 //! Order is kept, keys that mean nothing are refused, and what is written reads back as the same space. The
-//! fingerprint is a hash of the written form, so it sees through spelling (spaces, quotes, 1 for 1.0) but not
-//! through a change of meaning or order.
+//! fingerprint is a hash of the written form, so it sees through spelling (spaces, quotes, a bound of 1 for 1.0) but
+//! not through a change of meaning or order.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -42,13 +42,15 @@ impl Space {
     }
 
     /// The space as TOML that [`from_toml`](Self::from_toml) reads back.
+    #[expect(clippy::missing_panics_doc, reason = "maps of texts, numbers and lists can always be written")]
     pub fn to_toml(&self) -> String {
-        toml::to_string(&SpaceFile::of(self)).unwrap_or_default()
+        toml::to_string(&SpaceFile::of(self)).expect("always writable")
     }
 
     /// The space as JSON that [`from_json`](Self::from_json) reads back.
+    #[expect(clippy::missing_panics_doc, reason = "maps of texts, numbers and lists can always be written")]
     pub fn to_json(&self) -> String {
-        serde_json::to_string(&SpaceFile::of(self)).unwrap_or_default()
+        serde_json::to_string(&SpaceFile::of(self)).expect("always writable")
     }
 
     /// A hash of parameters, definitions and constraints, the same wherever and whenever it is computed.
@@ -140,11 +142,14 @@ impl SpaceFile {
     fn of(space: &Space) -> SpaceFile {
         let model = space.encoding().model();
         let text = |e: &Option<super::Expr>| e.as_ref().map(ToString::to_string);
+        // All in one form: TOML writes texts before tables, and the order would change.
+        let is_conditional = model.definitions.iter().any(|d| d.when.is_some());
         let definitions = model.definitions.iter().map(|d| {
             let expr = d.expr.to_string();
-            let file = match text(&d.when) {
-                None => DefinitionFile::Text(expr),
-                when => DefinitionFile::Conditional(ConditionalFile { expr, when }),
+            let file = if is_conditional {
+                DefinitionFile::Conditional(ConditionalFile { expr, when: text(&d.when) })
+            } else {
+                DefinitionFile::Text(expr)
             };
             (d.name.to_string(), file)
         });

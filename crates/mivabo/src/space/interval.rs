@@ -30,8 +30,7 @@ pub(crate) fn parameter_range(model: &Model, p: usize) -> Range {
         Set::Int { low, high, .. } => (*low as f64, *high as f64),
         Set::Bool => (0.0, 1.0),
         Set::Ordinal(values) | Set::Choice(values) => {
-            let numbers = values.iter().map(|v| v.as_f64().unwrap_or(f64::NAN));
-            hull(numbers.map(|x| (x, x)))
+            hull(values.iter().map(|v| v.as_f64().unwrap_or(f64::NAN)))
         }
     }
 }
@@ -72,16 +71,15 @@ fn nonzero(range: Range) -> Result<Range, Fault> {
     if range.0 <= 0.0 && range.1 >= 0.0 { Err(Fault::DivisionByZero) } else { Ok(range) }
 }
 
-fn product(a: Range, b: Range) -> Range {
+pub(crate) fn product(a: Range, b: Range) -> Range {
     // 0 · ∞ is 0 here: the infinite end is never reached.
     let times = |x: f64, y: f64| if x == 0.0 || y == 0.0 { 0.0 } else { x * y };
-    hull(
-        [(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)].into_iter().map(|(x, y)| (times(x, y), times(x, y))),
-    )
+    hull([(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)].into_iter().map(|(x, y)| times(x, y)))
 }
 
-fn hull(ranges: impl Iterator<Item = Range>) -> Range {
-    ranges.fold((f64::INFINITY, f64::NEG_INFINITY), |a, b| (a.0.min(b.0), a.1.max(b.1)))
+/// The least range that holds all numbers.
+pub(crate) fn hull(numbers: impl Iterator<Item = f64>) -> Range {
+    numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
 }
 
 fn power(base: Range, exponent: Range) -> Result<Range, Fault> {
@@ -94,7 +92,7 @@ fn power(base: Range, exponent: Range) -> Result<Range, Fault> {
     }
     let ends = [base.0, base.1].into_iter().flat_map(|b| [b.powf(exponent.0), b.powf(exponent.1)]);
     let zero = (base.0 <= 0.0 && base.1 >= 0.0).then(|| 0_f64.powf(exponent.0.max(0.0)));
-    Ok(hull(ends.chain(zero).map(|x| (x, x))))
+    Ok(hull(ends.chain(zero)))
 }
 
 fn call(function: Function, parts: &[Range]) -> Result<Range, Fault> {

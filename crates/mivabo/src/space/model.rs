@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::domain::{Domain, Kind};
-use super::expr::{Expr, Node, Symbol};
+use super::expr::{Expr, Function, Node, Symbol};
 
 /// A parameter of the space.
 #[derive(Debug, Clone)]
@@ -51,6 +51,18 @@ pub(crate) struct Definition {
     /// What `expr` and `when` name.
     pub needs: Vec<Symbol>,
     pub kind: Kind,
+    pub smoothness: Smoothness,
+}
+
+/// How an expression depends on the continuous parameters, at fixed discrete ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Smoothness {
+    /// Not at all.
+    Discrete,
+    /// Smoothly.
+    Smooth,
+    /// In any other way.
+    Rough,
 }
 
 /// How a constraint is enforced, from its form.
@@ -158,8 +170,27 @@ impl Model {
 
     /// Whether a continuous parameter takes part in the expression, directly or through definitions.
     pub fn is_real(&self, e: &Expr) -> bool {
-        let closure = self.closure(mentions(e));
-        closure.iter().any(|s| matches!(s, Symbol::Parameter(p) if self.is_continuous(*p)))
+        mentions(e).into_iter().any(|symbol| match symbol {
+            Symbol::Parameter(p) => self.is_continuous(p),
+            Symbol::Definition(d) => self.definitions[d].smoothness != Smoothness::Discrete,
+        })
+    }
+
+    /// How the expression depends on the continuous parameters, given that of the definitions that it names.
+    pub fn smoothness(&self, e: &Expr) -> Smoothness {
+        let parts = || e.children().into_iter().map(|part| self.smoothness(part)).max();
+        match &e.node {
+            Node::Symbol(Symbol::Parameter(p), _) if self.is_continuous(*p) => Smoothness::Smooth,
+            Node::Symbol(Symbol::Definition(d), _) => self.definitions[*d].smoothness,
+            Node::Sum(_) | Node::Product(_) | Node::Negate(_) | Node::Divide(..) | Node::Power(..) => {
+                parts().unwrap_or(Smoothness::Discrete)
+            }
+            Node::Call(Function::Exp | Function::Log | Function::Sqrt, _) => {
+                parts().unwrap_or(Smoothness::Discrete)
+            }
+            _ if parts() > Some(Smoothness::Discrete) => Smoothness::Rough,
+            _ => Smoothness::Discrete,
+        }
     }
 
     /// Everything that the meaning of these symbols rests on, themselves included: the bodies of definitions and

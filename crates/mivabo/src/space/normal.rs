@@ -10,15 +10,19 @@ use std::collections::BTreeMap;
 use super::domain::{Kind, MAX_VALUES};
 use super::eval::{Evaluator, Setting};
 use super::expr::{Expr, Function, Node, Relation, Symbol, sum};
-use super::model::{Model, mentions};
+use super::interval::{self, Range};
+use super::model::{Model, Smoothness, mentions};
 use super::number::Number;
 use super::polynomial::{Factor, Polynomial};
 
 /// Statements with more clauses than this are enforced by a table instead.
-const MAX_CLAUSES: usize = 1024;
+const MAX_CLAUSES: usize = 256;
 
 /// Subexpressions looked at before a statement is given up as too entangled.
 const MAX_WORK: usize = 200_000;
+
+/// How deep definitions of conditions may be nested before a statement is given up.
+const MAX_RECURSION: usize = 400;
 
 /// The highest constant power that is multiplied out.
 const MAX_POWER: i64 = 8;
@@ -33,22 +37,12 @@ pub(crate) enum Sense {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Atom {
-    Compare(Polynomial, Sense),
+    /// The polynomial compares so with zero. The sides of the comparison were at least so large, for its tolerance.
+    Compare(Polynomial, Sense, f64),
     /// The parameter has one of the values whose index is marked.
     Member(usize, Vec<bool>),
     /// A statement that can only be evaluated.
-    Opaque(Opaque),
-}
-
-/// What is known of a statement that is neither a polynomial nor a set of values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Opaque {
-    /// It names no continuous parameter, or only fixed ones.
-    Discrete,
-    /// A comparison whose sides are smooth functions of the continuous parameters.
-    Smooth,
-    /// Any other statement over continuous parameters.
-    Rough,
+    Opaque(Smoothness),
 }
 
 /// A disjunction; empty, it is false.
@@ -75,16 +69,32 @@ pub(crate) struct Normaliser<'a> {
     /// The definitions looked at so far, and the polynomials that they are.
     definitions: BTreeMap<usize, Option<Polynomial>>,
     work: usize,
+    depth: usize,
 }
 
 impl<'a> Normaliser<'a> {
     pub fn new(model: &'a Model, fixed: Option<&'a [Option<Setting>]>) -> Normaliser<'a> {
-        Normaliser { model, fixed, functions: Vec::new(), definitions: BTreeMap::new(), work: MAX_WORK }
+        Normaliser {
+            model,
+            fixed,
+            functions: Vec::new(),
+            definitions: BTreeMap::new(),
+            work: MAX_WORK,
+            depth: 0,
+        }
     }
 
     /// The clauses of the statement, or with `positive` unset, of its negation.
     pub fn clauses(&mut self, e: &Expr, positive: bool) -> Clauses {
         self.work = self.work.checked_sub(1).ok_or(NoForm::Entangled)?;
+        self.depth += 1;
+        let clauses =
+            if self.depth > MAX_RECURSION { Err(NoForm::Entangled) } else { self.clauses_of(e, positive) };
+        self.depth -= 1;
+        clauses
+    }
+
+    fn clauses_of(&mut self, e: &Expr, positive: bool) -> Clauses {
         match &e.node {
             Node::Bool(b) => Ok(truth(*b == positive)),
             Node::Not(inner) => self.clauses(inner, !positive),
@@ -134,6 +144,35 @@ impl<'a> Normaliser<'a> {
             _ => None,
         };
         direct.or_else(|| self.unary(e))
+    }
+
+    /// Whether a number in the polynomial is not exact.
+    fn is_inexact(&self, p: &Polynomial) -> bool {
+        let is_real = |n: &Number| matches!(n, Number::Real(_));
+        let is_rough =
+            |f: &Factor| matches!(*f, Factor::Unary(_, i) if self.functions[i].iter().any(is_real));
+        p.terms.iter().any(|(factors, c)| is_real(c) || factors.iter().any(is_rough))
+    }
+
+    /// max(1, least |left|, least |right|) over all values of the parameters.
+    fn scale(&self, left: &Polynomial, right: &Polynomial) -> f64 {
+        let least = |p: &Polynomial| match self.range(p) {
+            (low, high) if low <= 0.0 && high >= 0.0 => 0.0,
+            (low, high) => low.abs().min(high.abs()),
+        };
+        least(left).max(least(right)).max(1.0)
+    }
+
+    fn range(&self, p: &Polynomial) -> Range {
+        let factor = |f: &Factor| match *f {
+            Factor::Value(p) => interval::parameter_range(self.model, p),
+            Factor::Unary(_, function) => interval::hull(self.functions[function].iter().map(|n| n.to_f64())),
+        };
+        p.terms.iter().fold((0.0, 0.0), |sum, (product, c)| {
+            let c = c.to_f64();
+            let term = product.iter().map(factor).fold((c, c), interval::product);
+            (sum.0 + term.0, sum.1 + term.1)
+        })
     }
 
     /// A polynomial with one parameter, as the set of indices where it compares as asked.
@@ -211,12 +250,18 @@ impl<'a> Normaliser<'a> {
         if relation == Relation::NotEqual && (self.model.is_real(left) || self.model.is_real(right)) {
             return Err(NoForm::ExcludedReal);
         }
-        if let Some(p) = self.polynomial(left).and_then(|l| Some(l.minus(self.polynomial(right)?))) {
-            return Ok(vec![compare_with_zero(p, relation)]);
-        }
         let whole = left.clone().compare(relation, right.clone());
-        if self.only_parameter(&whole).is_some() {
+        let sides = self.polynomial(left).zip(self.polynomial(right));
+        // Fixed reals may have cancelled out: then the numbers look exact, but the comparison is not.
+        let is_exact = |(l, r): &(Polynomial, Polynomial)| {
+            self.fixed.is_none() && !self.is_inexact(l) && !self.is_inexact(r)
+        };
+        if !sides.as_ref().is_some_and(is_exact) && self.only_parameter(&whole).is_some() {
             return Ok(self.single(&whole, true));
+        }
+        if let Some((l, r)) = sides {
+            let scale = self.scale(&l, &r);
+            return Ok(vec![compare_with_zero(l.minus(r), relation, scale)]);
         }
         match extremum(left, right) {
             Some(split) => self.split(&split, relation),
@@ -253,29 +298,19 @@ impl<'a> Normaliser<'a> {
     }
 
     fn opaque(&self, e: &Expr) -> Atom {
-        let is_smooth = match &e.node {
-            Node::Compare(..) => e.children().into_iter().all(|side| self.is_smooth(side)),
-            _ => false,
+        let smoothness = match &e.node {
+            _ if self.fixed.is_some() => Smoothness::Discrete,
+            Node::Compare(..) => {
+                let sides = e.children().into_iter().map(|side| self.model.smoothness(side));
+                sides.max().unwrap_or(Smoothness::Discrete)
+            }
+            _ => self.model.smoothness(e),
         };
-        Atom::Opaque(match (self.fixed.is_some() || !self.model.is_real(e), is_smooth) {
-            (true, _) => Opaque::Discrete,
-            (false, true) => Opaque::Smooth,
-            (false, false) => Opaque::Rough,
-        })
+        Atom::Opaque(smoothness)
     }
 
-    /// Whether the expression is a smooth function of the continuous parameters, at fixed discrete ones.
-    fn is_smooth(&self, e: &Expr) -> bool {
-        match &e.node {
-            _ if !self.model.is_real(e) => true,
-            Node::Symbol(Symbol::Parameter(_), _) => true,
-            Node::Symbol(Symbol::Definition(d), _) => self.is_smooth(&self.model.definitions[*d].expr),
-            Node::Sum(_) | Node::Product(_) | Node::Negate(_) | Node::Divide(..) | Node::Power(..) => {
-                e.children().into_iter().all(|part| self.is_smooth(part))
-            }
-            Node::Call(Function::Exp | Function::Log | Function::Sqrt, parts) => self.is_smooth(&parts[0]),
-            _ => false,
-        }
+    fn is_fixed(&self, p: usize) -> bool {
+        self.fixed.is_some() && self.model.is_continuous(p)
     }
 
     fn parameter(&mut self, p: usize) -> Option<Polynomial> {
@@ -333,6 +368,8 @@ impl<'a> Normaliser<'a> {
             return value.filter(|n| !n.to_f64().is_nan()).map(Polynomial::constant);
         }
         let p = self.only_parameter(e)?;
+        let size = self.model.parameters[p].domain.size().and_then(|n| usize::try_from(n).ok())?;
+        self.work = self.work.checked_sub(size)?;
         let values = self.tabulate(e, p)?;
         self.functions.push(values);
         Some(Polynomial::factor(Factor::Unary(p, self.functions.len() - 1)))
@@ -340,14 +377,15 @@ impl<'a> Normaliser<'a> {
 
     /// The discrete parameter that the expression is about, if it names just one and no definition.
     fn only_parameter(&self, e: &Expr) -> Option<usize> {
-        let mut named = mentions(e).into_iter();
+        let is_fixed = |s: &Symbol| matches!(s, Symbol::Parameter(p) if self.is_fixed(*p));
+        let mut named = mentions(e).into_iter().filter(|s| !is_fixed(s));
         let (Some(Symbol::Parameter(p)), None) = (named.next(), named.next()) else { return None };
         self.model.parameters[p].domain.size().filter(|n| *n <= MAX_VALUES).map(|_| p)
     }
 
     /// The value of the expression at each value of its only parameter; `None` where it has none.
     fn tabulate(&self, e: &Expr, p: usize) -> Option<Vec<Number>> {
-        let mut settings = vec![None; self.model.parameters.len()];
+        let mut settings = self.fixed.map_or_else(|| vec![None; self.model.parameters.len()], <[_]>::to_vec);
         let size = self.model.parameters[p].domain.size()?;
         (0..size)
             .map(|index| {
@@ -359,16 +397,17 @@ impl<'a> Normaliser<'a> {
 }
 
 /// p ⋈ 0 with the relations that rows know.
-fn compare_with_zero(p: Polynomial, relation: Relation) -> Clause {
+fn compare_with_zero(p: Polynomial, relation: Relation, scale: f64) -> Clause {
     let minus = |p: Polynomial| p.scaled(Number::from(-1));
+    let atom = |p, sense| Atom::Compare(p, sense, scale);
     match relation {
-        Relation::LessEqual | Relation::RealAtMost => vec![Atom::Compare(p, Sense::AtMost)],
-        Relation::Less => vec![Atom::Compare(p, Sense::Below)],
-        Relation::GreaterEqual | Relation::RealAtLeast => vec![Atom::Compare(minus(p), Sense::AtMost)],
-        Relation::Greater => vec![Atom::Compare(minus(p), Sense::Below)],
-        Relation::Equal => vec![Atom::Compare(p, Sense::Equal)],
+        Relation::LessEqual | Relation::RealAtMost => vec![atom(p, Sense::AtMost)],
+        Relation::Less => vec![atom(p, Sense::Below)],
+        Relation::GreaterEqual | Relation::RealAtLeast => vec![atom(minus(p), Sense::AtMost)],
+        Relation::Greater => vec![atom(minus(p), Sense::Below)],
+        Relation::Equal => vec![atom(p, Sense::Equal)],
         Relation::NotEqual => {
-            vec![Atom::Compare(p.clone(), Sense::Below), Atom::Compare(minus(p), Sense::Below)]
+            vec![atom(p.clone(), Sense::Below), atom(minus(p), Sense::Below)]
         }
     }
 }

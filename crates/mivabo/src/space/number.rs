@@ -9,6 +9,7 @@
 
 use std::cmp::Ordering;
 
+use num_integer::Integer;
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Signed, ToPrimitive, Zero};
 
@@ -84,8 +85,11 @@ impl Number {
 
     /// The floor remainder, as in Python: it has the sign of the divisor. `None` when `other` is zero.
     pub fn remainder(self, other: Number) -> Option<Number> {
-        let exact =
-            |a: Ratio<i64>, b: Ratio<i64>| a.checked_sub(&b.checked_mul(&a.checked_div(&b)?.floor())?);
+        let exact = |a: Ratio<i64>, b: Ratio<i64>| {
+            let quotient = a.checked_div(&b)?;
+            let floor = Integer::div_floor(quotient.numer(), quotient.denom());
+            a.checked_sub(&b.checked_mul(&Ratio::from_integer(floor))?)
+        };
         (!other.is_zero()).then(|| self.combine(other, exact, |a, b| a - b * (a / b).floor()))
     }
 
@@ -95,7 +99,7 @@ impl Number {
             if base.is_zero() && e < 0 {
                 return None;
             }
-            if let Some(r) = exact_power(base, e) {
+            if let Some(r) = exact_power(base, e).and_then(within_range) {
                 return Some(Number::Exact(r));
             }
         }
@@ -131,6 +135,9 @@ impl Number {
             return a.cmp(&b);
         }
         let (a, b) = (self.to_f64(), other.to_f64());
+        if a.is_infinite() || b.is_infinite() {
+            return a.total_cmp(&b);
+        }
         let slack = TOLERANCE * a.abs().max(b.abs()).max(1.0);
         if (a - b).abs() <= slack { Ordering::Equal } else { a.total_cmp(&b) }
     }
@@ -142,7 +149,7 @@ impl Number {
         real: impl Fn(f64, f64) -> f64,
     ) -> Number {
         if let (Number::Exact(a), Number::Exact(b)) = (self, other)
-            && let Some(r) = exact(a, b)
+            && let Some(r) = exact(a, b).and_then(within_range)
         {
             return Number::Exact(r);
         }
@@ -152,7 +159,7 @@ impl Number {
 
 impl From<i64> for Number {
     fn from(n: i64) -> Self {
-        Number::Exact(Ratio::from_integer(n))
+        within_range(Ratio::from_integer(n)).map_or(Number::Real(n as f64), Number::Exact)
     }
 }
 
@@ -160,6 +167,11 @@ impl From<bool> for Number {
     fn from(b: bool) -> Self {
         if b { Number::ONE } else { Number::ZERO }
     }
+}
+
+/// The least integer has no counterpart of the other sign, on which reducing a fraction would overflow.
+fn within_range(r: Ratio<i64>) -> Option<Ratio<i64>> {
+    (*r.numer() != i64::MIN && *r.denom() != i64::MIN).then_some(r)
 }
 
 /// Reads the shortest decimal that prints as `x` as a fraction, where it fits.
@@ -185,6 +197,7 @@ fn decimal_ratio(x: f64) -> Option<Ratio<i64>> {
 fn exact_power(base: Ratio<i64>, exponent: i64) -> Option<Ratio<i64>> {
     let n = u32::try_from(exponent.unsigned_abs()).ok()?;
     let (numer, denom) = (base.numer().checked_pow(n)?, base.denom().checked_pow(n)?);
+    within_range(Ratio::new_raw(numer, denom))?;
     Some(if exponent >= 0 { Ratio::new_raw(numer, denom) } else { Ratio::new(denom, numer) })
 }
 
@@ -222,6 +235,23 @@ mod tests {
         assert_eq!(n(0.0).power(n(-1.0)), None);
         assert_eq!(n(-1.0).power(n(0.5)), None);
         assert_eq!(n(i64::MIN as f64).power(n(-1.0)).map(Number::to_f64), Some(1.0 / i64::MIN as f64));
+    }
+
+    #[test]
+    fn the_ends_of_the_integer_range_do_not_panic() {
+        let least = Number::from(-2).power(Number::from(63)).unwrap();
+        assert_eq!(least.power(Number::from(-1)).map(Number::to_f64), Some(-(0.5_f64.powi(63))));
+        let far = Number::from(-9_000_000_000_000_000_000);
+        assert!(far.remainder(Number::from(7_000_000_000_000_000_001)).is_some());
+        assert!(Number::from(1).remainder(Number::from(i64::MAX)).is_some());
+        assert!(Number::from(i64::MIN).negated().to_f64() > 0.0);
+    }
+
+    #[test]
+    fn infinity_is_not_close_to_anything() {
+        let infinite = Number::Real(f64::INFINITY);
+        assert_eq!(infinite.compare(n(5.0)), Ordering::Greater);
+        assert_eq!(n(5.0).compare(infinite), Ordering::Less);
     }
 
     #[test]

@@ -10,6 +10,9 @@ use super::expr::{Expr, Function, MAX_DEPTH, Node, Relation, at_least, at_most, 
 use super::lex::{Fault, KEYWORDS, Kind, Token, tokens};
 use crate::error::{Error, Place, Snippet};
 
+/// How deep the parser may recurse: a level of an expression takes at most a few of its own.
+const MAX_RECURSION: usize = 4 * MAX_DEPTH;
+
 /// Texts longer than this are refused unread.
 pub const MAX_TEXT: usize = 100_000;
 
@@ -54,7 +57,7 @@ impl Parser {
     /// An operand followed by all operators that bind at least as strongly as `least`.
     fn expression(&mut self, least: u8) -> Result<Expr, Fault> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
+        if self.depth > MAX_RECURSION {
             self.too_deep = true;
             return Err(self.expected("less nesting"));
         }

@@ -84,6 +84,7 @@ impl Space {
                 let nearest = nearest(name, self.parameters().iter().map(super::Parameter::name));
                 return Err(Error::UnknownParameter { name: name.to_owned(), nearest });
             };
+            setting(name, self.parameters()[p].domain(), &value)?;
             if given[p].replace(value).is_some() {
                 return Err(Error::GivenTwice { name: name.to_owned() });
             }

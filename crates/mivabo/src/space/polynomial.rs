@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::number::Number;
 
 /// Products that would have more terms than this are given up.
-const MAX_TERMS: usize = 20_000;
+const MAX_TERMS: usize = 100_000;
+
+/// Products of a higher degree than this are given up: no row holds them.
+const MAX_DEGREE: usize = 8;
 
 /// A function of one parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,7 +79,8 @@ impl Polynomial {
 
     /// `None` when the product has too many terms to be of use.
     pub fn times(&self, other: &Polynomial) -> Option<Polynomial> {
-        if self.terms.len().saturating_mul(other.terms.len()) > MAX_TERMS {
+        let is_large = self.terms.len().saturating_mul(other.terms.len()) > MAX_TERMS;
+        if is_large || self.degree() + other.degree() > MAX_DEGREE {
             return None;
         }
         let mut product = Polynomial::default();

@@ -80,8 +80,9 @@ impl Names<'_> {
             Node::Symbol(Symbol::Parameter(p), _) => Ok(self.parameters[*p].1.kind()),
             Node::Symbol(Symbol::Definition(d), _) => Ok(self.definitions[*d].1),
             Node::Compare(first, rest) => {
-                let mut left = &**first;
+                let mut left = (&**first, self.kind(first, source)?);
                 for (relation, right) in rest {
+                    let right = (right, self.kind(right, source)?);
                     self.comparable(left, *relation, right, source)?;
                     left = right;
                 }
@@ -93,8 +94,9 @@ impl Names<'_> {
                         source.clash(e, format!("`{left} in {{}}` is never true: name at least one value"))
                     );
                 }
+                let left = (&**left, self.kind(left, source)?);
                 for value in values {
-                    self.comparable(left, Relation::Equal, value, source)?;
+                    self.comparable(left, Relation::Equal, (value, self.kind(value, source)?), source)?;
                 }
                 Ok(Kind::Bool)
             }
@@ -141,8 +143,13 @@ impl Names<'_> {
     }
 
     /// Numbers compare with numbers, labels with one of their values, or two of them for equality.
-    fn comparable(&self, a: &Expr, relation: Relation, b: &Expr, source: &Source) -> Result<(), Error> {
-        let (kind_a, kind_b) = (self.kind(a, source)?, self.kind(b, source)?);
+    fn comparable(
+        &self,
+        (a, kind_a): (&Expr, Kind),
+        relation: Relation,
+        (b, kind_b): (&Expr, Kind),
+        source: &Source,
+    ) -> Result<(), Error> {
         if kind_a != Kind::Label && kind_b != Kind::Label {
             return Ok(());
         }
