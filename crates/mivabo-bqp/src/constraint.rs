@@ -98,7 +98,10 @@ fn branch_on_table(table: &Table, assignment: &Assignment) -> Option<(usize, boo
 }
 
 /// The allowed patterns that agree with the fixed bits.
-fn compatible<'t>(table: &'t Table, assignment: &Assignment) -> impl Iterator<Item = u64> + use<'t> {
+pub(crate) fn compatible<'t>(
+    table: &'t Table,
+    assignment: &Assignment,
+) -> impl Iterator<Item = u64> + use<'t> {
     let fixed = table.pattern_where(|bit| !assignment.is_free(bit));
     let ones = table.pattern_where(|bit| assignment.value(bit) == Some(true));
     table.allowed().iter().copied().filter(move |pattern| pattern & fixed == ones)

@@ -64,6 +64,16 @@ impl<'a> IntervalRow<'a> {
         &self.bits
     }
 
+    /// The linear coefficients, in the order of [`bits`](Self::bits).
+    pub(crate) fn linear(&self) -> &[f64] {
+        &self.linear
+    }
+
+    /// The products, by positions in [`bits`](Self::bits).
+    pub(crate) fn pairs(&self) -> &[(usize, usize, f64)] {
+        &self.pairs
+    }
+
     /// Whether a second visit right after a first one finds nothing new: what an inequality without products fixes
     /// does not move its floor.
     pub(crate) fn is_settled_by_one_visit(&self) -> bool {

@@ -8,8 +8,10 @@
 //!
 //! What enters is a [`Bqp`]: a checked value that cannot hold a NaN or an index out of range. What leaves is a
 //! [`Check`] of one point, what [`Propagator`] derives from a partial [`Assignment`], one [`feasible`] point, the
-//! exact [`count`] of them, or a [`DiscreteOracle`]'s minimum. [`Exhaustive`] is the slow, obvious oracle that the
-//! others are tested against.
+//! exact [`count`] of them, random ones from a [`Sampler`], the [`smallest_conflict`] where there are none, or a
+//! [`DiscreteOracle`]'s minimum. [`Exhaustive`] is the slow, obvious oracle that the others are tested against.
+//!
+//! The cargo feature `json` (off by default) adds `read_instance`, a reader of problems written as lines of JSON.
 //!
 //! ```
 //! use mivabo_bqp::{Bqp, DiscreteOracle, Exhaustive, Limits, Quadratic, Row, Sense};
@@ -29,26 +31,44 @@
 mod assignment;
 mod check;
 mod components;
+mod conflict;
 mod constraint;
+mod dive;
 mod error;
 mod exhaustive;
+mod hitting;
+#[cfg(feature = "json")]
+mod instances;
 mod interval;
 mod model;
 mod oracle;
 mod propagate;
 mod quadratic;
+mod random;
+#[cfg(feature = "json")]
+mod read_error;
 mod row;
+mod sample;
 mod search;
 mod table;
+mod tabu;
+mod tilt;
 
 pub use assignment::Assignment;
 pub use check::{Check, Violation};
+pub use conflict::smallest_conflict;
 pub use error::{Error, Place, Term};
 pub use exhaustive::Exhaustive;
+#[cfg(feature = "json")]
+pub use instances::{Instance, LARGEST_N, read_instance};
 pub use model::{Bqp, LARGEST_MAGNITUDE};
 pub use oracle::{DiscreteOracle, Infeasible, Limits, Outcome, Solution, Status};
 pub use propagate::{Conflict, Propagator};
 pub use quadratic::Quadratic;
+#[cfg(feature = "json")]
+pub use read_error::{InstancePart, ReadError};
 pub use row::{REAL_ROW_TOLERANCE, Row, Sense};
+pub use sample::{Effort, Sampler};
 pub use search::{Feasibility, count, feasible};
 pub use table::Table;
+pub use tabu::Tabu;

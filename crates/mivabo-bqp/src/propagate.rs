@@ -90,6 +90,11 @@ impl<'a> Propagator<'a> {
         &self.constraints
     }
 
+    /// The constraints that speak of a bit.
+    pub(crate) fn constraints_of(&self, bit: usize) -> impl Iterator<Item = &Constraint<'a>> {
+        self.occurrences[bit].iter().map(|&id| &self.constraints[id])
+    }
+
     fn run(&self, mut queue: Queue, assignment: &mut Assignment) -> Result<(), Conflict> {
         assert_eq!(assignment.n(), self.n, "the assignment must be over the problem's bits");
         let mut scratch = Scratch::default();

@@ -102,7 +102,7 @@ fn power_of_two(k: usize) -> Option<u128> {
 }
 
 /// Why a walk ended.
-enum End {
+pub(crate) enum End {
     /// Every leaf was visited.
     Exhausted,
     /// The visitor asked to stop.
@@ -122,20 +122,20 @@ struct Node {
 }
 
 /// Depth-first search with an explicit stack, since n may be thousands.
-struct Walker<'a> {
-    propagator: &'a Propagator<'a>,
-    nodes_left: u64,
+pub(crate) struct Walker<'p, 'a> {
+    propagator: &'p Propagator<'a>,
+    pub(crate) nodes_left: u64,
     scratch: Scratch,
 }
 
-impl<'a> Walker<'a> {
-    fn new(propagator: &'a Propagator<'a>, nodes_left: u64) -> Self {
+impl<'p, 'a> Walker<'p, 'a> {
+    pub(crate) fn new(propagator: &'p Propagator<'a>, nodes_left: u64) -> Self {
         Self { propagator, nodes_left, scratch: Scratch::default() }
     }
 
     /// Visits disjoint assignments that together hold exactly the feasible points below `start`, as far as the
     /// given constraints are concerned: every completion of a visited leaf satisfies them.
-    fn walk(
+    pub(crate) fn walk(
         &mut self,
         constraints: &[usize],
         start: &Assignment,

@@ -16,9 +16,10 @@ fn build(parameters: &[(&str, Domain)], constraint: &str) -> Result<Space, Error
 
 /// Whether expressions and rows both accept the values; they must agree.
 fn accepts(space: &Space, values: &[(&str, Value)]) -> bool {
-    let point = space.point(values.iter().cloned()).unwrap();
+    let point = space.point(values.iter().cloned()).expect("values of the space");
     let code = space.encoding().encode(&point);
-    let by_rows = space.encoding().given_reals(&code.unit).unwrap().is_feasible(&code.bits);
+    let by_rows =
+        space.encoding().given_reals(&code.unit).expect("a code of the space").is_feasible(&code.bits);
     let by_expressions = space.check(&point).is_feasible();
     assert_eq!(by_rows, by_expressions, "{values:?}");
     by_rows

@@ -1,0 +1,235 @@
+//! Random feasible points: a [`Bqp`] and a seed enter, points spread over the whole feasible set leave.
+
+use std::ops::ControlFlow;
+
+use crate::assignment::Assignment;
+use crate::components::{Component, components};
+use crate::constraint::{Constraint, compatible};
+use crate::dive::{DeadEnd, Diver, Node};
+use crate::model::Bqp;
+use crate::propagate::Propagator;
+use crate::random::Random;
+use crate::search::{End, Walker};
+
+/// How often more dives are tried than wanted, where some end in a dead end.
+const TRIES_PER_DIVE: usize = 8;
+
+/// How often the first dive of a search may turn back.
+const FIRST_PATIENCE: u64 = 16;
+
+/// How much work a [`Sampler`] may do.
+///
+/// | field | default | range | what it does |
+/// |---|---|---|---|
+/// | `listing` | 16,384 | any | partial assignments visited once, to list components; lone tables are free |
+/// | `dives` | 16 | at least 1 | dives per component and sample, of which one is kept: more are flatter and slower |
+/// | `nodes` | 200,000 | any | partial assignments propagated per component and sample before giving up |
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Partial assignments visited once, to list small components.
+    pub listing: u64,
+    /// Dives per component and sample.
+    pub dives: usize,
+    /// Partial assignments propagated per component and sample.
+    pub nodes: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { listing: 16_384, dives: 16, nodes: 200_000 }
+    }
+}
+
+/// Draws random feasible points, spread over the feasible set.
+///
+/// Constraints that share no undecided bit are independent, so each such component is drawn on its own, and bits
+/// without constraints by fair coins. A component is drawn in one of three ways:
+///
+/// 1. **Listed**: a lone table, or one whose search tree fits into [`Effort::listing`], is listed once as disjoint
+///    boxes of feasible points. One is drawn by its number of points: exactly uniform.
+/// 2. **Dived**: otherwise random dives with propagation fix one bit after the other. The odds of a bit follow from
+///    its tables (the share of the patterns left) and its tightest row (maximum entropy), trusted fully, by half or
+///    not at all: every feasible point can be reached, because a third of the dives throw fair coins. A dive knows the
+///    probability p of its choices; of [`Effort::dives`] dives one is kept with probability proportional to 1/p
+///    (sampling-importance resampling), which tends to uniform as the dives grow in number. A dead end has weight 0.
+/// 3. **Searched**: if all dives end dead, dives that turn back at dead ends and restart with doubled patience. The
+///    first point found is taken; how likely each one is then depends on the shape of the search tree.
+///
+/// Equal seeds give equal points.
+///
+/// ```
+/// use mivabo_bqp::{Bqp, Quadratic, Row, Sampler, Sense};
+///
+/// let mut problem = Bqp::new(60);
+/// let sum = Quadratic::new(0.0, (0..60).map(|i| (i, 1.0)), []);
+/// problem.add_row(Row::new("ten of sixty", sum, Sense::Equal, 10.0))?;
+///
+/// let x = Sampler::new(&problem).sample(7).expect("found long before the limit");
+/// assert_eq!(x.iter().filter(|&&xi| xi).count(), 10);
+/// # Ok::<(), mivabo_bqp::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Sampler<'a> {
+    problem: &'a Bqp,
+    propagator: Propagator<'a>,
+    /// What follows without any choice; none when that is a conflict.
+    root: Option<Assignment>,
+    parts: Vec<Part>,
+    effort: Effort,
+}
+
+/// A component, listed if it is small.
+#[derive(Debug)]
+struct Part {
+    /// The bits that are free at the root.
+    bits: Vec<usize>,
+    constraints: Vec<usize>,
+    leaves: Option<Vec<Leaf>>,
+}
+
+/// Values for the bits of a part; every completion of those left free is feasible.
+#[derive(Debug)]
+struct Leaf {
+    values: Vec<Option<bool>>,
+    log_weight: f64,
+}
+
+impl<'a> Sampler<'a> {
+    /// Prepares `problem` with the default [`Effort`].
+    pub fn new(problem: &'a Bqp) -> Self {
+        Self::with_effort(problem, Effort::default())
+    }
+
+    /// Prepares `problem`: propagates it, splits it into components and lists the small ones.
+    pub fn with_effort(problem: &'a Bqp, effort: Effort) -> Self {
+        let propagator = Propagator::new(problem);
+        let mut root = Assignment::new(problem.n());
+        if propagator.propagate_all(&mut root).is_err() {
+            return Self { problem, propagator, root: None, parts: Vec::new(), effort };
+        }
+        let mut found = components(&propagator, &root);
+        found.sort_by_key(|component| component.n_free);
+        let mut nodes_left = effort.listing;
+        let parts = found.into_iter().map(|component| part(&propagator, &root, component, &mut nodes_left));
+        let parts = parts.collect();
+        Self { problem, propagator, root: Some(root), parts, effort }
+    }
+
+    /// One random feasible point. None proves nothing, see [`feasible`](crate::feasible): there may be no such
+    /// point, or it was not found within [`Effort::nodes`].
+    pub fn sample(&self, seed: u64) -> Option<Vec<bool>> {
+        let root = self.root.as_ref()?;
+        let mut random = Random::new(seed);
+        let mut assignment = root.clone();
+        for part in &self.parts {
+            let values = match &part.leaves {
+                Some(leaves) => pick(leaves, &mut random)?.values.clone(),
+                None => self.explore(part, root, &mut random)?.values,
+            };
+            fix(&mut assignment, &part.bits, &values);
+        }
+        let point: Vec<_> =
+            (0..root.n()).map(|bit| assignment.value(bit).unwrap_or_else(|| random.coin())).collect();
+        debug_assert!(self.problem.is_feasible(&point), "a leaf must satisfy every constraint");
+        self.problem.is_feasible(&point).then_some(point)
+    }
+
+    /// At most `n` independent samples: those of `n` that were found. A point may come more than once.
+    pub fn samples(&self, n: usize, seed: u64) -> Vec<Vec<bool>> {
+        let mut seeds = Random::new(seed);
+        (0..n).filter_map(|_| self.sample(seeds.bits())).collect()
+    }
+
+    /// One of many dives, or where they all end dead the end of a search; see the type's documentation.
+    fn explore(&self, part: &Part, root: &Assignment, random: &mut Random) -> Option<Leaf> {
+        let mut diver = Diver { propagator: &self.propagator, random, nodes_left: self.effort.nodes };
+        let n_dives = self.effort.dives.max(1);
+        let tries = 0..n_dives.saturating_mul(TRIES_PER_DIVE);
+        let ends = tries.filter_map(|_| diver.dive(&part.constraints, root, 0).ok());
+        let mut leaves: Vec<_> = ends.take(n_dives).map(|node| Leaf::new(&part.bits, &node)).collect();
+        match diver.random.weighted(leaves.iter().map(|leaf| leaf.log_weight)) {
+            Some(picked) => Some(leaves.swap_remove(picked)),
+            None => search(&mut diver, part, root),
+        }
+    }
+}
+
+impl Leaf {
+    /// The end of a dive.
+    fn new(bits: &[usize], node: &Node) -> Self {
+        let box_of_points = Self::of_box(bits, &node.assignment);
+        Self { log_weight: node.log_weight() + box_of_points.log_weight, ..box_of_points }
+    }
+
+    /// All points that agree with the assignment: its weight is their number.
+    fn of_box(bits: &[usize], assignment: &Assignment) -> Self {
+        let values: Vec<_> = bits.iter().map(|&bit| assignment.value(bit)).collect();
+        let n_free = values.iter().filter(|value| value.is_none()).count();
+        Self { values, log_weight: n_free as f64 * std::f64::consts::LN_2 }
+    }
+}
+
+/// Dives that turn back at dead ends, restarted with doubled patience: a bad choice near the root is not paid for long.
+fn search(diver: &mut Diver, part: &Part, root: &Assignment) -> Option<Leaf> {
+    let mut patience = FIRST_PATIENCE;
+    while diver.nodes_left > 1 {
+        match diver.dive(&part.constraints, root, patience) {
+            Ok(node) => return Some(Leaf::new(&part.bits, &node)),
+            Err(DeadEnd::Proved) => return None,
+            Err(DeadEnd::GivenUp) => patience = patience.saturating_mul(2),
+        }
+    }
+    None
+}
+
+/// Lists a component within half of the nodes left, so that one that is too large starves no other.
+fn part(propagator: &Propagator, root: &Assignment, component: Component, nodes_left: &mut u64) -> Part {
+    let constraints = component.constraints;
+    let mut bits: Vec<_> =
+        constraints.iter().flat_map(|&id| propagator.constraints()[id].bits()).copied().collect();
+    bits.retain(|&bit| root.is_free(bit));
+    bits.sort_unstable();
+    bits.dedup();
+    let leaves = match constraints[..] {
+        [id] => list_table(&propagator.constraints()[id], root, &bits),
+        _ => None,
+    };
+    let leaves = leaves.or_else(|| {
+        let mut walker = Walker::new(propagator, *nodes_left / 2);
+        let leaves = list(&mut walker, &constraints, root, &bits);
+        *nodes_left -= *nodes_left / 2 - walker.nodes_left;
+        leaves
+    });
+    Part { bits, constraints, leaves }
+}
+
+/// The patterns of a lone table.
+fn list_table(constraint: &Constraint, root: &Assignment, bits: &[usize]) -> Option<Vec<Leaf>> {
+    let Constraint::Table(table) = constraint else { return None };
+    let positions: Vec<_> =
+        bits.iter().map(|bit| table.bits().iter().position(|b| b == bit)).collect::<Option<_>>()?;
+    let values = |pattern: u64| positions.iter().map(|k| Some(pattern >> k & 1 == 1)).collect();
+    Some(compatible(table, root).map(|p| Leaf { values: values(p), log_weight: 0.0 }).collect())
+}
+
+/// All leaves of a component, or none when there are too many.
+fn list(walker: &mut Walker, constraints: &[usize], root: &Assignment, bits: &[usize]) -> Option<Vec<Leaf>> {
+    let mut leaves = Vec::new();
+    let end = walker.walk(constraints, root, |leaf| {
+        leaves.push(Leaf::of_box(bits, leaf));
+        ControlFlow::Continue(())
+    });
+    matches!(end, End::Exhausted).then_some(leaves)
+}
+
+fn pick<'l>(leaves: &'l [Leaf], random: &mut Random) -> Option<&'l Leaf> {
+    random.weighted(leaves.iter().map(|leaf| leaf.log_weight)).map(|k| &leaves[k])
+}
+
+fn fix(assignment: &mut Assignment, bits: &[usize], values: &[Option<bool>]) {
+    for (&bit, value) in bits.iter().zip(values) {
+        if let Some(value) = value {
+            assignment.fix(bit, *value);
+        }
+    }
+}
