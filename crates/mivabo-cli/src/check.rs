@@ -1,8 +1,6 @@
 //! `mivabo check`: a study file in, what its space consists of out.
 
 use std::fmt::Write as _;
-use std::io::Read as _;
-use std::path::Path;
 
 use mivabo::Space;
 use mivabo::space::{Parameter, Point};
@@ -11,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Failure;
 use crate::args::Check;
+use crate::input::read;
 
 /// Work for counting the feasible combinations, and for finding one, before giving up.
 const NODES: u64 = 200_000;
@@ -23,15 +22,6 @@ pub fn run(args: &Check) -> Result<String, Failure> {
     let space = space.map_err(|e| format!("{}: {e}", args.file.display()))?;
     let facts = Facts::of(&space);
     Ok(if args.json { as_json(&space, &facts) } else { as_text(&space, &facts) })
-}
-
-fn read(file: &Path) -> Result<String, Failure> {
-    if file.as_os_str() != "-" {
-        return std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()));
-    }
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|e| format!("standard input: {e}"))?;
-    Ok(text)
 }
 
 /// What is found out about a space, besides what it says.

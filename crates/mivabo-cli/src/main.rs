@@ -4,6 +4,8 @@
 
 mod args;
 mod check;
+mod input;
+mod solve;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<String, Failure> {
     match &args.command {
         Command::Check(check) => check::run(check),
+        Command::Solve(solve) => solve::run(solve),
     }
 }
 

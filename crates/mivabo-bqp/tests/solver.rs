@@ -1,0 +1,190 @@
+//! The exact solver against exhaustive search: thousands of random problems with every kind of constraint.
+
+#![allow(clippy::unwrap_used, reason = "strategies make valid parts; a failure here is a failed test")]
+
+use mivabo_bqp::{
+    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solver, Status,
+    Table, Tabu,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::subsequence;
+use proptest::test_runner::FileFailurePersistence;
+
+fn config() -> ProptestConfig {
+    let kept = FileFailurePersistence::WithSource("regressions");
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases.max(1500), failure_persistence: Some(Box::new(kept)), ..default }
+}
+
+/// Whole numbers, or reals, in one objective.
+fn objective(n: usize) -> impl Strategy<Value = Quadratic> {
+    let whole = (-9..=9_i32).prop_map(f64::from).boxed();
+    let real = (-3.0..3.0_f64).boxed();
+    let sparse = prop_oneof![3 => Just(0.0), 1 => (-5..=5_i32).prop_map(f64::from)].boxed();
+    prop_oneof![3 => Just(whole), 1 => Just(real), 1 => Just(sparse)].prop_flat_map(move |kind| {
+        (vec(kind.clone(), n), vec(kind, n * n)).prop_map(move |(linear, pairs)| {
+            let upper = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+            let pairs: Vec<_> = upper.map(|(i, j)| (i, j, pairs[i * n + j])).collect();
+            Quadratic::new(2.0, linear.into_iter().enumerate(), pairs)
+        })
+    })
+}
+
+fn row(n: usize) -> BoxedStrategy<Row> {
+    let count = (0..=n, any::<bool>()).prop_map(move |(k, equal)| {
+        let sense = if equal { Sense::Equal } else { Sense::LessEqual };
+        Row::new("count", Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), []), sense, k as f64)
+    });
+    let knapsack = (vec(1..=20_i32, n), 0.0..0.8_f64).prop_map(|(weights, share)| {
+        let total: i32 = weights.iter().sum();
+        let terms: Vec<_> = weights.into_iter().enumerate().map(|(i, w)| (i, f64::from(w))).collect();
+        Row::new(
+            "knapsack",
+            Quadratic::new(0.0, terms, []),
+            Sense::LessEqual,
+            (share * f64::from(total)).floor(),
+        )
+    });
+    let group = subsequence((0..n).collect::<Vec<_>>(), 1..=n).prop_map(|bits| {
+        Row::new("group", Quadratic::new(0.0, bits.into_iter().map(|i| (i, 1.0)), []), Sense::Equal, 1.0)
+    });
+    let any_sign =
+        (vec(-5..=5_i32, n), vec(any::<bool>(), n), any::<bool>()).prop_map(|(terms, x, equal)| {
+            let form = Quadratic::new(0.0, terms.into_iter().enumerate().map(|(i, c)| (i, f64::from(c))), []);
+            let rhs = form.value(&x);
+            Row::new("signs", form, if equal { Sense::Equal } else { Sense::LessEqual }, rhs)
+        });
+    let quadratic = (vec((0..n, 0..n, -4..=4_i32), 1..8), vec(any::<bool>(), n), any::<bool>()).prop_map(
+        |(q, x, equal)| {
+            let form = Quadratic::new(0.0, [], q.into_iter().map(|(i, j, c)| (i, j, f64::from(c))));
+            let rhs = form.value(&x);
+            Row::new("quadratic", form, if equal { Sense::Equal } else { Sense::LessEqual }, rhs)
+        },
+    );
+    let real = (vec(-1.0..1.0_f64, n), vec(any::<bool>(), n), any::<bool>()).prop_map(|(terms, x, equal)| {
+        let form = Quadratic::new(0.0, terms.into_iter().enumerate(), []);
+        let rhs = form.value(&x);
+        Row::new("real", form, if equal { Sense::Equal } else { Sense::LessEqual }, rhs)
+    });
+    prop_oneof![count, knapsack, group, any_sign, quadratic, real].boxed()
+}
+
+fn table(n: usize) -> impl Strategy<Value = Table> {
+    subsequence((0..n).collect::<Vec<_>>(), 1..=n.min(5)).prop_shuffle().prop_flat_map(|bits| {
+        let patterns: Vec<u64> = (0..1 << bits.len()).collect();
+        let most = patterns.len();
+        subsequence(patterns, 0..=most)
+            .prop_map(move |allowed| Table::new("table", bits.clone(), allowed).unwrap())
+    })
+}
+
+fn any_problem() -> impl Strategy<Value = Bqp> {
+    (1..=12_usize).prop_flat_map(|n| {
+        let rows = prop_oneof![2 => vec(row(n), 0..=1), 2 => vec(row(n), 2..=5)];
+        (objective(n), rows, vec(table(n), 0..=2)).prop_map(move |(objective, rows, tables)| {
+            let mut problem = Bqp::new(n);
+            problem.set_objective(objective).unwrap();
+            rows.into_iter().for_each(|row| problem.add_row(row).unwrap());
+            tables.into_iter().for_each(|table| problem.add_table(table).unwrap());
+            problem
+        })
+    })
+}
+
+/// With the heuristic, and without it, so that the tree has to find the point by itself.
+fn solvers() -> [Solver; 2] {
+    let blind = Solver { tabu: Tabu { moves: Some(0), ..Tabu::default() }, ..Solver::default() };
+    [Solver::default(), blind]
+}
+
+fn assert_solved(problem: &Bqp, mut solver: Solver) -> Result<(), TestCaseError> {
+    let fast = solver.minimise(problem, Limits::default());
+    let slow = Exhaustive.minimise(problem, Limits::default());
+    match (fast, slow) {
+        (Err(Infeasible), Err(Infeasible)) => {}
+        (Ok(Outcome::Found(fast)), Ok(Outcome::Found(slow))) => {
+            prop_assert_eq!(fast.status, Status::Optimal);
+            prop_assert!(problem.is_feasible(&fast.x));
+            prop_assert_eq!(fast.value, problem.objective().value(&fast.x));
+            prop_assert_eq!(fast.bound, fast.value);
+            let slack =
+                if problem.objective().is_integral() { 0.0 } else { 1e-9 * slow.value.abs().max(1.0) };
+            prop_assert!(
+                (fast.value - slow.value).abs() <= slack,
+                "{} instead of {}",
+                fast.value,
+                slow.value
+            );
+        }
+        (fast, slow) => prop_assert!(false, "{fast:?} instead of {slow:?}"),
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn the_minimum_is_that_of_exhaustive_search(problem in any_problem()) {
+        for solver in solvers() {
+            assert_solved(&problem, solver)?;
+        }
+    }
+
+    #[test]
+    fn a_bound_under_any_node_limit_is_below_the_minimum(problem in any_problem(), nodes in 0..6_u64) {
+        let limits = Limits { nodes: Some(nodes), ..Limits::default() };
+        let Ok(slow) = Exhaustive.minimise(&problem, Limits::default()) else { return Ok(()) };
+        let slow = slow.into_solution().unwrap();
+        for mut solver in solvers() {
+            let outcome = solver.minimise(&problem, limits);
+            let outcome = outcome.map_err(|_| TestCaseError::fail("a feasible problem was called infeasible"))?;
+            prop_assert!(outcome.bound() <= slow.value + 1e-9 * slow.value.abs().max(1.0));
+            if let Outcome::Found(found) = outcome {
+                prop_assert!(found.value >= slow.value - 1e-9 * slow.value.abs().max(1.0));
+                prop_assert!(problem.is_feasible(&found.x));
+            }
+        }
+    }
+
+    #[test]
+    fn equal_inputs_give_equal_outputs(problem in any_problem()) {
+        let first = Solver::default().minimise(&problem, Limits::default());
+        let second = Solver::default().minimise(&problem, Limits::default());
+        prop_assert_eq!(first, second);
+    }
+}
+
+#[test]
+fn nothing_to_decide_is_decided() {
+    let mut problem = Bqp::new(0);
+    problem.set_objective(Quadratic::of_constant(3.0)).unwrap();
+
+    let best = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+
+    assert_eq!((best.x.len(), best.value, best.status), (0, 3.0, Status::Optimal));
+}
+
+#[test]
+fn equal_coefficients_everywhere_are_no_trouble() {
+    for c in [-1.0, 0.0, 1.0] {
+        let mut problem = Bqp::new(20);
+        let pairs = (0..20).flat_map(|i| (0..i).map(move |j| (j, i, c)));
+        problem.set_objective(Quadratic::new(0.0, (0..20).map(|i| (i, c)), pairs)).unwrap();
+        let best = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+        assert_eq!(best.value, if c < 0.0 { -210.0 } else { 0.0 });
+    }
+}
+
+#[test]
+fn coefficients_of_very_different_size_are_no_trouble() {
+    let mut problem = Bqp::new(12);
+    let pairs = (0..12).flat_map(|i| {
+        (0..i).map(move |j| (j, i, 10_f64.powi(i32::try_from((i * j) % 9).unwrap() - 4) - 50.0))
+    });
+    problem.set_objective(Quadratic::new(0.0, (0..12).map(|i| (i, 1e4 / (i as f64 + 1.0))), pairs)).unwrap();
+    let fast = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+    let slow = Exhaustive.minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+    assert!((fast.value - slow.value).abs() <= 1e-9 * slow.value.abs());
+}

@@ -1,0 +1,64 @@
+//! `mivabo solve`: binary quadratic programs in, one JSON line each out.
+
+use std::time::{Duration, Instant};
+
+use mivabo_bqp::{
+    DiscreteOracle, Infeasible, Instance, Limits, Outcome, Solver, Status, Tabu, read_instance,
+};
+use serde_json::{Value, json};
+
+use crate::Failure;
+use crate::args::Solve;
+use crate::input::read;
+
+/// Solves every instance of a file.
+pub fn run(args: &Solve) -> Result<String, Failure> {
+    let text = read(&args.file)?;
+    let mut output = String::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let instance =
+            read_instance(line).map_err(|e| format!("{}:{}: {e}", args.file.display(), number + 1))?;
+        let began = Instant::now();
+        let answer = if args.heuristic { heuristic(&instance) } else { solve(&instance, args) };
+        output.push_str(&with_time(answer, &instance, began.elapsed()).to_string());
+        output.push('\n');
+    }
+    Ok(output)
+}
+
+fn solve(instance: &Instance, args: &Solve) -> Value {
+    let limits = Limits {
+        time: args.limit.map(Duration::from_secs_f64),
+        nodes: args.nodes,
+        threads: args.threads,
+        ..Limits::default()
+    };
+    match Solver::default().minimise(&instance.problem, limits) {
+        Err(Infeasible) => json!({"status": "infeasible"}),
+        Ok(Outcome::Unknown { bound, nodes }) => json!({"status": "unknown", "bound": bound, "nodes": nodes}),
+        Ok(Outcome::Found(found)) => {
+            let status = if found.status == Status::Optimal { "optimal" } else { "limit" };
+            json!({"status": status, "value": found.value, "bound": found.bound, "nodes": found.nodes,
+                "x": bits(&found.x)})
+        }
+    }
+}
+
+fn heuristic(instance: &Instance) -> Value {
+    match Tabu::default().minimise(&instance.problem, None) {
+        None => json!({"status": "unknown"}),
+        Some((x, value)) => json!({"status": "heuristic", "value": value, "x": bits(&x)}),
+    }
+}
+
+/// Name first, time last; what an answer lacks is null.
+fn with_time(answer: Value, instance: &Instance, time: Duration) -> Value {
+    let field = |key: &str| answer.get(key).cloned().unwrap_or_default();
+    json!({"name": instance.name, "status": field("status"), "value": field("value"), "bound": field("bound"),
+        "nodes": field("nodes"), "x": field("x"), "seconds": time.as_secs_f64()})
+}
+
+/// A point as text: bit 0 first.
+fn bits(x: &[bool]) -> String {
+    x.iter().map(|bit| if *bit { '1' } else { '0' }).collect()
+}
