@@ -8,8 +8,9 @@
 //!
 //! What enters is a [`Bqp`]: a checked value that cannot hold a NaN or an index out of range. What leaves is a
 //! [`Check`] of one point, what [`Propagator`] derives from a partial [`Assignment`], one [`feasible`] point, the
-//! exact [`count`] of them, random ones from a [`Sampler`], the [`smallest_conflict`] where there are none, or a
-//! [`DiscreteOracle`]'s minimum. [`Exhaustive`] is the slow, obvious oracle that the others are tested against.
+//! exact [`count`] of them, random ones from a [`Sampler`], the [`nearest`] to a wish, the [`smallest_conflict`] where
+//! there are none, a good point from [`Tabu`] search, or the proved minimum from the [`Solver`]. [`Exhaustive`] is the
+//! slow, obvious oracle that the others are tested against.
 //!
 //! The cargo feature `json` (off by default) adds `read_instance`, a reader of problems written as lines of JSON.
 //!
@@ -41,6 +42,7 @@ mod hitting;
 mod instances;
 mod interval;
 mod model;
+mod nearest;
 mod oracle;
 mod propagate;
 mod quadratic;
@@ -63,6 +65,7 @@ pub use exhaustive::Exhaustive;
 #[cfg(feature = "json")]
 pub use instances::{Instance, LARGEST_N, read_instance};
 pub use model::{Bqp, LARGEST_MAGNITUDE};
+pub use nearest::{Distance, nearest};
 pub use oracle::{DiscreteOracle, Infeasible, Limits, Outcome, Solution, Status};
 pub use propagate::{Conflict, Propagator};
 pub use quadratic::Quadratic;

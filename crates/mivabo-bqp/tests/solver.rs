@@ -85,8 +85,12 @@ fn any_problem() -> impl Strategy<Value = Bqp> {
         (objective(n), rows, vec(table(n), 0..=2)).prop_map(move |(objective, rows, tables)| {
             let mut problem = Bqp::new(n);
             problem.set_objective(objective).unwrap();
-            rows.into_iter().for_each(|row| problem.add_row(row).unwrap());
-            tables.into_iter().for_each(|table| problem.add_table(table).unwrap());
+            for row in rows {
+                problem.add_row(row).unwrap();
+            }
+            for table in tables {
+                problem.add_table(table).unwrap();
+            }
             problem
         })
     })
@@ -187,4 +191,62 @@ fn coefficients_of_very_different_size_are_no_trouble() {
     let fast = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
     let slow = Exhaustive.minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
     assert!((fast.value - slow.value).abs() <= 1e-9 * slow.value.abs());
+}
+
+/// Dense problems of 20 bits against a walk through all points in Gray code order, which changes one bit at a time.
+#[test]
+fn twenty_dense_bits_are_solved_exactly() {
+    for seed in 0..6_u32 {
+        let n = 20;
+        let entry = |i: usize, j: usize| {
+            let mixed = (i * 7919 + j * 104_729 + seed as usize * 15_485_863 + 11) % 10_007;
+            mixed as f64 / 2500.0 - 2.0
+        };
+        let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| (i, j, entry(i, j)));
+        let mut problem = Bqp::new(n);
+        problem.set_objective(Quadratic::new(0.0, (0..n).map(|i| (i, entry(i, i))), pairs)).unwrap();
+
+        let best = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+
+        let mut gains: Vec<f64> = (0..n).map(|i| entry(i, i)).collect();
+        let (mut x, mut value, mut least) = (vec![false; n], 0.0, 0.0_f64);
+        for code in 1..1_u32 << n {
+            let bit = code.trailing_zeros() as usize;
+            let sign = if x[bit] { -1.0 } else { 1.0 };
+            value += sign * gains[bit];
+            x[bit] = !x[bit];
+            for other in (0..n).filter(|other| *other != bit) {
+                gains[other] += sign * entry(bit.min(other), bit.max(other));
+            }
+            least = least.min(value);
+        }
+        assert!((best.value - least).abs() < 1e-6, "{} instead of {least}", best.value);
+    }
+}
+
+/// Larger instances, with known minima, where `MIVABO_DATA` names a folder that holds them.
+#[cfg(feature = "json")]
+#[test]
+fn the_instances_of_the_data_folder_are_solved_to_their_known_minima() {
+    let Some(folder) = std::env::var_os("MIVABO_DATA") else { return };
+    let text = std::fs::read_to_string(std::path::Path::new(&folder).join("bqp/instances.jsonl")).unwrap();
+    for line in text.lines() {
+        let instance = mivabo_bqp::read_instance(line).unwrap();
+        if instance.problem.n() > 50 || !instance.proven {
+            continue;
+        }
+        let best = Solver::default()
+            .minimise(&instance.problem, Limits::default())
+            .unwrap()
+            .into_solution()
+            .unwrap();
+        let known = instance.best.unwrap();
+        assert!(
+            (best.value - known).abs() < 1e-6 * known.abs().max(1.0),
+            "{}: {}",
+            instance.name,
+            best.value
+        );
+        assert_eq!(best.status, Status::Optimal);
+    }
 }

@@ -20,7 +20,7 @@ pub fn run(args: &Solve) -> Result<String, Failure> {
             read_instance(line).map_err(|e| format!("{}:{}: {e}", args.file.display(), number + 1))?;
         let began = Instant::now();
         let answer = if args.heuristic { heuristic(&instance) } else { solve(&instance, args) };
-        output.push_str(&with_time(answer, &instance, began.elapsed()).to_string());
+        output.push_str(&with_time(&answer, &instance, began.elapsed()).to_string());
         output.push('\n');
     }
     Ok(output)
@@ -52,7 +52,7 @@ fn heuristic(instance: &Instance) -> Value {
 }
 
 /// Name first, time last; what an answer lacks is null.
-fn with_time(answer: Value, instance: &Instance, time: Duration) -> Value {
+fn with_time(answer: &Value, instance: &Instance, time: Duration) -> Value {
     let field = |key: &str| answer.get(key).cloned().unwrap_or_default();
     json!({"name": instance.name, "status": field("status"), "value": field("value"), "bound": field("bound"),
         "nodes": field("nodes"), "x": field("x"), "seconds": time.as_secs_f64()})

@@ -75,7 +75,52 @@ fn a_wrong_file_is_one_clear_message() {
     snapshot("wrong_files", &text);
 }
 
+const SMALL: &str = r#"{"name": "small", "n": 3, "linear": [1, -2, 0.5], "quadratic": [[0, 1, 1.5], [1, 2, -1]], "rows": [{"idx": [0, 1, 2], "coef": [1, 1, 1], "sense": "<=", "rhs": 2}], "groups": [], "tables": []}"#;
+
+#[test]
+fn solve_prints_a_line_for_each_instance() {
+    let none = SMALL.replace("\"rhs\": 2", "\"rhs\": -1").replace("small", "none");
+
+    let output = mivabo(&["solve", "-"], &format!("{SMALL}\n\n{none}\n"));
+
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("valid JSON")).collect();
+    assert_eq!(lines.len(), 2);
+    assert_eq!((&lines[0]["status"], &lines[0]["value"]), (&"optimal".into(), &(-2.5).into()));
+    assert_eq!((&lines[0]["bound"], &lines[0]["x"]), (&(-2.5).into(), &"011".into()));
+    assert_eq!(lines[1]["status"], "infeasible");
+}
+
+#[test]
+fn solve_can_stop_at_the_heuristic_or_at_a_limit() {
+    for arguments in [vec!["solve", "--heuristic", "-"], vec!["solve", "--nodes", "0", "--limit", "5", "-"]] {
+        let output = mivabo(&arguments, &SMALL.replace("[1, 1, 1]", "[1, 2, 1]"));
+        let line: serde_json::Value = serde_json::from_slice(&output.stdout).expect("valid JSON");
+        assert!(output.status.success());
+        assert!(["heuristic", "limit"].contains(&line["status"].as_str().unwrap_or_default()), "{line}");
+    }
+}
+
+#[test]
+fn a_wrong_instance_is_one_clear_message() {
+    let mut text = String::new();
+    for (from, to) in
+        [("0.5", "1e999"), ("[0, 1, 1.5]", "[0, 7, 1.5]"), ("\"n\": 3", "\"n\": 4"), ("rows", "row")]
+    {
+        text.push_str(&transcript(&["solve", "-"], &SMALL.replace(from, to)));
+        text.push('\n');
+    }
+    text.push_str(&transcript(&["solve", "--limit", "soon", "-"], SMALL));
+    snapshot("wrong_instances", &text);
+}
+
 #[test]
 fn help() {
-    snapshot("help", &(transcript(&["--help"], "") + &transcript(&["check", "--help"], "")));
+    snapshot(
+        "help",
+        &(transcript(&["--help"], "")
+            + &transcript(&["check", "--help"], "")
+            + &transcript(&["solve", "--help"], "")),
+    );
 }

@@ -4,9 +4,12 @@
 //! proves that nothing is better, [`Propagator`] keeps the constraints. See [`Solver`].
 
 mod cardinality;
+mod cuts;
 mod linalg;
 mod relaxation;
 mod spins;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use std::time::Instant;
@@ -68,6 +71,6 @@ impl DiscreteOracle for Solver {
         let start = self.start.as_deref().filter(|x| problem.is_feasible(x));
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let found = self.tabu.minimise_until(problem, start, f64::NEG_INFINITY, &mut || is_late());
-        Tree::new(problem, &propagator, limits, deadline, found).run(root)
+        Tree::new(problem, &propagator, limits, deadline, found).run(&root)
     }
 }

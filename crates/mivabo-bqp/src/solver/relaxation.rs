@@ -19,15 +19,18 @@
 
 use pulp::Arch;
 
+use super::cuts::{Cut, NodeCut, separate};
 use super::linalg::{has_pivots_above, invert, solve};
 use super::spins::Spins;
 use crate::assignment::Assignment;
 
-/// Multipliers: one for each free bit, one for each row.
+/// Multipliers: one for each free bit, one for each row, one for each cut.
 #[derive(Debug, Clone)]
 pub(crate) struct Dual {
     pub y: Vec<f64>,
     pub mu: Vec<f64>,
+    /// One for each cut.
+    pub nu: Vec<f64>,
 }
 
 /// The relaxation of one node.
@@ -39,6 +42,11 @@ pub(crate) struct Relaxation<'a> {
     linear: Vec<f64>,
     constant: f64,
     rows: Vec<NodeRow>,
+    /// Triangle inequalities, valid everywhere.
+    pub cuts: Vec<Cut>,
+    node_cuts: Vec<NodeCut>,
+    /// The place of each free bit.
+    place: Vec<usize>,
     /// W = Z⁻¹ after [`evaluate`](Self::evaluate).
     inverse: Vec<f64>,
     /// u
@@ -69,6 +77,9 @@ impl<'a> Relaxation<'a> {
             linear: Vec::new(),
             constant: 0.0,
             rows: Vec::new(),
+            cuts: Vec::new(),
+            node_cuts: Vec::new(),
+            place: vec![0; spins.n],
             inverse: Vec::new(),
             centre: Vec::new(),
             slope: Vec::new(),
@@ -86,7 +97,11 @@ impl<'a> Relaxation<'a> {
             0.7 * off_diagonal + self.linear[i].abs() / 2.0 + 1e-3
         });
         let mean = self.spins.magnitude / (self.spins.n * self.spins.n).max(1) as f64;
-        Dual { y: y.collect(), mu: vec![mean.max(1e-9); self.spins.rows.len()] }
+        Dual {
+            y: y.collect(),
+            mu: vec![mean.max(1e-9); self.spins.rows.len()],
+            nu: vec![mean.max(1e-9); self.cuts.len()],
+        }
     }
 
     /// Goes to the node in which these bits are free and the others have their assigned values.
@@ -109,6 +124,12 @@ impl<'a> Relaxation<'a> {
             self.quadratic.extend(free.iter().map(|j| row[*j]));
         }
         self.restrict_rows(&fixed, free);
+        for (place, bit) in free.iter().enumerate() {
+            self.place[*bit] = place;
+        }
+        let cuts = self.cuts.iter().enumerate();
+        self.node_cuts =
+            cuts.filter_map(|(index, cut)| cut.restrict(index, assignment, &self.place)).collect();
     }
 
     fn restrict_rows(&mut self, fixed: &[(usize, f64)], free: &[usize]) {
@@ -133,6 +154,11 @@ impl<'a> Relaxation<'a> {
             }
             self.rows.push(NodeRow { index, alpha, beta, is_equation: row.is_equation, image: Vec::new() });
         }
+    }
+
+    /// How many logarithms the central path has: τ times this is the gap between L and the relaxation there.
+    pub fn n_barriers(&self) -> usize {
+        self.m + self.node_cuts.len() + self.rows.iter().filter(|row| !row.is_equation).count()
     }
 
     /// L, with the inverse and the centre left behind; `None` when Z is not clearly positive definite.
@@ -169,6 +195,18 @@ impl<'a> Relaxation<'a> {
                 *d += mu * a / 2.0;
             }
         }
+        for cut in &self.node_cuts {
+            let nu = dual.nu[cut.index];
+            value -= nu;
+            for (place, q) in cut.places.iter().zip(&cut.linear) {
+                self.slope[*place] += nu * q;
+            }
+            for &(a, b, q) in &cut.pairs {
+                let (a, b) = (cut.places[a], cut.places[b]);
+                self.inverse[a * m + b] += nu * q;
+                self.inverse[b * m + a] += nu * q;
+            }
+        }
         value
     }
 
@@ -187,6 +225,13 @@ impl<'a> Relaxation<'a> {
                 length = length.min(-0.9 * dual.mu[row.index] / step);
             }
         }
+        let n_rows = self.rows.len();
+        for (c, cut) in self.node_cuts.iter().enumerate() {
+            let step = self.step[m + n_rows + c];
+            if step < 0.0 {
+                length = length.min(-0.9 * dual.nu[cut.index] / step);
+            }
+        }
         let step = std::mem::take(&mut self.step);
         let mut value = None;
         for _ in 0..10 {
@@ -196,6 +241,9 @@ impl<'a> Relaxation<'a> {
             }
             for (row, s) in self.rows.iter().zip(&step[m..]) {
                 moved.mu[row.index] += length * s;
+            }
+            for (cut, s) in self.node_cuts.iter().zip(&step[m + n_rows..]) {
+                moved.nu[cut.index] += length * s;
             }
             value = self.evaluate(&moved);
             if value.is_some() {
@@ -219,7 +267,7 @@ impl<'a> Relaxation<'a> {
     /// ```
     fn newton(&mut self, dual: &Dual, tau: f64) -> bool {
         let (m, n_rows) = (self.m, self.rows.len());
-        let size = m + n_rows;
+        let size = m + n_rows + self.node_cuts.len();
         let (w, u) = (&self.inverse, &self.centre);
         self.hessian.clear();
         self.hessian.resize(size * size, 0.0);
@@ -252,7 +300,79 @@ impl<'a> Relaxation<'a> {
             // Two equal equations have no unique multipliers.
             self.hessian[(m + r) * size + m + r] *= 1.0 + 1e-9;
         }
+        self.newton_cuts(dual, tau, size);
         solve(self.arch, &mut self.hessian, size, &mut self.step)
+    }
+
+    /// The part of the Newton system that belongs to the cuts, with p = Qu + q and X = uu' + τW:
+    ///
+    /// ```text
+    /// gradient   <Q, X> + 2q'u - 1 + τ/ν
+    /// -Hessian   2 u_i (Wp)_i + τ (WQW)_ii      α_r'Wp      2 p'Wp' + τ <QW, WQ'> + [same cut] τ/ν²
+    /// ```
+    fn newton_cuts(&mut self, dual: &Dual, tau: f64, size: usize) {
+        let (m, n_rows) = (self.m, self.rows.len());
+        let (w, u) = (&self.inverse, &self.centre);
+        for cut in &mut self.node_cuts {
+            cut.image.clone_from(&cut.linear);
+            for &(a, b, q) in &cut.pairs {
+                cut.image[a] += q * u[cut.places[b]];
+                cut.image[b] += q * u[cut.places[a]];
+            }
+        }
+        for (c, cut) in self.node_cuts.iter().enumerate() {
+            let (column, nu) = (m + n_rows + c, dual.nu[cut.index]);
+            let mut gradient = tau / nu - 1.0;
+            for (place, q) in cut.places.iter().zip(&cut.linear) {
+                gradient += 2.0 * q * u[*place];
+            }
+            for &(a, b, q) in &cut.pairs {
+                let (a, b) = (cut.places[a], cut.places[b]);
+                gradient += 2.0 * q * (u[a] * u[b] + tau * w[a * m + b]);
+            }
+            self.step.push(gradient);
+            for i in 0..m {
+                let row = &w[i * m..(i + 1) * m];
+                let image: f64 = cut.places.iter().zip(&cut.image).map(|(a, p)| row[*a] * p).sum();
+                let square: f64 =
+                    cut.pairs.iter().map(|&(a, b, q)| q * row[cut.places[a]] * row[cut.places[b]]).sum();
+                self.hessian[i * size + column] = 2.0 * (u[i] * image + tau * square);
+            }
+            for (r, row) in self.rows.iter().enumerate() {
+                let product = cut.places.iter().zip(&cut.image).map(|(a, p)| row.image[*a] * p).sum();
+                self.hessian[(m + r) * size + column] = product;
+            }
+            for (other, d) in self.node_cuts[c..].iter().zip(column..) {
+                self.hessian[column * size + d] = curvature(w, m, tau, cut, other);
+            }
+            self.hessian[column * size + column] += tau / (nu * nu);
+        }
+    }
+
+    /// Looks for violated triangle inequalities and adds at most `limit` of them; how many.
+    pub fn separate(&mut self, free: &[usize], dual: &mut Dual, tau: f64, limit: usize) -> usize {
+        let m = self.m;
+        let (w, u) = (&self.inverse, &self.centre);
+        let x = |i: usize, j: usize| if j == m { u[i] } else { u[i] * u[j] + tau * w[i * m + j] };
+        let mut found = separate(free, x, limit);
+        found.retain(|cut| !self.cuts.contains(cut));
+        // What a cut takes from the rows of Z, the diagonal gets: so Z stays positive definite.
+        let nu = 0.1 * tau;
+        for place in found.iter().flat_map(Cut::bits).filter_map(|bit| free.iter().position(|f| *f == bit)) {
+            dual.y[place] += nu;
+        }
+        dual.nu.extend(found.iter().map(|_| nu));
+        let n = found.len();
+        self.cuts.extend(found);
+        n
+    }
+
+    /// Forgets the cuts whose multiplier is below this.
+    pub fn drop_cuts(&mut self, dual: &mut Dual, least: f64) {
+        let keep: Vec<bool> = dual.nu.iter().map(|nu| *nu >= least).collect();
+        let mut kept = keep.iter();
+        self.cuts.retain(|_| kept.next() == Some(&true));
+        dual.nu.retain(|nu| *nu >= least);
     }
 
     /// By how much L grows when the free bit at this place is 0, and when it is 1.
@@ -283,6 +403,7 @@ impl<'a> Relaxation<'a> {
         self.centre = centre;
         size += self.spins.magnitude + self.constant.abs();
         size += self.rows.iter().map(|row| (dual.mu[row.index] * row.beta).abs()).sum::<f64>();
+        size += self.node_cuts.iter().map(|cut| dual.nu[cut.index]).sum::<f64>();
         let trace: f64 = (0..m).map(|i| self.inverse[i * m + i].abs()).sum();
         let shift = 4.0 * (m + 2) as f64 * f64::EPSILON * trace;
         for i in 0..m {
@@ -293,6 +414,24 @@ impl<'a> Relaxation<'a> {
         let bound = value - energy - 2.0 * residual - error;
         (is_definite && bound.is_finite()).then_some(bound)
     }
+}
+
+/// 2 p'Wp' + τ <QW, WQ'> of two cuts.
+fn curvature(w: &[f64], m: usize, tau: f64, cut: &NodeCut, other: &NodeCut) -> f64 {
+    let entry = |a: usize, b: usize| w[cut.places[a] * m + other.places[b]];
+    let mut linear = 0.0;
+    for (a, p) in cut.image.iter().enumerate() {
+        for (b, q) in other.image.iter().enumerate() {
+            linear += p * q * entry(a, b);
+        }
+    }
+    let mut square = 0.0;
+    for &(a, b, q) in &cut.pairs {
+        for &(c, d, p) in &other.pairs {
+            square += q * p * (entry(a, c) * entry(b, d) + entry(a, d) * entry(b, c));
+        }
+    }
+    2.0 * (linear + tau * square)
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -17,6 +17,25 @@ use crate::propagate::Propagator;
 /// Newton steps at the root, where there is nothing to inherit.
 const ROOT_STEPS: usize = 40;
 
+/// Bits from which on triangle inequalities may pay.
+const LEAST_FOR_CUTS: usize = 20;
+
+/// Nodes for each free bit after which the tree is begun again, with triangle inequalities.
+const NODES_WITHOUT_CUTS: u64 = 3;
+
+/// Cuts whose multiplier is below this share of the largest are dropped again.
+const LEAST_MULTIPLIER: f64 = 0.3;
+
+/// Rounds of looking for violated triangle inequalities at the root.
+const CUT_ROUNDS: usize = 8;
+
+/// Triangle inequalities that a round may add, for ten free bits.
+const CUTS_PER_TEN_BITS: usize = 3;
+
+/// How high the single Newton step of a node aims, relative to the target. High aims make Z well conditioned, and so
+/// the gains of children large; steps that aim above the target never settle, so a step that loses is taken back.
+const NODE_AIM: f64 = 1.8;
+
 /// Open nodes beyond which the tree is walked in depth.
 const MAX_OPEN: usize = 20_000;
 
@@ -51,6 +70,8 @@ pub(crate) struct Tree<'a> {
     stack: Vec<Node>,
     nodes: u64,
     next_id: u64,
+    /// Whether the root gets triangle inequalities.
+    has_cuts: bool,
 }
 
 impl<'a> Tree<'a> {
@@ -65,22 +86,28 @@ impl<'a> Tree<'a> {
         let is_whole = objective.is_integral() && objective.magnitude() < 1e12;
         let step = if is_whole { 1.0 } else { 0.0 };
         let (heap, stack) = (BinaryHeap::new(), Vec::new());
-        Tree { problem, propagator, limits, deadline, best, step, heap, stack, nodes: 0, next_id: 0 }
+        Tree {
+            problem,
+            propagator,
+            limits,
+            deadline,
+            best,
+            step,
+            heap,
+            stack,
+            nodes: 0,
+            next_id: 0,
+            has_cuts: false,
+        }
     }
 
     /// Searches from the assignment that propagation leaves at the root.
-    pub fn run(mut self, root: Assignment) -> Result<Outcome, Infeasible> {
+    pub fn run(mut self, root: &Assignment) -> Result<Outcome, Infeasible> {
         let spins = (root.n() <= MAX_RELAXED).then(|| Spins::new(self.problem));
         let mut relaxation = spins.as_ref().map(Relaxation::new);
-        let lowest = self.problem.objective().min();
-        self.push(Node {
-            bound: lowest,
-            depth: 0,
-            id: 0,
-            free: free_bits(&root),
-            assignment: root,
-            dual: None,
-        });
+        let n_free = free_bits(root).len();
+        let patience = (n_free >= LEAST_FOR_CUTS).then_some(NODES_WITHOUT_CUTS * n_free as u64);
+        self.push_root(root.clone());
         while let Some(node) = self.pop() {
             let bound = self.open_bound().min(node.bound);
             if self.is_over(bound) {
@@ -90,6 +117,11 @@ impl<'a> Tree<'a> {
                 continue;
             }
             self.nodes += 1;
+            if !self.has_cuts && self.best.is_some() && patience.is_some_and(|patience| self.nodes > patience)
+            {
+                self.restart(root);
+                continue;
+            }
             match &mut relaxation {
                 _ if node.free.is_empty() => self.offer(&node.assignment.to_point()),
                 Some(relaxation) => self.expand(relaxation, node),
@@ -98,6 +130,20 @@ impl<'a> Tree<'a> {
         }
         let Some((x, value)) = self.best else { return Err(Infeasible) };
         Ok(Outcome::Found(Solution { status: Status::Optimal, x, value, bound: value, nodes: self.nodes }))
+    }
+
+    fn push_root(&mut self, root: Assignment) {
+        let bound = self.problem.objective().min();
+        self.push(Node { bound, depth: 0, id: 0, free: free_bits(&root), assignment: root, dual: None });
+    }
+
+    /// Begins again, with triangle inequalities at the root: they cost more than a small tree, and save most of a
+    /// large one.
+    fn restart(&mut self, root: &Assignment) {
+        self.has_cuts = true;
+        self.heap.clear();
+        self.stack.clear();
+        self.push_root(root.clone());
     }
 
     /// A node whose bound reaches this has nothing better than the best point.
@@ -112,8 +158,12 @@ impl<'a> Tree<'a> {
     fn is_over(&self, bound: f64) -> bool {
         let is_closed = |value: f64| value - bound <= self.limits.gap * value.abs().max(1.0);
         self.limits.nodes.is_some_and(|limit| self.nodes >= limit)
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || self.is_late()
             || (self.limits.gap > 0.0 && self.best.as_ref().is_some_and(|(_, value)| is_closed(*value)))
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     fn stopped(self, bound: f64) -> Outcome {
@@ -159,7 +209,11 @@ impl<'a> Tree<'a> {
         relaxation.restrict(&node.assignment, &node.free);
         let steps = if node.dual.is_none() { ROOT_STEPS } else { 1 };
         let mut dual = node.dual.take().unwrap_or_else(|| relaxation.first_dual());
-        let Some(bound) = self.bound(relaxation, &mut dual, steps) else { return self.split(&node, None) };
+        let mut bound = self.bound(relaxation, &mut dual, steps);
+        if self.has_cuts && node.depth == 0 {
+            bound = bound.and_then(|bound| self.add_cuts(relaxation, &mut dual, &node, bound));
+        }
+        let Some(bound) = bound else { return self.split(&node, None) };
         if bound >= self.target() && relaxation.certify(&dual).is_some_and(|bound| bound >= self.target()) {
             return;
         }
@@ -174,25 +228,70 @@ impl<'a> Tree<'a> {
         self.split(&node, branch);
     }
 
+    /// Rounds of triangle inequalities at the root; L with those that matter.
+    fn add_cuts(
+        &self,
+        relaxation: &mut Relaxation<'_>,
+        dual: &mut Dual,
+        node: &Node,
+        bound: f64,
+    ) -> Option<f64> {
+        let mut bound = bound;
+        let m = node.free.len();
+        for _ in 0..CUT_ROUNDS {
+            let gap = self.target() - bound;
+            if gap <= 0.0 || !gap.is_finite() || self.is_late() {
+                break;
+            }
+            let tau = gap / relaxation.n_barriers() as f64;
+            if relaxation.separate(&node.free, dual, tau, (m * CUTS_PER_TEN_BITS).div_ceil(10)) == 0 {
+                break;
+            }
+            relaxation.restrict(&node.assignment, &node.free);
+            bound = self.bound(relaxation, dual, 6)?;
+        }
+        let largest = dual.nu.iter().copied().fold(0.0, f64::max);
+        relaxation.drop_cuts(dual, LEAST_MULTIPLIER * largest);
+        relaxation.restrict(&node.assignment, &node.free);
+        self.bound(relaxation, dual, 4)
+    }
+
     /// L after some Newton steps; `None` when the relaxation cannot be evaluated.
     fn bound(&self, relaxation: &mut Relaxation<'_>, dual: &mut Dual, steps: usize) -> Option<f64> {
         let mut bound = relaxation.evaluate(dual);
+        let mean = dual.y.iter().map(|y| y.abs()).sum::<f64>() / dual.y.len().max(1) as f64 + 1e-9;
+        let mut grow = 1e-3;
         for _ in 0..20 {
             if bound.is_some() {
                 break;
             }
-            dual.y.iter_mut().for_each(|y| *y = 1.5 * *y + 1e-3);
+            grow *= 2.0;
+            dual.y.iter_mut().for_each(|y| *y += grow * mean);
             bound = relaxation.evaluate(dual);
         }
         let mut bound = bound?;
         let target = self.target();
+        let mut aim = if steps == 1 { NODE_AIM } else { 1.0 };
         for step in 0..steps {
-            if bound >= target || self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if bound >= target || self.is_late() {
                 break;
             }
             // Without a target, half the value is as good as any.
             let gap = if target.is_finite() { target - bound } else { bound.abs().max(1e-3) / 2.0 };
-            let Some(better) = relaxation.improve(dual, gap / dual.y.len() as f64) else { break };
+            let before = (steps == 1).then(|| dual.clone());
+            let Some(mut better) = relaxation.improve(dual, aim * gap / relaxation.n_barriers() as f64)
+            else {
+                break;
+            };
+            if let Some(before) = before
+                && better < bound - gap / 2.0
+            {
+                *dual = before;
+                aim = 0.5;
+                relaxation.evaluate(dual)?;
+                better =
+                    relaxation.improve(dual, aim * gap / relaxation.n_barriers() as f64).unwrap_or(bound);
+            }
             let gained = better - bound;
             bound = better;
             if step > 10 && gained < 0.02 * gap {
@@ -259,10 +358,11 @@ impl<'a> Tree<'a> {
     fn open(&mut self, parent: &Node, assignment: Assignment, bound: f64) {
         let is_left = |at: &usize| assignment.is_free(parent.free[*at]);
         let left: Vec<usize> = (0..parent.free.len()).filter(is_left).collect();
-        let dual = parent
-            .dual
-            .as_ref()
-            .map(|dual| Dual { y: left.iter().map(|at| dual.y[*at]).collect(), mu: dual.mu.clone() });
+        let dual = parent.dual.as_ref().map(|dual| Dual {
+            y: left.iter().map(|at| dual.y[*at]).collect(),
+            mu: dual.mu.clone(),
+            nu: dual.nu.clone(),
+        });
         let free = left.iter().map(|at| parent.free[*at]).collect();
         self.push(Node { bound, depth: parent.depth + 1, id: 0, assignment, free, dual });
     }

@@ -69,7 +69,7 @@ impl Encoding {
             classes.push(class);
         }
         let problem = conflict::problem(n_bits, std::iter::once(&base).chain(&pieces))?;
-        if let Some(names) = conflict::find(&model, n_bits, &base, &pieces) {
+        if let Some(names) = conflict::find(&model, &problem) {
             return Err(Error::Infeasible { names });
         }
         for (constraint, class) in model.constraints.iter_mut().zip(classes) {
