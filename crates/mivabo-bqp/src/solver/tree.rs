@@ -21,7 +21,7 @@ const ROOT_STEPS: usize = 40;
 const LEAST_FOR_CUTS: usize = 20;
 
 /// Nodes for each free bit after which the tree is begun again, with triangle inequalities.
-const NODES_WITHOUT_CUTS: u64 = 3;
+const NODES_WITHOUT_CUTS: u64 = 6;
 
 /// Cuts whose multiplier is below this share of the largest are dropped again.
 const LEAST_MULTIPLIER: f64 = 0.3;
@@ -34,7 +34,10 @@ const CUTS_PER_TEN_BITS: usize = 3;
 
 /// How high the single Newton step of a node aims, relative to the target. High aims make Z well conditioned, and so
 /// the gains of children large; steps that aim above the target never settle, so a step that loses is taken back.
-const NODE_AIM: f64 = 1.8;
+const NODE_AIM: f64 = 1.1;
+
+/// The same where triangle inequalities take part, whose multipliers are far from settled.
+const NODE_AIM_WITH_CUTS: f64 = 1.8;
 
 /// Open nodes beyond which the tree is walked in depth.
 const MAX_OPEN: usize = 20_000;
@@ -271,7 +274,11 @@ impl<'a> Tree<'a> {
         }
         let mut bound = bound?;
         let target = self.target();
-        let mut aim = if steps == 1 { NODE_AIM } else { 1.0 };
+        let mut aim = match (steps, self.has_cuts) {
+            (1, false) => NODE_AIM,
+            (1, true) => NODE_AIM_WITH_CUTS,
+            _ => 1.0,
+        };
         for step in 0..steps {
             if bound >= target || self.is_late() {
                 break;
