@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes instances by the recipe of the shared ones, for those who do not have them.
+"""Makes instances by the recipe of the data file, for those who do not have it.
 
 `gauss` is Thompson sampling before any data: all weights of a second-order model are standard normal draws. The
 other families put constraints under the same objective. No optimum is stored: `best` is null.

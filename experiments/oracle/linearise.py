@@ -54,7 +54,7 @@ def constraints(instance):
 
 
 def _groups_not_in_rows(instance):
-    """The shared instances state each group a second time as a row; a repeated row would only slow a solver."""
+    """Instances may state each group a second time as a row; a repeated row would only slow a solver."""
     stated = {
         frozenset(row["idx"])
         for row in instance.rows

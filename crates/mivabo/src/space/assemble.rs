@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::builder::{SpaceBuilder, Statement};
+use super::builder::{DeclaredDefinition, DeclaredParameter, SpaceBuilder, Statement};
 use super::domain::{Domain, Kind};
 use super::expr::{Expr, Function, MAX_DEPTH, Node, Relation, Symbol};
 use super::model::{Class, Constraint, Definition, Model, Parameter, Smoothness, mentions};
@@ -27,41 +27,12 @@ pub(crate) fn assemble(builder: SpaceBuilder) -> Result<Model, Error> {
     let mut names = Names { builder: builder.id, symbols, parameters: &parameters, definitions };
 
     let mut model = Model::default();
-    let mut sources = Vec::new();
-    for (parameter, (name, domain)) in builder.parameters.into_iter().zip(&parameters) {
-        let when = condition(&names, name, parameter.when)?;
-        let (when, source) = when.unzip();
-        let needs = when.iter().flat_map(mentions).collect();
-        let auxiliary = parameter.auxiliary;
-        model.parameters.push(Parameter {
-            name: name.clone(),
-            domain: domain.clone(),
-            when,
-            needs,
-            auxiliary,
-        });
-        sources.extend(source.map(|source| (Symbol::Parameter(model.parameters.len() - 1), source)));
-    }
-    let mut bodies = Vec::new();
-    for (d, definition) in builder.definitions.into_iter().enumerate() {
-        let name = names.definitions[d].0.clone();
-        let (expr, body) = said(&names, Place::Definition(name.to_string()), definition.value)?;
-        let (when, source) = condition(&names, &name, definition.when)?.unzip();
-        let needs = mentions(&expr).into_iter().chain(when.iter().flat_map(mentions)).collect();
-        model.definitions.push(Definition {
-            name,
-            expr,
-            when,
-            needs,
-            kind: Kind::Number,
-            smoothness: Smoothness::Discrete,
-        });
-        bodies.push(body);
-        sources.extend(source.map(|source| (Symbol::Definition(d), source)));
-    }
+    let mut conditions = add_parameters(&mut model, &names, builder.parameters)?;
+    let (bodies, more) = add_definitions(&mut model, &names, builder.definitions)?;
+    conditions.extend(more);
     model.order = order(&model)?;
     define_kinds(&mut model, &mut names, &bodies)?;
-    for (symbol, source) in &sources {
+    for (symbol, source) in &conditions {
         check_condition(&model, &names, *symbol, source)?;
     }
     for (name, statement) in builder.constraints {
@@ -78,6 +49,51 @@ pub(crate) fn assemble(builder: SpaceBuilder) -> Result<Model, Error> {
         model.constraints.push(implied);
     }
     Ok(model)
+}
+
+/// Conditions of parameters or definitions, and where they were said.
+type Conditions = Vec<(Symbol, Source)>;
+
+fn add_parameters(
+    model: &mut Model,
+    names: &Names<'_>,
+    declared: Vec<DeclaredParameter>,
+) -> Result<Conditions, Error> {
+    let mut conditions = Vec::new();
+    for (p, (parameter, (name, domain))) in declared.into_iter().zip(names.parameters).enumerate() {
+        let (when, source) = condition(names, name, parameter.when)?.unzip();
+        let needs = when.iter().flat_map(mentions).collect();
+        let auxiliary = parameter.auxiliary;
+        model.parameters.push(Parameter {
+            name: name.clone(),
+            domain: domain.clone(),
+            when,
+            needs,
+            auxiliary,
+        });
+        conditions.extend(source.map(|source| (Symbol::Parameter(p), source)));
+    }
+    Ok(conditions)
+}
+
+/// Where the definitions were said, and their conditions. Their kinds are found later, inner ones first.
+fn add_definitions(
+    model: &mut Model,
+    names: &Names<'_>,
+    declared: Vec<DeclaredDefinition>,
+) -> Result<(Vec<Source>, Conditions), Error> {
+    let (mut bodies, mut conditions) = (Vec::new(), Vec::new());
+    for (d, definition) in declared.into_iter().enumerate() {
+        let name = names.definitions[d].0.clone();
+        let (expr, body) = said(names, Place::Definition(name.to_string()), definition.value)?;
+        let (when, source) = condition(names, &name, definition.when)?.unzip();
+        let needs = mentions(&expr).into_iter().chain(when.iter().flat_map(mentions)).collect();
+        let (kind, smoothness) = (Kind::Number, Smoothness::Discrete);
+        model.definitions.push(Definition { name, expr, when, needs, kind, smoothness });
+        bodies.push(body);
+        conditions.extend(source.map(|source| (Symbol::Definition(d), source)));
+    }
+    Ok((bodies, conditions))
 }
 
 fn check_names(builder: &SpaceBuilder) -> Result<(), Error> {
