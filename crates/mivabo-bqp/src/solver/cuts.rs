@@ -95,6 +95,7 @@ pub(crate) fn separate(free: &[usize], x: impl Fn(usize, usize) -> f64, limit: u
             }
         }
     }
+    // The most violated ones, and among equals always the same.
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     found.truncate(limit);
     found.into_iter().map(|(_, cut)| cut).collect()

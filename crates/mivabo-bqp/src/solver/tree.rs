@@ -17,8 +17,9 @@ use crate::propagate::Propagator;
 /// Newton steps at the root, where there is nothing to inherit.
 const ROOT_STEPS: usize = 40;
 
-/// Bits from which on triangle inequalities may pay.
-const LEAST_FOR_CUTS: usize = 20;
+/// Numbers of free bits for which triangle inequalities may pay: below, trees are small; above, Newton steps with
+/// them take too long.
+const CUTS_PAY: std::ops::RangeInclusive<usize> = 20..=150;
 
 /// Nodes for each free bit after which the tree is begun again, with triangle inequalities.
 const NODES_WITHOUT_CUTS: u64 = 6;
@@ -109,8 +110,8 @@ impl<'a> Tree<'a> {
         let spins = (root.n() <= MAX_RELAXED).then(|| Spins::new(self.problem));
         let mut relaxation = spins.as_ref().map(Relaxation::new);
         let n_free = free_bits(root).len();
-        let patience = (n_free >= LEAST_FOR_CUTS).then_some(NODES_WITHOUT_CUTS * n_free as u64);
-        self.push_root(root.clone());
+        let patience = CUTS_PAY.contains(&n_free).then_some(NODES_WITHOUT_CUTS * n_free as u64);
+        self.push_root(root, self.problem.objective().min());
         while let Some(node) = self.pop() {
             let bound = self.open_bound().min(node.bound);
             if self.is_over(bound) {
@@ -122,7 +123,7 @@ impl<'a> Tree<'a> {
             self.nodes += 1;
             if !self.has_cuts && self.best.is_some() && patience.is_some_and(|patience| self.nodes > patience)
             {
-                self.restart(root);
+                self.restart(root, bound);
                 continue;
             }
             match &mut relaxation {
@@ -135,18 +136,24 @@ impl<'a> Tree<'a> {
         Ok(Outcome::Found(Solution { status: Status::Optimal, x, value, bound: value, nodes: self.nodes }))
     }
 
-    fn push_root(&mut self, root: Assignment) {
-        let bound = self.problem.objective().min();
-        self.push(Node { bound, depth: 0, id: 0, free: free_bits(&root), assignment: root, dual: None });
+    fn push_root(&mut self, root: &Assignment, bound: f64) {
+        self.push(Node {
+            bound,
+            depth: 0,
+            id: 0,
+            free: free_bits(root),
+            assignment: root.clone(),
+            dual: None,
+        });
     }
 
     /// Begins again, with triangle inequalities at the root: they cost more than a small tree, and save most of a
-    /// large one.
-    fn restart(&mut self, root: &Assignment) {
+    /// large one. What is proved of all nodes so far stays proved.
+    fn restart(&mut self, root: &Assignment, proved: f64) {
         self.has_cuts = true;
         self.heap.clear();
         self.stack.clear();
-        self.push_root(root.clone());
+        self.push_root(root, proved);
     }
 
     /// A node whose bound reaches this has nothing better than the best point.
