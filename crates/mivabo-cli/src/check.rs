@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use mivabo::Space;
-use mivabo::space::{Parameter, Point};
+use mivabo::space::{Class, Parameter, Point};
 use mivabo_bqp::{Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
 
@@ -80,13 +80,16 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
         writeln!(out, "  {:width$}  {class:20}  {}", constraint.name(), constraint.expression())?;
     }
     writeln!(out)?;
+    let what = "feasible combinations of the discrete parameters";
     match facts.n_feasible {
-        Some(n) => writeln!(
-            out,
-            "feasible combinations of the discrete parameters: {n} of {:.4e}",
-            facts.n_combinations
-        )?,
-        None => writeln!(out, "feasible combinations of the discrete parameters: too many to count")?,
+        Some(n) => write!(out, "{what}: {n} of {:.4e}", facts.n_combinations)?,
+        None => write!(out, "{what}: too many to count")?,
+    }
+    // A constraint that also speaks of continuous parameters excludes combinations only together with them.
+    let n_mixed = space.constraints().iter().filter(|c| c.class() >= Class::LinearContinuous).count();
+    match n_mixed {
+        0 => writeln!(out)?,
+        n => writeln!(out, ", before the {n} constraints with continuous parameters")?,
     }
     match &facts.example {
         Some(point) => {
