@@ -3,14 +3,17 @@
 #![allow(clippy::float_cmp, reason = "the same sum in the same order gives the same bits")]
 #![allow(clippy::unwrap_used, reason = "strategies make valid parts; a failure here is a failed test")]
 
+mod strategies;
+
 use mivabo_bqp::{
     Assignment, Bqp, DiscreteOracle, Exhaustive, Feasibility, Infeasible, Limits, Propagator, Quadratic, Row,
-    Sense, Status, Table, count, feasible,
+    Sense, Status, count, feasible,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use proptest::test_runner::FileFailurePersistence;
+use strategies::table;
 
 /// At n = 10 a search visits at most 2¹¹ partial assignments in each component.
 const GENEROUS: u64 = 100_000;
@@ -59,29 +62,21 @@ fn row(n: usize) -> impl Strategy<Value = Row> {
     })
 }
 
-fn table(n: usize) -> impl Strategy<Value = Table> {
-    let scope = subsequence((0..n).collect::<Vec<_>>(), 0..=n.min(4)).prop_shuffle();
-    scope.prop_flat_map(|bits| {
-        let patterns: Vec<u64> = (0..1 << bits.len()).collect();
-        let at_most = patterns.len();
-        subsequence(patterns, 0..=at_most)
-            .prop_map(move |allowed| Table::new("table", bits.clone(), allowed).unwrap())
-    })
-}
-
 fn any_bqp() -> impl Strategy<Value = Bqp> {
     (0..=10_usize).prop_flat_map(|n| {
-        (form(n), vec(row(n), 0..4), vec(table(n), 0..3)).prop_map(move |(objective, rows, tables)| {
-            let mut problem = Bqp::new(n);
-            problem.set_objective(objective).unwrap();
-            for row in rows {
-                problem.add_row(row).unwrap();
-            }
-            for table in tables {
-                problem.add_table(table).unwrap();
-            }
-            problem
-        })
+        (form(n), vec(row(n), 0..4), vec(table(n, 0..=n.min(4)), 0..3)).prop_map(
+            move |(objective, rows, tables)| {
+                let mut problem = Bqp::new(n);
+                problem.set_objective(objective).unwrap();
+                for row in rows {
+                    problem.add_row(row).unwrap();
+                }
+                for table in tables {
+                    problem.add_table(table).unwrap();
+                }
+                problem
+            },
+        )
     })
 }
 

@@ -2,14 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "strategies make valid parts; a failure here is a failed test")]
 
+mod strategies;
+
 use mivabo_bqp::{
-    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solver, Status,
-    Table, Tabu,
+    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solver, Status, Tabu,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::subsequence;
 use proptest::test_runner::FileFailurePersistence;
+use strategies::table;
 
 fn config() -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
@@ -70,19 +72,10 @@ fn row(n: usize) -> BoxedStrategy<Row> {
     prop_oneof![count, knapsack, group, any_sign, quadratic, real].boxed()
 }
 
-fn table(n: usize) -> impl Strategy<Value = Table> {
-    subsequence((0..n).collect::<Vec<_>>(), 1..=n.min(5)).prop_shuffle().prop_flat_map(|bits| {
-        let patterns: Vec<u64> = (0..1 << bits.len()).collect();
-        let most = patterns.len();
-        subsequence(patterns, 0..=most)
-            .prop_map(move |allowed| Table::new("table", bits.clone(), allowed).unwrap())
-    })
-}
-
 fn any_problem() -> impl Strategy<Value = Bqp> {
     (1..=12_usize).prop_flat_map(|n| {
         let rows = prop_oneof![2 => vec(row(n), 0..=1), 2 => vec(row(n), 2..=5)];
-        (objective(n), rows, vec(table(n), 0..=2)).prop_map(move |(objective, rows, tables)| {
+        (objective(n), rows, vec(table(n, 1..=n.min(5)), 0..=2)).prop_map(move |(objective, rows, tables)| {
             let mut problem = Bqp::new(n);
             problem.set_objective(objective).unwrap();
             for row in rows {
