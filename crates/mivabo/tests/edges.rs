@@ -239,3 +239,15 @@ fn a_square_of_a_long_sum_is_quadratic() {
 
     assert_eq!(space.constraints()[0].class(), mivabo::space::Class::QuadraticDiscrete);
 }
+
+#[test]
+fn a_condition_over_sums_beyond_floating_point_is_exact() {
+    let mut space = Space::builder();
+    space.bool("a");
+    space.add("c", Domain::int(0, 1 << 38).step(1 << 38));
+    let d = space.bool("d");
+    space.only_when(d, "(a + c) ** 2 <= -1");
+    let space = space.build().unwrap();
+
+    assert_eq!(mivabo_bqp::Exhaustive::feasible_points(space.encoding().problem()).count(), 4);
+}

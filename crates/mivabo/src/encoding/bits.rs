@@ -11,7 +11,7 @@ use crate::space::number::Number;
 const MAX_TERMS: usize = 50_000;
 
 /// Sums of integers up to this size are exact in floating point, with room for a right-hand side.
-const MAX_EXACT: i64 = 1 << 51;
+pub(super) const MAX_EXACT: i64 = 1 << 51;
 
 /// constant + Σ coefficient · bit + Σ coefficient · product of two or more bits.
 #[derive(Debug, Clone, Default)]

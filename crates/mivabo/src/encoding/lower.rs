@@ -16,7 +16,7 @@
 use mivabo_bqp::{Quadratic, Row, Sense as RowSense, Table};
 use num_integer::Integer;
 
-use super::bits::{BitPolynomial, IntegerForm};
+use super::bits::{BitPolynomial, IntegerForm, MAX_EXACT};
 use super::code::Code;
 use super::table::{Enumeration, Refusal};
 use crate::error::Error;
@@ -283,27 +283,29 @@ fn exact_row(name: &str, p: &IntegerForm, sense: RowSense) -> Option<Row> {
 
 /// Rows with coefficients that are not exact. Their tolerance is half of the least that [`TOLERANCE`] allows the
 /// comparison at any point, so that what they accept, the expression accepts; `None` when the rounding of their sums
-/// could be larger.
+/// could be larger: that of large numbers, or of the large coefficients M that switch a row off.
 fn real_rows(name: &str, p: &Compared, any: &BitPolynomial) -> Option<Vec<Row>> {
     let (constant, form) = p.bits.real()?;
     let (any_constant, any_form) = any.real()?;
     let tolerance = 0.5 * TOLERANCE * p.scale;
-    let inexact = if form.is_integral() { 0.0 } else { form.magnitude() };
-    let rounding = f64::EPSILON * (inexact + constant.abs());
-    if rounding > tolerance {
-        return None;
-    }
     let row = |form, sense, rhs| Row::new(name, form, sense, rhs).within(tolerance);
+    let is_safe = |form: &Quadratic, rhs: f64| {
+        let is_exact = form.is_integral() && form.magnitude() <= MAX_EXACT as f64;
+        f64::EPSILON * (if is_exact { 0.0 } else { form.magnitude() } + rhs.abs()) <= tolerance
+    };
     let side = |constant: f64, form: &Quadratic| {
         let m = (constant + form.max()).max(0.0) * (1.0 + TOLERANCE);
-        row(form.plus(&any_form.scaled(-m)), RowSense::LessEqual, m * any_constant - constant)
+        let (guarded, rhs) = (form.plus(&any_form.scaled(-m)), m * any_constant - constant);
+        is_safe(&guarded, rhs).then(|| row(guarded, RowSense::LessEqual, rhs))
     };
     let is_unguarded = any_constant == 0.0 && any_form.degree() == 0;
     Some(match p.sense {
-        Sense::Equal if is_unguarded => vec![row(form, RowSense::Equal, -constant)],
-        Sense::Equal => vec![side(constant, &form), side(-constant, &form.scaled(-1.0))],
-        Sense::AtMost => vec![side(constant, &form)],
+        Sense::Equal if is_unguarded => {
+            is_safe(&form, constant).then(|| vec![row(form, RowSense::Equal, -constant)])?
+        }
+        Sense::Equal => vec![side(constant, &form)?, side(-constant, &form.scaled(-1.0))?],
+        Sense::AtMost => vec![side(constant, &form)?],
         // A strict comparison of inexact discrete numbers must not be met by rounding.
-        Sense::Below => vec![side(constant + 4.0 * tolerance, &form)],
+        Sense::Below => vec![side(constant + 4.0 * tolerance, &form)?],
     })
 }
