@@ -146,10 +146,65 @@ proptest! {
     }
 
     #[test]
-    fn equal_inputs_give_equal_outputs(problem in any_problem()) {
-        let first = Solver::default().minimise(&problem, Limits::default());
-        let second = Solver::default().minimise(&problem, Limits::default());
+    fn equal_inputs_give_equal_outputs(problem in any_problem(), threads in 1..=3_usize) {
+        let limits = Limits { threads, ..Limits::default() };
+        let first = Solver::default().minimise(&problem, limits);
+        let second = Solver::default().minimise(&problem, limits);
         prop_assert_eq!(first, second);
+    }
+
+    #[test]
+    fn multipliers_of_another_problem_do_no_harm(problem in any_problem(), other in any_problem()) {
+        let mut solver = Solver::default();
+        let _ = solver.minimise(&other, Limits::default());
+        assert_solved(&problem, solver)?;
+    }
+}
+
+/// A dense problem over `n` bits with whole coefficients and a knapsack, the same every time.
+fn dense(n: usize, seed: usize) -> Bqp {
+    let coefficient = |i: usize, j: usize| ((i * 31 + j * 17 + i * j * 7 + seed * 13) % 41) as f64 - 20.0;
+    let pairs = (0..n).flat_map(|i| (0..i).map(move |j| (j, i)));
+    let mut problem = Bqp::new(n);
+    let linear = (0..n).map(|i| (i, coefficient(i, i)));
+    problem
+        .set_objective(Quadratic::new(0.0, linear, pairs.map(|(j, i)| (j, i, coefficient(i, j)))))
+        .unwrap();
+    let weights = (0..n).map(|i| (i, ((i * 7 + seed) % 9 + 1) as f64));
+    let knapsack = Row::new("knapsack", Quadratic::new(0.0, weights, []), Sense::LessEqual, n as f64);
+    problem.add_row(knapsack).unwrap();
+    problem
+}
+
+#[test]
+fn two_threads_prove_what_one_proves() {
+    for seed in 0..4 {
+        let problem = dense(40, seed);
+        let solve = |threads| {
+            let limits = Limits { threads, ..Limits::default() };
+            Solver::default().minimise(&problem, limits).unwrap().into_solution().unwrap()
+        };
+
+        let (one, two) = (solve(1), solve(2));
+
+        assert_eq!((one.value, one.status, two.status), (two.value, Status::Optimal, Status::Optimal));
+        assert_eq!(two, solve(2));
+    }
+}
+
+#[test]
+fn a_slowly_changing_objective_is_followed() {
+    let mut solver = Solver::default();
+    for step in 0..6 {
+        let mut problem = dense(30, 1);
+        let drift = Quadratic::new(0.0, (0..30).map(|i| (i, f64::from(step) * ((i % 5) as f64 - 2.0))), []);
+        problem.set_objective(problem.objective().plus(&drift)).unwrap();
+
+        let warm = solver.minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+        let cold = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+
+        assert_eq!((warm.value, warm.status), (cold.value, Status::Optimal));
+        solver.start = Some(warm.x);
     }
 }
 

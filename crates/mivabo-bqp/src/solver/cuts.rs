@@ -24,18 +24,22 @@ pub(crate) struct Cut {
     signs: [f64; 3],
 }
 
-/// A cut over the free bits of a node.
+/// The pairs of three positions, in the order of [`Cut::signs`].
+const PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
+
+/// A cut over the two or three of its bits that are free in a node. With two, the third position repeats the first and
+/// has no part in anything.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeCut {
     pub index: usize,
-    /// Places of its free bits; two or three.
-    pub places: Vec<usize>,
-    /// (position in `places`, position in `places`, Q entry)
-    pub pairs: Vec<(usize, usize, f64)>,
-    /// q, by position in `places`.
-    pub linear: Vec<f64>,
-    /// Qu + q, by position in `places`.
-    pub image: Vec<f64>,
+    /// Places of its free bits.
+    pub places: [usize; 3],
+    /// Q, by pair of positions.
+    pub pairs: [f64; 3],
+    /// q, by position.
+    pub linear: [f64; 3],
+    /// p = Qu + q, by position.
+    pub slope: [f64; 3],
 }
 
 impl Cut {
@@ -51,27 +55,80 @@ impl Cut {
             _ => assignment.value(bit).map(|b| if b { 1.0 } else { -1.0 }),
         };
         let spins = self.bits.map(spin);
-        let free: Vec<usize> = (0..3).filter(|k| spins[*k].is_none()).collect();
-        if free.len() < 2 {
+        if spins.iter().filter(|spin| spin.is_none()).count() < 2 {
             return None;
         }
-        let position = |k: usize| free.iter().position(|f| *f == k);
+        let first = spins.iter().position(Option::is_none)?;
         let mut cut = NodeCut {
             index,
-            places: free.iter().map(|k| place[self.bits[*k]]).collect(),
-            pairs: Vec::with_capacity(3),
-            linear: vec![0.0; free.len()],
-            image: vec![0.0; free.len()],
+            places: [place[self.bits[first]]; 3],
+            pairs: [0.0; 3],
+            linear: [0.0; 3],
+            slope: [0.0; 3],
         };
-        for ((a, b), sign) in [(0, 1), (0, 2), (1, 2)].into_iter().zip(self.signs) {
-            match (position(a), position(b)) {
-                (Some(i), Some(j)) => cut.pairs.push((i, j, -sign / 2.0)),
-                (Some(i), None) => cut.linear[i] -= sign * spins[b].unwrap_or(1.0) / 2.0,
-                (None, Some(j)) => cut.linear[j] -= sign * spins[a].unwrap_or(1.0) / 2.0,
-                (None, None) => {}
+        for (at, bit) in self.bits.iter().enumerate().filter(|(at, _)| spins[*at].is_none()) {
+            cut.places[at] = place[*bit];
+        }
+        for (at, ((a, b), sign)) in PAIRS.into_iter().zip(self.signs).enumerate() {
+            match (spins[a], spins[b]) {
+                (None, None) => cut.pairs[at] = -sign / 2.0,
+                (None, Some(s)) => cut.linear[a] -= sign * s / 2.0,
+                (Some(s), None) => cut.linear[b] -= sign * s / 2.0,
+                (Some(_), Some(_)) => {}
             }
         }
         Some(cut)
+    }
+}
+
+impl NodeCut {
+    /// The entries of Q that are not zero: two places and the entry.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
+        let pairs = PAIRS.iter().zip(&self.pairs).filter(|(_, q)| **q != 0.0);
+        pairs.map(|((a, b), q)| (self.places[*a], self.places[*b], *q))
+    }
+
+    /// Updates p = Qu + q.
+    pub fn differentiate(&mut self, u: &[f64]) {
+        self.slope = self.linear;
+        for ((a, b), q) in PAIRS.into_iter().zip(self.pairs) {
+            self.slope[a] += q * u[self.places[b]];
+            self.slope[b] += q * u[self.places[a]];
+        }
+    }
+
+    /// <Q, X> + 2q'u
+    pub fn activity(&self, u: &[f64], w: &[f64], tau: f64) -> f64 {
+        let m = u.len();
+        let linear: f64 = self.places.iter().zip(&self.linear).map(|(place, q)| q * u[*place]).sum();
+        let square: f64 = self.entries().map(|(i, j, q)| q * (u[i] * u[j] + tau * w[i * m + j])).sum();
+        2.0 * (linear + square)
+    }
+
+    /// 2 u_i (Wp)_i + τ (WQW)_ii
+    pub fn column(&self, w: &[f64], u: &[f64], tau: f64, column: &mut [f64]) {
+        let m = u.len();
+        let [a, b, c] = self.places.map(|place| &w[place * m..(place + 1) * m]);
+        let ([p, q, r], [ab, ac, bc]) = (self.slope, self.pairs.map(|q| tau * q));
+        for ((((entry, u), a), b), c) in column.iter_mut().zip(u).zip(a).zip(b).zip(c) {
+            *entry = 2.0 * (u * (p * a + q * b + r * c) + ab * a * b + ac * a * c + bc * b * c);
+        }
+    }
+
+    /// 2 p'Wp' + τ <QW, WQ'> of two cuts.
+    pub fn curvature(&self, other: &NodeCut, w: &[f64], m: usize, tau: f64) -> f64 {
+        let w = self.places.map(|i| other.places.map(|j| w[i * m + j]));
+        let mut linear = 0.0;
+        for (row, p) in w.iter().zip(self.slope) {
+            linear += p * (row[0] * other.slope[0] + row[1] * other.slope[1] + row[2] * other.slope[2]);
+        }
+        let mut square = 0.0;
+        for ((a, b), q) in PAIRS.into_iter().zip(self.pairs) {
+            for ((c, d), p) in PAIRS.into_iter().zip(other.pairs) {
+                square += q * p * (w[a][c] * w[b][d] + w[a][d] * w[b][c]);
+            }
+        }
+        2.0 * (linear + tau * square)
     }
 }
 

@@ -5,7 +5,9 @@
 
 mod cardinality;
 mod cuts;
+mod groups;
 mod linalg;
+mod node;
 mod relaxation;
 mod spins;
 #[cfg(test)]
@@ -15,7 +17,8 @@ mod tree;
 use std::time::Instant;
 
 use self::cardinality::minimise_subsets;
-use self::tree::Tree;
+use self::relaxation::Dual;
+use self::tree::{Start, Tree};
 use crate::assignment::Assignment;
 use crate::model::Bqp;
 use crate::oracle::{DiscreteOracle, Infeasible, Limits, Outcome, Solution, Status};
@@ -28,9 +31,11 @@ use crate::tabu::Tabu;
 /// |---|---|---|
 /// | `tabu` | seed 0, 600 + 35 n moves | the search for a good point before the proof |
 /// | `start` | none | a point to begin with, such as the solution of a similar problem |
+/// | `multipliers` | those of the last problem | where the proof begins; `None` makes a run independent of the one before |
 ///
 /// What counts as better: for whole coefficients, any improvement; for real ones, an improvement by more than
-/// 10⁻⁹ · max(1, |value|). `Limits::threads` is not used: the proof runs on one thread.
+/// 10⁻⁹ · max(1, |value|). With [`Limits::threads`], nodes of the tree are expanded side by side; the outcome does not
+/// depend on how the threads are scheduled.
 ///
 /// ```
 /// use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Quadratic, Solver, Status};
@@ -50,7 +55,16 @@ pub struct Solver {
     pub tabu: Tabu,
     /// A point to begin with; it is not used when it is infeasible or of the wrong length.
     pub start: Option<Vec<bool>>,
+    /// What the last problem taught about its relaxation; see [`Multipliers`].
+    pub multipliers: Option<Multipliers>,
 }
+
+/// Multipliers of the relaxation of a problem: where to begin with a similar one.
+///
+/// [`Solver::minimise`](DiscreteOracle::minimise) begins with those in [`Solver::multipliers`], and leaves its own there. They are not used when the next
+/// problem has another number of free bits or of rows. Any multipliers give a valid bound; these only give it sooner.
+#[derive(Debug, Clone)]
+pub struct Multipliers(Dual);
 
 impl DiscreteOracle for Solver {
     fn minimise(&mut self, problem: &Bqp, limits: Limits) -> Result<Outcome, Infeasible> {
@@ -71,6 +85,10 @@ impl DiscreteOracle for Solver {
         let start = self.start.as_deref().filter(|x| problem.is_feasible(x));
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let found = self.tabu.minimise_until(problem, start, f64::NEG_INFINITY, &mut || is_late());
-        Tree::new(problem, &propagator, limits, deadline, found).run(&root)
+        let dual = self.multipliers.take().map(|multipliers| multipliers.0);
+        let tree = Tree::new(problem, &propagator, limits, deadline);
+        let (outcome, dual) = tree.run(Start { best: found, dual, root: &root });
+        self.multipliers = dual.map(Multipliers);
+        outcome
     }
 }

@@ -1,13 +1,14 @@
 //! The semidefinite lower bound of a node, from its dual, by Newton steps along the central path.
 //!
-//! For multipliers y of sᵢ² = 1 and μ >= 0 of the rows, with Z = M + diag(y) and d = c + Σ μ_r α_r / 2,
+//! For multipliers y of sᵢ² = 1 and μ >= 0 of the rows s'Q_r s + α_r's <= β_r, with Z = M + diag(y) + Σ μ_r Q_r and
+//! d = c + Σ μ_r α_r / 2,
 //!
 //! ```text
 //! L(y, μ) = κ - 1'y - μ'β + min_s (s'Zs + 2d's) = κ - 1'y - μ'β - d'Z⁻¹d        for Z ≻ 0
 //! ```
 //!
 //! is a lower bound, attained at the centre u = -Z⁻¹d. Its greatest value is the bound of the relaxation X ⪰ 0,
-//! diag X = 1, with the rows on the first column. One Newton step on L + τ log det Z + τ Σ log μ costs about 4/3 m³
+//! diag X = 1, with the rows as linear inequalities on X. One Newton step on L + τ log det Z + τ Σ log μ costs about 4/3 m³
 //! operations, and a child inherits the multipliers of its parent: a part of a positive definite matrix is
 //! positive definite, so its bound holds before any work is done.
 //!
@@ -20,7 +21,8 @@
 use pulp::Arch;
 
 use super::cuts::{Cut, NodeCut, separate};
-use super::linalg::{has_pivots_above, invert, solve};
+use super::groups::Group;
+use super::linalg::Work;
 use super::spins::Spins;
 use crate::assignment::Assignment;
 
@@ -41,6 +43,8 @@ pub(crate) struct Relaxation<'a> {
     quadratic: Vec<f64>,
     linear: Vec<f64>,
     constant: f64,
+    /// How large the terms of the penalties are.
+    penalties: f64,
     rows: Vec<NodeRow>,
     /// Triangle inequalities, valid everywhere.
     pub cuts: Vec<Cut>,
@@ -54,7 +58,8 @@ pub(crate) struct Relaxation<'a> {
     slope: Vec<f64>,
     hessian: Vec<f64>,
     step: Vec<f64>,
-    column: Vec<f64>,
+    work: Work,
+    block: Vec<f64>,
 }
 
 /// A row over the free bits that can still be violated.
@@ -62,9 +67,17 @@ struct NodeRow {
     index: usize,
     alpha: Vec<f64>,
     beta: f64,
+    /// Q, as places i < j and its entry there.
+    pairs: Vec<(usize, usize, f64)>,
     is_equation: bool,
-    /// Wα
+    /// How large the terms are that a multiplier of 1 adds to L.
+    size: f64,
+    /// p = Qu + α/2
+    slope: Vec<f64>,
+    /// Wp
     image: Vec<f64>,
+    /// QW; empty where Q is zero.
+    product: Vec<f64>,
 }
 
 impl<'a> Relaxation<'a> {
@@ -76,6 +89,7 @@ impl<'a> Relaxation<'a> {
             quadratic: Vec::new(),
             linear: Vec::new(),
             constant: 0.0,
+            penalties: 0.0,
             rows: Vec::new(),
             cuts: Vec::new(),
             node_cuts: Vec::new(),
@@ -85,7 +99,8 @@ impl<'a> Relaxation<'a> {
             slope: Vec::new(),
             hessian: Vec::new(),
             step: Vec::new(),
-            column: Vec::new(),
+            work: Work::default(),
+            block: Vec::new(),
         }
     }
 
@@ -123,37 +138,68 @@ impl<'a> Relaxation<'a> {
             let row = &spins.quadratic[i * n..(i + 1) * n];
             self.quadratic.extend(free.iter().map(|j| row[*j]));
         }
-        self.restrict_rows(&fixed, free);
         for (place, bit) in free.iter().enumerate() {
             self.place[*bit] = place;
         }
+        self.penalties = 0.0;
+        self.restrict_rows(assignment, free);
         let cuts = self.cuts.iter().enumerate();
-        self.node_cuts =
-            cuts.filter_map(|(index, cut)| cut.restrict(index, assignment, &self.place)).collect();
+        self.node_cuts.clear();
+        self.node_cuts.extend(cuts.filter_map(|(index, cut)| cut.restrict(index, assignment, &self.place)));
     }
 
-    fn restrict_rows(&mut self, fixed: &[(usize, f64)], free: &[usize]) {
+    fn restrict_rows(&mut self, assignment: &Assignment, free: &[usize]) {
         self.rows.clear();
-        let m = self.m;
+        let spin = |i: usize| assignment.value(i).map(|b| if b { 1.0 } else { -1.0 });
         for (index, row) in self.spins.rows.iter().enumerate() {
-            let alpha: Vec<f64> = free.iter().map(|i| row.alpha[*i]).collect();
-            let beta = row.beta - fixed.iter().map(|(i, s)| row.alpha[*i] * s).sum::<f64>();
+            let mut alpha: Vec<f64> = free.iter().map(|i| row.alpha[*i]).collect();
+            let mut beta = row.beta - row.fixed_part(spin);
+            let mut pairs = Vec::new();
+            for &(i, j, q) in &row.pairs {
+                match (spin(i), spin(j)) {
+                    (None, None) => pairs.push((self.place[i], self.place[j], q)),
+                    (None, Some(s)) => alpha[self.place[i]] += 2.0 * q * s,
+                    (Some(s), None) => alpha[self.place[j]] += 2.0 * q * s,
+                    (Some(s), Some(t)) => beta -= 2.0 * q * s * t,
+                }
+            }
             let greatest: f64 = alpha.iter().map(|a| a.abs()).sum();
-            if greatest == 0.0 || (!row.is_equation && greatest <= beta) {
+            // A quadratic row stays until it is linear: its part of Z must not vanish between a node and its child.
+            if pairs.is_empty() && (greatest == 0.0 || (!row.is_equation && greatest <= beta)) {
                 continue;
             }
             if row.penalty > 0.0 {
-                self.constant += row.penalty * beta * beta;
-                for i in (0..m).filter(|i| alpha[*i] != 0.0) {
-                    let scaled = row.penalty * alpha[i];
-                    self.linear[i] -= scaled * beta;
-                    for (q, a) in self.quadratic[i * m..(i + 1) * m].iter_mut().zip(&alpha) {
-                        *q += scaled * a;
-                    }
-                }
+                self.penalise(&alpha, beta, row.penalty);
             }
-            self.rows.push(NodeRow { index, alpha, beta, is_equation: row.is_equation, image: Vec::new() });
+            let size = greatest + beta.abs() + 2.0 * pairs.iter().map(|(.., q)| q.abs()).sum::<f64>();
+            let (slope, image, product) = Default::default();
+            let is_equation = row.is_equation;
+            self.rows.push(NodeRow { index, alpha, beta, pairs, is_equation, size, slope, image, product });
         }
+    }
+
+    /// Adds ρ(α's - β)² to the objective.
+    fn penalise(&mut self, alpha: &[f64], beta: f64, penalty: f64) {
+        let m = self.m;
+        self.constant += penalty * beta * beta;
+        let greatest = alpha.iter().map(|a| a.abs()).sum::<f64>() + beta.abs();
+        self.penalties += penalty * greatest * greatest;
+        for i in (0..m).filter(|i| alpha[*i] != 0.0) {
+            let scaled = penalty * alpha[i];
+            self.linear[i] -= scaled * beta;
+            for (q, a) in self.quadratic[i * m..(i + 1) * m].iter_mut().zip(alpha) {
+                *q += scaled * a;
+            }
+        }
+    }
+
+    /// The share of the gap that a bound may lose to its Newton steps before they aim lower; `None` where they never
+    /// need to. Quadratic rows leave relaxations so far below the target that steps towards it go astray, equations
+    /// most of all; without them, aiming high costs nothing and keeps the gains of children large.
+    pub fn loss(&self) -> Option<f64> {
+        let mut quadratic = self.rows.iter().filter(|row| !row.pairs.is_empty()).peekable();
+        quadratic.peek()?;
+        Some(if quadratic.any(|row| row.is_equation) { 0.0 } else { 1.0 })
     }
 
     /// How many logarithms the central path has: τ times this is the gap between L and the relaxation there.
@@ -163,11 +209,23 @@ impl<'a> Relaxation<'a> {
 
     /// L, with the inverse and the centre left behind; `None` when Z is not clearly positive definite.
     pub fn evaluate(&mut self, dual: &Dual) -> Option<f64> {
-        let m = self.m;
-        let mut value = self.assemble(dual);
-        if !invert(self.arch, &mut self.inverse, m, &mut self.column) {
+        self.assemble_matrix(dual);
+        if !self.work.invert(self.arch, &mut self.inverse, self.m) {
             return None;
         }
+        self.find_centre(dual)
+    }
+
+    /// L where the inverse of Z is known already.
+    pub fn adopt(&mut self, dual: &Dual, inverse: &[f64]) -> Option<f64> {
+        self.inverse.clear();
+        self.inverse.extend_from_slice(inverse);
+        self.find_centre(dual)
+    }
+
+    fn find_centre(&mut self, dual: &Dual) -> Option<f64> {
+        let m = self.m;
+        let mut value = self.assemble_slope(dual);
         self.centre.clear();
         for i in 0..m {
             let u = -dot(&self.inverse[i * m..(i + 1) * m], &self.slope);
@@ -177,14 +235,49 @@ impl<'a> Relaxation<'a> {
         value.is_finite().then_some(value)
     }
 
-    /// Puts Z into `inverse` and d into `slope`; the part of L that does not depend on s.
-    fn assemble(&mut self, dual: &Dual) -> f64 {
+    /// The inverse of the part of Z in the rows and columns `left`, from that of the whole: for each r that goes,
+    /// W_ij ← W_ij - W_ir W_rj / W_rr.
+    pub fn inverse_of_part(&self, left: &[usize]) -> Vec<f64> {
+        let m = self.m;
+        let mut kept = left.iter().peekable();
+        let mut gone = (0..m).filter(|r| kept.next_if_eq(&r).is_none());
+        let (Some(first), others) = (gone.next(), gone.collect::<Vec<_>>()) else {
+            return self.inverse.clone();
+        };
+        let mut rest: Vec<usize> = [left, &others].concat();
+        let w = &self.inverse;
+        let pivot = &w[first * m..(first + 1) * m];
+        let mut part = Vec::with_capacity(rest.len() * rest.len());
+        for i in &rest {
+            let (row, factor) = (&w[i * m..(i + 1) * m], pivot[*i] / pivot[first]);
+            part.extend(rest.iter().map(|j| row[*j] - factor * pivot[*j]));
+        }
+        while rest.len() > left.len() {
+            rest.pop();
+            part = without_last(&part, rest.len());
+        }
+        part
+    }
+
+    /// Puts Z into `inverse`.
+    fn assemble_matrix(&mut self, dual: &Dual) {
         let m = self.m;
         self.inverse.clear();
         self.inverse.extend_from_slice(&self.quadratic);
         for (i, y) in dual.y.iter().enumerate() {
             self.inverse[i * m + i] += y;
         }
+        let rows = self.rows.iter().flat_map(|row| row.pairs.iter().map(|pair| (dual.mu[row.index], *pair)));
+        let cuts =
+            self.node_cuts.iter().flat_map(|cut| cut.entries().map(|entry| (dual.nu[cut.index], entry)));
+        for (multiplier, (i, j, q)) in rows.chain(cuts) {
+            self.inverse[i * m + j] += multiplier * q;
+            self.inverse[j * m + i] += multiplier * q;
+        }
+    }
+
+    /// Puts d into `slope`; the part of L that does not depend on s.
+    fn assemble_slope(&mut self, dual: &Dual) -> f64 {
         self.slope.clear();
         self.slope.extend_from_slice(&self.linear);
         let mut value = self.constant - dual.y.iter().sum::<f64>();
@@ -200,11 +293,6 @@ impl<'a> Relaxation<'a> {
             value -= nu;
             for (place, q) in cut.places.iter().zip(&cut.linear) {
                 self.slope[*place] += nu * q;
-            }
-            for &(a, b, q) in &cut.pairs {
-                let (a, b) = (cut.places[a], cut.places[b]);
-                self.inverse[a * m + b] += nu * q;
-                self.inverse[b * m + a] += nu * q;
             }
         }
         value
@@ -259,11 +347,12 @@ impl<'a> Relaxation<'a> {
         value
     }
 
-    /// The Newton direction into `step`.
+    /// The Newton direction into `step`, with p_r = Q_r u + α_r/2 and X = uu' + τW:
     ///
     /// ```text
-    /// gradient   u_i² + τ W_ii - 1                   α_r'u - β_r + τ/μ_r
-    /// -Hessian   W_ij (2 u_i u_j + τ W_ij)           u_i (Wα_r)_i           α_r'Wα_s / 2 + [r = s] τ/μ_r²
+    /// gradient   X_ii - 1                        <Q_r, X> + α_r'u - β_r + τ/μ_r
+    /// -Hessian   W_ij (2 u_i u_j + τ W_ij)       2 u_i (Wp_r)_i + τ (WQ_rW)_ii
+    ///                                            2 p_r'Wp_s + τ <Q_rW, WQ_s> + [r = s] τ/μ_r²
     /// ```
     fn newton(&mut self, dual: &Dual, tau: f64) -> bool {
         let (m, n_rows) = (self.m, self.rows.len());
@@ -281,71 +370,58 @@ impl<'a> Relaxation<'a> {
             }
         }
         for (r, row) in self.rows.iter_mut().enumerate() {
+            row.differentiate(w, u);
             let mu = dual.mu[row.index];
-            let barrier = if row.is_equation { 0.0 } else { tau / mu };
-            self.step.push(dot(&row.alpha, u) - row.beta + barrier);
-            row.image.clear();
-            row.image.extend((0..m).map(|i| dot(&w[i * m..(i + 1) * m], &row.alpha)));
+            let (barrier, curvature) = if row.is_equation { (0.0, 0.0) } else { (tau / mu, tau / (mu * mu)) };
+            self.step.push(row.activity(u, w, tau) - row.beta + barrier);
             for (i, (u, image)) in u.iter().zip(&row.image).enumerate() {
-                self.hessian[i * size + m + r] = u * image;
+                let square = if row.product.is_empty() { 0.0 } else { row.square(w, i) };
+                self.hessian[i * size + m + r] = 2.0 * u * image + tau * square;
             }
-            let curvature = if row.is_equation { 0.0 } else { tau / (mu * mu) };
             self.hessian[(m + r) * size + m + r] = curvature;
         }
         for r in 0..n_rows {
             for s in r..n_rows {
-                let product = dot(&self.rows[s].alpha, &self.rows[r].image) / 2.0;
+                let (row, other) = (&self.rows[r], &self.rows[s]);
+                let product = 2.0 * dot(&other.slope, &row.image) + tau * row.trace(other, m);
                 self.hessian[(m + r) * size + m + s] += product;
             }
             // Two equal equations have no unique multipliers.
             self.hessian[(m + r) * size + m + r] *= 1.0 + 1e-9;
         }
         self.newton_cuts(dual, tau, size);
-        solve(self.arch, &mut self.hessian, size, &mut self.step)
+        self.work.solve(self.arch, &self.hessian, size, &mut self.step)
     }
 
-    /// The part of the Newton system that belongs to the cuts, with p = Qu + q and X = uu' + τW:
+    /// The part of the Newton system that belongs to the cuts, with p = Qu + q:
     ///
     /// ```text
     /// gradient   <Q, X> + 2q'u - 1 + τ/ν
-    /// -Hessian   2 u_i (Wp)_i + τ (WQW)_ii      α_r'Wp      2 p'Wp' + τ <QW, WQ'> + [same cut] τ/ν²
+    /// -Hessian   2 u_i (Wp)_i + τ (WQW)_ii      2 p_r'Wp + τ <Q_rW, WQ>      2 p'Wp' + τ <QW, WQ'> + [same cut] τ/ν²
     /// ```
     fn newton_cuts(&mut self, dual: &Dual, tau: f64, size: usize) {
         let (m, n_rows) = (self.m, self.rows.len());
         let (w, u) = (&self.inverse, &self.centre);
         for cut in &mut self.node_cuts {
-            cut.image.clone_from(&cut.linear);
-            for &(a, b, q) in &cut.pairs {
-                cut.image[a] += q * u[cut.places[b]];
-                cut.image[b] += q * u[cut.places[a]];
-            }
+            cut.differentiate(u);
         }
+        let mut column = vec![0.0; m];
         for (c, cut) in self.node_cuts.iter().enumerate() {
-            let (column, nu) = (m + n_rows + c, dual.nu[cut.index]);
-            let mut gradient = tau / nu - 1.0;
-            for (place, q) in cut.places.iter().zip(&cut.linear) {
-                gradient += 2.0 * q * u[*place];
-            }
-            for &(a, b, q) in &cut.pairs {
-                let (a, b) = (cut.places[a], cut.places[b]);
-                gradient += 2.0 * q * (u[a] * u[b] + tau * w[a * m + b]);
-            }
-            self.step.push(gradient);
-            for i in 0..m {
-                let row = &w[i * m..(i + 1) * m];
-                let image: f64 = cut.places.iter().zip(&cut.image).map(|(a, p)| row[*a] * p).sum();
-                let square: f64 =
-                    cut.pairs.iter().map(|&(a, b, q)| q * row[cut.places[a]] * row[cut.places[b]]).sum();
-                self.hessian[i * size + column] = 2.0 * (u[i] * image + tau * square);
+            let (at, nu) = (m + n_rows + c, dual.nu[cut.index]);
+            self.step.push(cut.activity(u, w, tau) - 1.0 + tau / nu);
+            cut.column(w, u, tau, &mut column);
+            for (i, entry) in column.iter().enumerate() {
+                self.hessian[i * size + at] = *entry;
             }
             for (r, row) in self.rows.iter().enumerate() {
-                let product = cut.places.iter().zip(&cut.image).map(|(a, p)| row.image[*a] * p).sum();
-                self.hessian[(m + r) * size + column] = product;
+                let product: f64 = cut.places.iter().zip(&cut.slope).map(|(a, p)| row.image[*a] * p).sum();
+                let square = if row.product.is_empty() { 0.0 } else { row.trace_with_cut(w, cut) };
+                self.hessian[(m + r) * size + at] = 2.0 * product + tau * square;
             }
-            for (other, d) in self.node_cuts[c..].iter().zip(column..) {
-                self.hessian[column * size + d] = curvature(w, m, tau, cut, other);
+            for (other, d) in self.node_cuts[c..].iter().zip(at..) {
+                self.hessian[at * size + d] = cut.curvature(other, w, m, tau);
             }
-            self.hessian[column * size + column] += tau / (nu * nu);
+            self.hessian[at * size + at] += tau / (nu * nu);
         }
     }
 
@@ -375,10 +451,55 @@ impl<'a> Relaxation<'a> {
         dual.nu.retain(|nu| *nu >= least);
     }
 
-    /// By how much L grows when the free bit at this place is 0, and when it is 1.
-    pub fn gains(&self, at: usize) -> (f64, f64) {
-        let (u, w) = (self.centre[at], self.inverse[at * self.m + at]);
-        ((1.0 + u) * (1.0 + u) / w, (1.0 - u) * (1.0 - u) / w)
+    /// Whether these multipliers belong to a node with as many free bits and to as many rows, without cuts.
+    pub fn fits(&self, dual: &Dual) -> bool {
+        dual.y.len() == self.m && dual.mu.len() == self.spins.rows.len() && self.cuts.is_empty()
+    }
+
+    /// By how much L grows at least when each free bit is 0, and when it is 1.
+    pub fn gains(&mut self, assignment: &Assignment, groups: &[Group]) -> Vec<(f64, f64)> {
+        let m = self.m;
+        let alone = |(at, u): (usize, &f64)| {
+            let w = self.inverse[at * m + at];
+            ((1.0 + u) * (1.0 + u) / w, (1.0 - u) * (1.0 - u) / w)
+        };
+        let mut gains: Vec<(f64, f64)> = self.centre.iter().enumerate().map(alone).collect();
+        for group in groups {
+            let Some(open) = group.open(assignment, &self.place, m * m * m / 4) else { continue };
+            let Some(costs) = self.pattern_gains(&open.places, &open.patterns) else { continue };
+            for (i, place) in open.places.iter().enumerate() {
+                let least = |value: u64| {
+                    let having = open.patterns.iter().zip(&costs).filter(|(p, _)| **p >> i & 1 == value);
+                    having.map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min)
+                };
+                let (zero, one) = &mut gains[*place];
+                (*zero, *one) = (zero.max(least(0)), one.max(least(1)));
+            }
+        }
+        gains
+    }
+
+    /// By how much L grows at least when the bits at `places` have each of these patterns.
+    ///
+    /// `None` when the block of W cannot be inverted.
+    fn pattern_gains(&mut self, places: &[usize], patterns: &[u64]) -> Option<Vec<f64>> {
+        let (m, k) = (self.m, places.len());
+        self.block.clear();
+        for i in places {
+            self.block.extend(places.iter().map(|j| self.inverse[i * m + j]));
+        }
+        if !self.work.invert(self.arch, &mut self.block, k) {
+            return None;
+        }
+        let mut difference = vec![0.0; k];
+        let gain = |pattern: &u64| {
+            for (at, (d, place)) in difference.iter_mut().zip(places).enumerate() {
+                let spin = if pattern >> at & 1 == 1 { 1.0 } else { -1.0 };
+                *d = spin - self.centre[*place];
+            }
+            (0..k).map(|i| difference[i] * dot(&self.block[i * k..(i + 1) * k], &difference)).sum()
+        };
+        Some(patterns.iter().map(gain).collect())
     }
 
     /// L again, as a bound that holds in spite of rounding; `None` when it cannot be shown to hold.
@@ -389,7 +510,8 @@ impl<'a> Relaxation<'a> {
     pub fn certify(&mut self, dual: &Dual) -> Option<f64> {
         let m = self.m;
         let centre = std::mem::take(&mut self.centre);
-        let value = self.assemble(dual);
+        self.assemble_matrix(dual);
+        let value = self.assemble_slope(dual);
         let (mut energy, mut residual, mut size) = (0.0, 0.0, 0.0);
         for i in 0..m {
             let row = &self.inverse[i * m..(i + 1) * m];
@@ -401,37 +523,89 @@ impl<'a> Relaxation<'a> {
             size += self.slope[i].abs() + dual.y[i].abs();
         }
         self.centre = centre;
-        size += self.spins.magnitude + self.constant.abs();
-        size += self.rows.iter().map(|row| (dual.mu[row.index] * row.beta).abs()).sum::<f64>();
+        size += self.spins.magnitude + self.penalties + self.constant.abs();
+        size += self.rows.iter().map(|row| dual.mu[row.index].abs() * row.size).sum::<f64>();
         size += self.node_cuts.iter().map(|cut| dual.nu[cut.index]).sum::<f64>();
         let trace: f64 = (0..m).map(|i| self.inverse[i * m + i].abs()).sum();
         let shift = 4.0 * (m + 2) as f64 * f64::EPSILON * trace;
         for i in 0..m {
             self.inverse[i * m + i] -= shift;
         }
-        let is_definite = has_pivots_above(self.arch, &mut self.inverse, m, 0.0);
+        let is_definite = self.work.has_positive_pivots(self.arch, &self.inverse, m);
         let error = 8.0 * (self.spins.n + 8) as f64 * f64::EPSILON * size;
         let bound = value - energy - 2.0 * residual - error;
         (is_definite && bound.is_finite()).then_some(bound)
     }
 }
 
-/// 2 p'Wp' + τ <QW, WQ'> of two cuts.
-fn curvature(w: &[f64], m: usize, tau: f64, cut: &NodeCut, other: &NodeCut) -> f64 {
-    let entry = |a: usize, b: usize| w[cut.places[a] * m + other.places[b]];
-    let mut linear = 0.0;
-    for (a, p) in cut.image.iter().enumerate() {
-        for (b, q) in other.image.iter().enumerate() {
-            linear += p * q * entry(a, b);
+impl NodeRow {
+    /// Updates p, Wp and QW.
+    fn differentiate(&mut self, w: &[f64], u: &[f64]) {
+        let m = u.len();
+        self.slope.clear();
+        self.slope.extend(self.alpha.iter().map(|a| a / 2.0));
+        self.product.clear();
+        if !self.pairs.is_empty() {
+            self.product.resize(m * m, 0.0);
         }
-    }
-    let mut square = 0.0;
-    for &(a, b, q) in &cut.pairs {
-        for &(c, d, p) in &other.pairs {
-            square += q * p * (entry(a, c) * entry(b, d) + entry(a, d) * entry(b, c));
+        for &(i, j, q) in &self.pairs {
+            self.slope[i] += q * u[j];
+            self.slope[j] += q * u[i];
+            add(&mut self.product[i * m..(i + 1) * m], q, &w[j * m..(j + 1) * m]);
+            add(&mut self.product[j * m..(j + 1) * m], q, &w[i * m..(i + 1) * m]);
         }
+        self.image.clear();
+        self.image.extend((0..m).map(|i| dot(&w[i * m..(i + 1) * m], &self.slope)));
     }
-    2.0 * (linear + tau * square)
+
+    /// <Q, X> + α'u
+    fn activity(&self, u: &[f64], w: &[f64], tau: f64) -> f64 {
+        let m = u.len();
+        let entry = |&(i, j, q): &(usize, usize, f64)| 2.0 * q * (u[i] * u[j] + tau * w[i * m + j]);
+        dot(&self.alpha, u) + self.pairs.iter().map(entry).sum::<f64>()
+    }
+
+    /// (WQW)_ii
+    fn square(&self, w: &[f64], i: usize) -> f64 {
+        let m = self.alpha.len();
+        w[i * m..(i + 1) * m].iter().enumerate().map(|(k, w)| w * self.product[k * m + i]).sum()
+    }
+
+    /// <QW, WQ'> of two rows.
+    fn trace(&self, other: &NodeRow, m: usize) -> f64 {
+        if self.product.is_empty() || other.product.is_empty() {
+            return 0.0;
+        }
+        let row =
+            |i: usize| (0..m).map(move |j| self.product[i * m + j] * other.product[j * m + i]).sum::<f64>();
+        (0..m).map(row).sum()
+    }
+
+    /// <QW, WQ'> with the Q' of a cut.
+    fn trace_with_cut(&self, w: &[f64], cut: &NodeCut) -> f64 {
+        let m = self.alpha.len();
+        let entry = |a: usize, b: usize| -> f64 {
+            w[a * m..(a + 1) * m].iter().enumerate().map(|(k, w)| w * self.product[k * m + b]).sum()
+        };
+        cut.entries().map(|(a, b, q)| 2.0 * q * entry(a, b)).sum()
+    }
+}
+
+/// The inverse of a part without its last row and column, the k-th.
+fn without_last(w: &[f64], k: usize) -> Vec<f64> {
+    let pivot = &w[k * (k + 1)..];
+    let mut part = Vec::with_capacity(k * k);
+    for row in w.chunks_exact(k + 1).take(k) {
+        let factor = row[k] / pivot[k];
+        part.extend(row[..k].iter().zip(pivot).map(|(x, y)| x - factor * y));
+    }
+    part
+}
+
+fn add(to: &mut [f64], factor: f64, row: &[f64]) {
+    for (x, y) in to.iter_mut().zip(row) {
+        *x += factor * y;
+    }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

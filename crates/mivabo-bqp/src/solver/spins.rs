@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! f(s) = s'Ms + 2 c's + κ         M symmetric with zero diagonal
-//! α's <= β  or  α's = β           linear rows
+//! s'Qs + α's <= β  or  = β        rows
 //! ```
 //!
-//! Quadratic rows and tables have no part in it; propagation keeps them.
+//! Tables have no part in it; propagation keeps them.
 
 use crate::model::Bqp;
 use crate::row::Sense;
@@ -13,7 +13,7 @@ use crate::row::Sense;
 /// How strongly the square of an equation is added to the objective, relative to a mean coefficient.
 const PENALTY: f64 = 20.0;
 
-/// Objective and linear rows in spins.
+/// Objective and rows in spins.
 #[derive(Debug)]
 pub(crate) struct Spins {
     pub n: usize,
@@ -28,11 +28,13 @@ pub(crate) struct Spins {
     pub magnitude: f64,
 }
 
-/// α's <= β or α's = β.
+/// s'Qs + α's <= β or = β.
 #[derive(Debug)]
 pub(crate) struct SpinRow {
     pub alpha: Vec<f64>,
     pub beta: f64,
+    /// Q, as bits i < j and its entry there; empty for a linear row.
+    pub pairs: Vec<(usize, usize, f64)>,
     pub is_equation: bool,
     /// ρ(α's - β)² is added to the objective; it is zero wherever the equation holds.
     pub penalty: f64,
@@ -69,8 +71,8 @@ impl Spins {
     fn add_rows(&mut self, problem: &Bqp) {
         let n_pairs = (self.n * self.n.saturating_sub(1)).max(1) as f64;
         let mean = self.quadratic.iter().map(|q| q.abs()).sum::<f64>() / n_pairs;
-        for row in problem.rows().iter().filter(|row| row.is_linear()) {
-            let largest = row.form().linear().iter().map(|(_, a)| a.abs()).fold(0.0, f64::max);
+        for row in problem.rows() {
+            let largest = row.form().coefficients().map(f64::abs).fold(0.0, f64::max);
             if largest == 0.0 {
                 continue;
             }
@@ -81,11 +83,28 @@ impl Spins {
                 alpha[i] = a / largest / 2.0;
                 beta -= alpha[i];
             }
+            let mut pairs = Vec::new();
+            for &(i, j, a) in row.form().quadratic() {
+                let quarter = a / largest / 4.0;
+                pairs.push((i, j, quarter / 2.0));
+                alpha[i] += quarter;
+                alpha[j] += quarter;
+                beta -= quarter;
+            }
             let is_equation = row.sense() == Sense::Equal && row.tolerance() == 0.0;
-            let square: f64 = alpha.iter().map(|a| a * a).sum::<f64>() / row.form().linear().len() as f64;
-            let penalty =
-                if is_equation { PENALTY * mean.max(1e-3 * self.magnitude / n_pairs) / square } else { 0.0 };
-            self.rows.push(SpinRow { alpha, beta, is_equation, penalty: penalty / 4.0 });
+            let mut penalty = 0.0;
+            if is_equation && row.is_linear() {
+                let square = alpha.iter().map(|a| a * a).sum::<f64>() / row.form().linear().len() as f64;
+                penalty = PENALTY / 4.0 * mean.max(1e-3 * self.magnitude / n_pairs) / square;
+            }
+            self.rows.push(SpinRow { alpha, beta, pairs, is_equation, penalty });
         }
+    }
+}
+
+impl SpinRow {
+    /// Σ α_i s_i over the spins that are known.
+    pub fn fixed_part(&self, spin: impl Fn(usize) -> Option<f64>) -> f64 {
+        self.alpha.iter().enumerate().filter_map(|(i, a)| Some(a * spin(i)?)).sum()
     }
 }

@@ -1,5 +1,6 @@
 //! Bounds against exhaustive search: whatever the multipliers, no feasible point is below the certified bound.
 
+use super::groups::Group;
 use super::relaxation::{Dual, Relaxation};
 use super::spins::Spins;
 use crate::assignment::Assignment;
@@ -8,8 +9,9 @@ use crate::model::Bqp;
 use crate::quadratic::Quadratic;
 use crate::random::Random;
 use crate::row::{Row, Sense};
+use crate::table::Table;
 
-/// A dense problem over `n` bits with up to three rows, at least one point of which is feasible.
+/// A dense problem over `n` bits with up to three rows and a table, at least one point of which is feasible.
 fn problem(n: usize, random: &mut Random) -> Bqp {
     let mut real = || 4.0 * random.unit() - 2.0;
     let linear: Vec<(usize, f64)> = (0..n).map(|i| (i, real())).collect();
@@ -17,9 +19,23 @@ fn problem(n: usize, random: &mut Random) -> Bqp {
         (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| (i, j, real())).collect();
     let mut problem = Bqp::new(n);
     problem.set_objective(Quadratic::new(1.0, linear, pairs)).unwrap();
+    let x: Vec<bool> = (0..n).map(|i| i % 3 == 0).collect();
+    if random.coin() {
+        let bits: Vec<usize> = (0..n.min(4)).collect();
+        let own = bits.iter().fold(0, |p, i| p | u64::from(x[*i]) << i);
+        let allowed = (0..1 << bits.len()).filter(|p| *p == own || random.below(3) == 0).collect();
+        problem.add_table(Table::new("table", bits, allowed).unwrap()).unwrap();
+    }
+    if random.coin() {
+        let choice = Quadratic::new(0.0, [(0, 1.0), (1, 1.0), (2, 1.0)], []);
+        problem.add_row(Row::new("choice", choice, Sense::Equal, 1.0)).unwrap();
+    }
     for _ in 0..random.below(4) {
-        let x: Vec<bool> = (0..n).map(|i| i % 3 == 0).collect();
-        let form = Quadratic::new(0.0, (0..n).map(|i| (i, random.below(9) as f64 - 3.0)), []);
+        let mut pairs = Vec::new();
+        for _ in 0..random.below(3) * random.below(n) {
+            pairs.push((random.below(n), random.below(n), random.below(9) as f64 - 4.0));
+        }
+        let form = Quadratic::new(0.0, (0..n).map(|i| (i, random.below(9) as f64 - 3.0)), pairs);
         let rhs = form.value(&x);
         let sense = if random.coin() { Sense::Equal } else { Sense::LessEqual };
         problem.add_row(Row::new("row", form, sense, rhs)).unwrap();
@@ -57,6 +73,7 @@ fn no_feasible_point_is_below_a_certified_bound_whatever_the_multipliers() {
         }
         let free: Vec<usize> = (0..n).filter(|bit| assignment.is_free(*bit)).collect();
         let spins = Spins::new(&problem);
+        let groups = Group::of(&problem);
         let mut relaxation = Relaxation::new(&spins);
         let all: Vec<usize> = (0..n).collect();
         relaxation.restrict(&Assignment::new(n), &all);
@@ -79,8 +96,8 @@ fn no_feasible_point_is_below_a_certified_bound_whatever_the_multipliers() {
             );
             n_tight += usize::from((value - certified).abs() < 1e-6 * value.abs().max(1.0));
             relaxation.evaluate(&dual).unwrap();
-            for (at, &bit) in free.iter().enumerate() {
-                let (zero, one) = relaxation.gains(at);
+            let gains = relaxation.gains(&assignment, &groups);
+            for (&bit, (zero, one)) in free.iter().zip(gains) {
                 for (gain, is_set) in [(zero, false), (one, true)] {
                     let mut child = assignment.clone();
                     child.fix(bit, is_set);
