@@ -223,7 +223,9 @@ proptest! {
     #[test]
     fn a_feasible_start_is_never_made_worse(problem in any_problem(), seed in any::<u64>(), nodes in 0..3_u64) {
         let points: Vec<_> = Exhaustive::feasible_points(&problem).collect();
-        prop_assume!(!points.is_empty());
+        if points.is_empty() {
+            return Ok(());
+        }
         let start = points[usize::try_from(seed % points.len() as u64).unwrap()].clone();
         let value = problem.objective().value(&start);
         let [_, blind] = solvers();
