@@ -4,6 +4,8 @@
 //! point, [`relaxation`] proves that nothing is better, [`Propagator`] keeps the constraints. See [`Solver`].
 
 mod cardinality;
+#[cfg(test)]
+mod certificate_tests;
 mod cuts;
 mod linalg;
 mod reduce;
