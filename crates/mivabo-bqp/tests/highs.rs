@@ -60,11 +60,11 @@ impl Model {
         let linear = row.form().linear().iter().map(|&(i, a)| (self.bits[i], a));
         let products = row.form().quadratic().iter().map(|&(i, j, q)| (self.products[&(i, j)], q));
         let terms: Vec<(Col, f64)> = linear.chain(products).collect();
-        let most = row.rhs() + row.tolerance();
-        match row.sense() {
-            Sense::LessEqual => self.columns.add_row(..=most, terms),
-            Sense::Equal => self.columns.add_row(row.rhs() - row.tolerance()..=most, terms),
+        let least = match row.sense() {
+            Sense::LessEqual => f64::NEG_INFINITY,
+            Sense::Equal => row.rhs() - row.tolerance(),
         };
+        self.columns.add_row(least..=row.rhs() + row.tolerance(), terms);
     }
 
     fn add_table(&mut self, bits: &[usize], allowed: &[u64]) {
