@@ -3,6 +3,7 @@
 use crate::assignment::Assignment;
 use crate::constraint::Constraint;
 use crate::propagate::Propagator;
+use crate::quadratic::Quadratic;
 use crate::row::Sense;
 
 /// Constraints connected through free bits, none of which occurs in another component.
@@ -18,10 +19,7 @@ pub(crate) struct Component {
 pub(crate) fn components(propagator: &Propagator, assignment: &Assignment) -> Vec<Component> {
     let mut sets = DisjointSets::new(assignment.n());
     for constraint in propagator.constraints() {
-        let mut free = free_bits(constraint, assignment);
-        if let Some(first) = free.next() {
-            free.for_each(|bit| sets.join(first, bit));
-        }
+        sets.join_all(free_bits(constraint, assignment));
     }
     let mut found = Vec::new();
     let mut index_of_root = vec![None; assignment.n()];
@@ -41,6 +39,39 @@ pub(crate) fn components(propagator: &Propagator, assignment: &Assignment) -> Ve
     found
 }
 
+/// Groups of free bits that neither a product of the objective nor one of the constraints connects, each rising and
+/// in the order of their first bits.
+pub(crate) fn independent_bits<'c>(
+    objective: &Quadratic,
+    constraints: impl Iterator<Item = &'c Constraint<'c>>,
+    assignment: &Assignment,
+) -> Vec<Vec<usize>> {
+    let free: Vec<usize> = (0..assignment.n()).filter(|&bit| assignment.is_free(bit)).collect();
+    let mut sets = DisjointSets::new(assignment.n());
+    for constraint in constraints {
+        sets.join_all(free_bits(constraint, assignment));
+    }
+    for &(i, j, _) in objective.quadratic() {
+        if assignment.is_free(i) && assignment.is_free(j) {
+            sets.join(i, j);
+            // A dense objective connects all in its first few terms.
+            if sets.largest == free.len() {
+                return vec![free];
+            }
+        }
+    }
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut index_of_root = vec![None; assignment.n()];
+    for bit in free {
+        let index = *index_of_root[sets.root(bit)].get_or_insert(groups.len());
+        if index == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[index].push(bit);
+    }
+    groups
+}
+
 /// Tables and equalities before inequalities, few free bits before many: what leaves the fewest choices is first.
 fn tightness(constraint: &Constraint, assignment: &Assignment) -> (bool, usize) {
     let is_loose = matches!(constraint, Constraint::Row(row) if row.row().sense() == Sense::LessEqual);
@@ -55,11 +86,13 @@ fn free_bits(constraint: &Constraint, assignment: &Assignment) -> impl Iterator<
 struct DisjointSets {
     parent: Vec<usize>,
     size: Vec<usize>,
+    /// The size of the largest set, or 1.
+    largest: usize,
 }
 
 impl DisjointSets {
     fn new(n: usize) -> Self {
-        Self { parent: (0..n).collect(), size: vec![1; n] }
+        Self { parent: (0..n).collect(), size: vec![1; n], largest: 1 }
     }
 
     fn root(&mut self, mut i: usize) -> usize {
@@ -78,6 +111,13 @@ impl DisjointSets {
         let (small, large) = if self.size[a] < self.size[b] { (a, b) } else { (b, a) };
         self.parent[small] = large;
         self.size[large] += self.size[small];
+        self.largest = self.largest.max(self.size[large]);
+    }
+
+    fn join_all(&mut self, mut bits: impl Iterator<Item = usize>) {
+        if let Some(first) = bits.next() {
+            bits.for_each(|bit| self.join(first, bit));
+        }
     }
 
     fn size(&self, root: usize) -> usize {

@@ -31,6 +31,18 @@ impl Constraint<'_> {
         }
     }
 
+    /// Whether the constraint holds whatever the free bits become; may miss it for rows, never claims it wrongly.
+    pub(crate) fn is_settled(&self, assignment: &Assignment, scratch: &mut Scratch) -> bool {
+        match self {
+            Self::Row(row) => row.is_settled(assignment, scratch),
+            Self::Table(table) => {
+                let n_free = table.bits().iter().filter(|&&bit| assignment.is_free(bit)).count();
+                let n_patterns = compatible(table, assignment).count() as u128;
+                n_patterns == 1 << n_free
+            }
+        }
+    }
+
     pub(crate) fn name(&self) -> &Arc<str> {
         match self {
             Self::Row(row) => row.row().name(),

@@ -74,6 +74,6 @@ pub use read_error::{InstancePart, ReadError};
 pub use row::{REAL_ROW_TOLERANCE, Row, Sense};
 pub use sample::{Effort, Sampler};
 pub use search::{Feasibility, count, feasible};
-pub use solver::Solver;
+pub use solver::{Multipliers, Solver};
 pub use table::Table;
 pub use tabu::Tabu;

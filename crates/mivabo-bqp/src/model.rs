@@ -113,6 +113,14 @@ impl Bqp {
         }
     }
 
+    /// The problem over `n` bits made of parts of a valid one, which need no check.
+    pub(crate) fn of_parts(n: usize, objective: Quadratic, rows: Vec<Row>, tables: Vec<Table>) -> Self {
+        let forms = || rows.iter().map(Row::form).chain([&objective]);
+        debug_assert!(forms().all(|form| form.n_min_bits() <= n && form.magnitude().is_finite()));
+        debug_assert!(tables.iter().flat_map(Table::bits).all(|&bit| bit < n));
+        Self { n, objective, rows, tables }
+    }
+
     fn check_form(&self, form: &Quadratic, rhs: f64, place: impl Fn() -> Place) -> Result<(), Error> {
         if let Some((term, value)) = first_non_finite(form, rhs) {
             return Err(Error::NonFinite { place: place(), term, value });

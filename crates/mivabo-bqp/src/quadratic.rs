@@ -1,5 +1,17 @@
 //! Quadratic functions of bits: terms in any order enter, one canonical form leaves.
 
+/// Below 2⁵³ every whole number is a f64, so sums of whole numbers are exact.
+pub(crate) const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+
+/// What becomes of a bit in [`Quadratic::substituted`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Role {
+    Zero,
+    One,
+    /// It stays free, under this number.
+    Bit(usize),
+}
+
 /// A quadratic pseudo-Boolean function, in one canonical form.
 ///
 /// ```text
@@ -169,6 +181,38 @@ impl Quadratic {
     /// All coefficients but the constant, in the order of summation.
     pub(crate) fn coefficients(&self) -> impl Iterator<Item = f64> {
         self.linear.iter().map(|t| t.1).chain(self.pairs.iter().map(|t| t.2))
+    }
+
+    /// The form that is left where some bits have values and the others new numbers.
+    pub(crate) fn substituted(&self, role: impl Fn(usize) -> Role) -> Self {
+        let mut constant = self.constant;
+        let mut linear = Vec::with_capacity(self.linear.len());
+        for &(i, l) in &self.linear {
+            match role(i) {
+                Role::Zero => {}
+                Role::One => constant += l,
+                Role::Bit(i) => linear.push((i, l)),
+            }
+        }
+        let mut pairs = Vec::with_capacity(self.pairs.len());
+        for &(i, j, q) in &self.pairs {
+            match (role(i), role(j)) {
+                (Role::Zero, _) | (_, Role::Zero) => {}
+                (Role::One, Role::One) => constant += q,
+                (Role::One, Role::Bit(i)) | (Role::Bit(i), Role::One) => linear.push((i, q)),
+                (Role::Bit(i), Role::Bit(j)) => pairs.push((i, j, q)),
+            }
+        }
+        Self::new(constant, linear, pairs)
+    }
+
+    /// How far two sums of the form's terms, in any order, may be apart by rounding; 0 where all sums are exact.
+    pub(crate) fn rounding(&self) -> f64 {
+        let magnitude = self.magnitude();
+        if self.is_integral() && magnitude < EXACT_BELOW {
+            return 0.0;
+        }
+        16.0 * (self.linear.len() + self.pairs.len() + 2) as f64 * f64::EPSILON * magnitude
     }
 
     /// The same form with constant 0.

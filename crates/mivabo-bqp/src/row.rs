@@ -3,13 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::quadratic::Quadratic;
+use crate::quadratic::{EXACT_BELOW, Quadratic};
 
 /// Relative tolerance of rows with real coefficients, see [`Row::tolerance`].
 pub const REAL_ROW_TOLERANCE: f64 = 5e-10;
-
-/// Below 2⁵³ every whole number is a f64, so sums of whole numbers are exact.
-const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 /// How a row compares its activity with its right-hand side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +64,13 @@ impl Row {
             self.tolerance = tolerance.max(f64::MIN_POSITIVE);
         }
         self
+    }
+
+    /// The same comparison, with the same tolerance, of another form, whose constant goes to the right-hand side.
+    pub(crate) fn with_form(&self, form: Quadratic) -> Self {
+        let (name, rhs) = (self.name.clone(), self.rhs - form.constant());
+        let (sense, tolerance) = (self.sense, self.tolerance);
+        Self { name, form: form.without_constant(), sense, rhs, tolerance }
     }
 
     /// The row's name.

@@ -78,6 +78,21 @@ impl Table {
         self.allowed.binary_search(&pattern).is_ok()
     }
 
+    /// The table that these patterns leave on the bits to which `number` gives new numbers.
+    pub(crate) fn projected(
+        &self,
+        patterns: impl Iterator<Item = u64>,
+        number: impl Fn(usize) -> Option<usize>,
+    ) -> Self {
+        let kept = || (0..self.bits.len()).filter(|&k| number(self.bits[k]).is_some());
+        let cut = |pattern: u64| kept().enumerate().fold(0, |cut, (to, k)| cut | ((pattern >> k & 1) << to));
+        let mut allowed: Vec<u64> = patterns.map(cut).collect();
+        allowed.sort_unstable();
+        allowed.dedup();
+        let bits = self.bits.iter().filter_map(|&bit| number(bit)).collect();
+        Self { name: self.name.clone(), bits, allowed }
+    }
+
     /// The pattern of those bits of the scope for which `holds`.
     pub(crate) fn pattern_where(&self, holds: impl Fn(usize) -> bool) -> u64 {
         self.bits.iter().enumerate().fold(0, |pattern, (k, &bit)| pattern | (u64::from(holds(bit)) << k))

@@ -197,7 +197,14 @@ fn bound(
         Some(bound) => bound,
         None => evaluate(relaxation, &mut dual)?,
     };
+    let given = (plan.patience == 0).then(|| (dual.clone(), bound));
     let mut bound = improve(scene, relaxation, &mut dual, bound, plan)?;
+    if let Some((known, before)) = given
+        && bound < before
+    {
+        dual = known;
+        bound = relaxation.evaluate(&dual)?;
+    }
     if let Some(loss) = relaxation.loss() {
         let is_lost = bound < node.bound - loss * (scene.target() - node.bound);
         node.aim = if is_lost { node.aim / 2.0 } else { (2.0 * node.aim).min(1.0) };

@@ -524,8 +524,9 @@ impl<'a> Relaxation<'a> {
         }
         self.centre = centre;
         size += self.spins.magnitude + self.penalties + self.constant.abs();
+        // Multipliers of opposed rows grow and cancel: their terms count one by one.
         size += self.rows.iter().map(|row| dual.mu[row.index].abs() * row.size).sum::<f64>();
-        size += self.node_cuts.iter().map(|cut| dual.nu[cut.index]).sum::<f64>();
+        size += 4.0 * self.node_cuts.iter().map(|cut| dual.nu[cut.index]).sum::<f64>();
         let trace: f64 = (0..m).map(|i| self.inverse[i * m + i].abs()).sum();
         let shift = 4.0 * (m + 2) as f64 * f64::EPSILON * trace;
         for i in 0..m {
