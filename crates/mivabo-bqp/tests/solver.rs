@@ -298,3 +298,18 @@ fn the_instances_of_the_data_folder_are_solved_to_their_known_minima() {
         assert_eq!(best.status, Status::Optimal);
     }
 }
+
+#[test]
+fn rounding_left_of_an_equation_proves_nothing() {
+    let mut problem = Bqp::new(3);
+    let objective = Quadratic::new(0.0, [(0, -3.0), (1, -1.0), (2, -2.0)], [(0, 2, 2.0), (1, 2, 6.0)]);
+    problem.set_objective(objective).unwrap();
+    let form = Quadratic::new(0.0, [(1, -5.0), (2, 5.0)], [(0, 1, -1.0), (0, 2, -3.0)]);
+    problem.add_row(Row::new("first", form, Sense::Equal, 0.0)).unwrap();
+    let form = Quadratic::new(0.0, [(2, 0.2)], [(0, 1, -0.2)]);
+    problem.add_row(Row::new("second", form, Sense::Equal, 0.0)).unwrap();
+
+    for solver in solvers() {
+        assert_solved(&problem, solver).unwrap();
+    }
+}

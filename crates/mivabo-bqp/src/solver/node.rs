@@ -168,6 +168,7 @@ impl Worker<'_> {
             split(&mut scene, &mut out, None, &node, None);
             return out;
         }
+        let bound = bound - relaxation.rounding(&dual);
         if let Some(branch) = fix(&scene, relaxation, &mut node, bound) {
             node.dual = Some(dual);
             split(&mut scene, &mut out, Some(relaxation), &node, branch);

@@ -70,7 +70,7 @@ struct NodeRow {
     /// Q, as places i < j and its entry there.
     pairs: Vec<(usize, usize, f64)>,
     is_equation: bool,
-    /// How large the terms are that a multiplier of 1 adds to L.
+    /// How large the terms are that a multiplier of 1 adds to L, before they cancel.
     size: f64,
     /// p = Qu + α/2
     slope: Vec<f64>,
@@ -164,14 +164,16 @@ impl<'a> Relaxation<'a> {
                 }
             }
             let greatest: f64 = alpha.iter().map(|a| a.abs()).sum();
+            // What is left of a row that says nothing may be rounding, which no multiplier must blow up.
+            let is_settled = greatest <= 1e-9 * row.size || (!row.is_equation && greatest <= beta);
             // A quadratic row stays until it is linear: its part of Z must not vanish between a node and its child.
-            if pairs.is_empty() && (greatest == 0.0 || (!row.is_equation && greatest <= beta)) {
+            if pairs.is_empty() && is_settled {
                 continue;
             }
             if row.penalty > 0.0 {
                 self.penalise(&alpha, beta, row.penalty);
             }
-            let size = greatest + beta.abs() + 2.0 * pairs.iter().map(|(.., q)| q.abs()).sum::<f64>();
+            let size = row.size;
             let (slope, image, product) = Default::default();
             let is_equation = row.is_equation;
             self.rows.push(NodeRow { index, alpha, beta, pairs, is_equation, size, slope, image, product });
@@ -502,6 +504,15 @@ impl<'a> Relaxation<'a> {
         Some(patterns.iter().map(gain).collect())
     }
 
+    /// More than the rounding errors of the terms of L.
+    pub fn rounding(&self, dual: &Dual) -> f64 {
+        let mut size = self.spins.magnitude + self.penalties + self.constant.abs();
+        // Multipliers of opposed rows grow and cancel: their terms count one by one.
+        size += self.rows.iter().map(|row| dual.mu[row.index].abs() * row.size).sum::<f64>();
+        size += 4.0 * self.node_cuts.iter().map(|cut| dual.nu[cut.index]).sum::<f64>();
+        8.0 * (self.spins.n + 8) as f64 * f64::EPSILON * size
+    }
+
     /// L again, as a bound that holds in spite of rounding; `None` when it cannot be shown to hold.
     ///
     /// Z ⪰ 0 because Z - ηI has positive pivots for an η above all rounding errors of the elimination (Rump 2006).
@@ -523,17 +534,13 @@ impl<'a> Relaxation<'a> {
             size += self.slope[i].abs() + dual.y[i].abs();
         }
         self.centre = centre;
-        size += self.spins.magnitude + self.penalties + self.constant.abs();
-        // Multipliers of opposed rows grow and cancel: their terms count one by one.
-        size += self.rows.iter().map(|row| dual.mu[row.index].abs() * row.size).sum::<f64>();
-        size += 4.0 * self.node_cuts.iter().map(|cut| dual.nu[cut.index]).sum::<f64>();
         let trace: f64 = (0..m).map(|i| self.inverse[i * m + i].abs()).sum();
         let shift = 4.0 * (m + 2) as f64 * f64::EPSILON * trace;
         for i in 0..m {
             self.inverse[i * m + i] -= shift;
         }
         let is_definite = self.work.has_positive_pivots(self.arch, &self.inverse, m);
-        let error = 8.0 * (self.spins.n + 8) as f64 * f64::EPSILON * size;
+        let error = self.rounding(dual) + 8.0 * (self.spins.n + 8) as f64 * f64::EPSILON * size;
         let bound = value - energy - 2.0 * residual - error;
         (is_definite && bound.is_finite()).then_some(bound)
     }

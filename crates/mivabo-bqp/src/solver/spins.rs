@@ -36,6 +36,8 @@ pub(crate) struct SpinRow {
     /// Q, as bits i < j and its entry there; empty for a linear row.
     pub pairs: Vec<(usize, usize, f64)>,
     pub is_equation: bool,
+    /// Σ |terms|: errors of sums are measured by it.
+    pub size: f64,
     /// ρ(α's - β)² is added to the objective; it is zero wherever the equation holds.
     pub penalty: f64,
 }
@@ -97,7 +99,8 @@ impl Spins {
                 let square = alpha.iter().map(|a| a * a).sum::<f64>() / row.form().linear().len() as f64;
                 penalty = PENALTY / 4.0 * mean.max(1e-3 * self.magnitude / n_pairs) / square;
             }
-            self.rows.push(SpinRow { alpha, beta, pairs, is_equation, penalty });
+            let size = row.rhs().abs() / largest + 2.0 * row.form().magnitude() / largest;
+            self.rows.push(SpinRow { alpha, beta, pairs, is_equation, size, penalty });
         }
     }
 }
