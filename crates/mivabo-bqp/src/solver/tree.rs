@@ -27,8 +27,8 @@ const CUTS_PAY: std::ops::RangeInclusive<usize> = 20..=150;
 /// Nodes for each free bit after which the tree is begun again, with triangle inequalities.
 const NODES_WITHOUT_CUTS: u64 = 6;
 
-/// Open nodes beyond which the tree is walked in depth.
-const MAX_OPEN: usize = 20_000;
+/// Bytes of open nodes beyond which the tree is walked in depth.
+const MAX_OPEN_BYTES: usize = 256 << 20;
 
 /// Bits beyond which a Newton step takes too long: larger problems are searched without the relaxation.
 const MAX_RELAXED: usize = 600;
@@ -246,7 +246,9 @@ impl<'a> Tree<'a> {
         self.next_id += 1;
         node.id = self.next_id;
         self.kept += node.inverse.as_ref().map_or(0, Vec::len);
-        if self.best.is_none() || self.heap.len() >= MAX_OPEN {
+        // Multipliers and free bits of a node, and what comes with them.
+        let most = MAX_OPEN_BYTES / (24 * self.problem.n() + 512);
+        if self.best.is_none() || self.heap.len() >= most {
             self.stack.push(node);
         } else {
             self.heap.push(node);
