@@ -56,7 +56,7 @@ pub struct Solve {
     /// Nodes after which an instance is given up: unlike seconds, the same in every run
     #[arg(long, value_name = "N")]
     pub nodes: Option<u64>,
-    /// The most threads to use; so far the solver uses one
+    /// Threads that expand nodes side by side
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub threads: usize,
     /// Only look for a good point, without a proof

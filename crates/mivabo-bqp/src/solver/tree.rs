@@ -36,8 +36,8 @@ const MAX_RELAXED: usize = 600;
 /// Numbers in the inverses that open nodes keep: 64 MiB.
 const MAX_KEPT: usize = 8 << 20;
 
-/// Nodes that each thread expands before the results are put together.
-const BATCH: usize = 8;
+/// Nodes that each thread expands before the results are put together, where enough are open.
+const BATCH: usize = 48;
 
 /// The branch and bound of one problem.
 pub(crate) struct Tree<'a> {
@@ -146,7 +146,7 @@ impl<'a> Tree<'a> {
     /// The next nodes, those left out that can hold nothing better.
     fn next_batch(&mut self, n_threads: usize) -> Vec<Node> {
         let n_open = self.heap.len() + self.stack.len();
-        let size = if n_threads == 1 { 1 } else { (BATCH * n_threads).min(n_open.div_ceil(2)) };
+        let size = if n_threads == 1 { 1 } else { (BATCH * n_threads).min(n_open.div_ceil(4)) };
         let left = self.limits.nodes.map_or(u64::MAX, |limit| limit - self.nodes);
         let target = self.scene().target();
         let mut batch = Vec::with_capacity(size);
