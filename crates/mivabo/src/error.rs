@@ -316,7 +316,9 @@ pub enum Error {
     BadCode(BadCode),
 
     /// A model with more features than are reasonable.
-    #[error("the model would have {n} {what}; at most {limit} fit\nhint: lower the order, or use fewer bits or waves")]
+    #[error(
+        "the model would have {n} {what}; at most {limit} fit\nhint: lower the order, or use fewer bits or waves"
+    )]
     TooManyFeatures {
         /// monomials, waves, quadrature nodes or weights
         what: &'static str,

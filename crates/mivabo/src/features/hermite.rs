@@ -77,7 +77,8 @@ mod tests {
     fn three_nodes_are_those_of_the_tables() {
         let rule = gauss_hermite(3);
 
-        let expected = [(-1.5_f64.sqrt(), PI.sqrt() / 6.0), (0.0, PI.sqrt() / 1.5), (1.5_f64.sqrt(), PI.sqrt() / 6.0)];
+        let expected =
+            [(-1.5_f64.sqrt(), PI.sqrt() / 6.0), (0.0, PI.sqrt() / 1.5), (1.5_f64.sqrt(), PI.sqrt() / 6.0)];
         for ((t, w), (t0, w0)) in rule.into_iter().zip(expected) {
             assert!((t - t0).abs() < 1e-14 && (w - w0).abs() < 1e-14, "{t} {w}");
         }

@@ -110,9 +110,8 @@ impl Mixed {
 }
 
 fn linked(pairs: &BTreeSet<(usize, usize)>, monomials: &Monomials, waves: &Waves, i: usize) -> Vec<usize> {
-    let is_linked = |j: usize| {
-        monomials.bits_of(i).all(|bit| waves.reals_of(j).all(|real| pairs.contains(&(bit, real))))
-    };
+    let is_linked =
+        |j: usize| monomials.bits_of(i).all(|bit| waves.reals_of(j).all(|real| pairs.contains(&(bit, real))));
     (0..waves.len()).filter(|j| is_linked(*j)).collect()
 }
 

@@ -110,7 +110,12 @@ impl Features {
     ///
     /// # Errors
     /// As [`for_encoding`](Self::for_encoding).
-    pub fn new(visible: Vec<usize>, n_reals: usize, settings: &Settings, seed: u64) -> Result<Features, Error> {
+    pub fn new(
+        visible: Vec<usize>,
+        n_reals: usize,
+        settings: &Settings,
+        seed: u64,
+    ) -> Result<Features, Error> {
         let bandwidth = settings.bandwidth;
         if !HYPERPARAMETERS.contains(&bandwidth) {
             return Err(Error::BadHyperparameter { name: "bandwidth", value: bandwidth });
@@ -201,8 +206,8 @@ impl Features {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::space::Domain;
     use crate::Space;
+    use crate::space::Domain;
 
     #[test]
     fn auxiliary_bits_are_in_no_monomial() {
@@ -220,7 +225,8 @@ mod tests {
 
     #[test]
     fn a_flat_row_holds_each_weight_of_the_model_once() {
-        let settings = Settings { products: Products::Listed(vec![(1, 0), (3, 15), (3, 2)]), ..Settings::default() };
+        let settings =
+            Settings { products: Products::Listed(vec![(1, 0), (3, 15), (3, 2)]), ..Settings::default() };
         let features = Features::new(vec![0, 1], 1, &settings, 4).unwrap();
         let factors = features.factors(&[true, true], &[0.3]);
 

@@ -149,7 +149,7 @@ impl Monomials {
             for chosen in 0_u64..1 << set.len() {
                 let subset = (0..set.len()).filter(|i| chosen >> i & 1 == 1).map(|i| set[i]);
                 let (at, size) = self.number_of(subset);
-                let sign = if (set.len() - size) % 2 == 0 { 1.0 } else { -1.0 };
+                let sign = if (set.len() - size).is_multiple_of(2) { 1.0 } else { -1.0 };
                 binary[at] += sign * q * (1_u64 << size) as f64;
             }
         }
@@ -179,7 +179,10 @@ impl Monomials {
 }
 
 /// Parent and last bit of every monomial but the empty one.
-#[expect(clippy::cast_possible_truncation, reason = "there are at most MAX_FEATURES monomials, and fewer bits")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "there are at most MAX_FEATURES monomials, and fewer bits"
+)]
 fn steps(n: usize, order: usize) -> Vec<(u32, u32)> {
     let mut steps = Vec::new();
     let mut first_of_degree = 0_u32;
@@ -218,7 +221,10 @@ fn binomial(n: usize, k: usize) -> u64 {
         return 0;
     }
     let product = (0..k).try_fold(1_u128, |product, i| {
-        product.checked_mul((n - i) as u128).map(|p| p / (i as u128 + 1)).filter(|p| *p < u128::from(u64::MAX))
+        product
+            .checked_mul((n - i) as u128)
+            .map(|p| p / (i as u128 + 1))
+            .filter(|p| *p < u128::from(u64::MAX))
     });
     product.and_then(|p| u64::try_from(p).ok()).unwrap_or(u64::MAX)
 }

@@ -36,7 +36,9 @@ impl Kernel {
         match self {
             Kernel::SquaredExponential => (-0.5 * r * r).exp(),
             Kernel::Matern32 => (1.0 + 3.0_f64.sqrt() * r) * (-(3.0_f64.sqrt()) * r).exp(),
-            Kernel::Matern52 => (1.0 + 5.0_f64.sqrt() * r + 5.0 / 3.0 * r * r) * (-(5.0_f64.sqrt()) * r).exp(),
+            Kernel::Matern52 => {
+                (1.0 + 5.0_f64.sqrt() * r + 5.0 / 3.0 * r * r) * (-(5.0_f64.sqrt()) * r).exp()
+            }
         }
     }
 
@@ -161,7 +163,9 @@ impl Waves {
             Expansion::Quadrature { nodes } => self.push_grid(&quadrature(nodes)?, &all, 1.0),
             Expansion::QuadratureAdditive { nodes } => {
                 let rule = quadrature(nodes)?;
-                all.iter().for_each(|&k| self.push_grid(&rule, &[k], share));
+                for k in all {
+                    self.push_grid(&rule, &[k], share);
+                }
             }
         }
         Ok(())

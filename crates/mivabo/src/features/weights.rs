@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use mivabo_bqp::{Bqp, Quadratic};
 
+use super::Features;
 use super::program;
 use super::waves::Waves;
-use super::Features;
 use crate::error::Error;
 
 /// A weight for every feature, as one row-major M_d × (1 + M_c) matrix; 0 for products that are not in the model.

@@ -25,6 +25,13 @@ pub(crate) fn add_scaled(x: &mut [f64], scale: f64, y: &[f64]) {
     x.iter_mut().zip(y).for_each(|(x, y)| *x += scale * y);
 }
 
+/// x ← factor · x
+pub(crate) fn scale(x: &mut [f64], factor: f64) {
+    for x in x {
+        *x *= factor;
+    }
+}
+
 /// A row-major slice as a matrix with `columns` columns.
 pub(crate) fn matrix(data: &[f64], columns: usize) -> MatRef<'_, f64> {
     MatRef::from_row_major_slice(data, data.len().checked_div(columns).unwrap_or(0), columns)
@@ -166,7 +173,8 @@ mod tests {
         (0..n).for_each(|i| grown.append(k[i * n..][..i].to_vec(), k[i * n + i]));
 
         let blocks = Triangle::factor(&k, n);
-        let difference = grown.packed.iter().zip(&blocks.packed).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+        let difference =
+            grown.packed.iter().zip(&blocks.packed).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
         assert!(difference < 1e-10, "{difference}");
     }
 

@@ -62,7 +62,8 @@ impl Prior {
         let power = |j: &usize| features.waves().amplitude(*j).powi(2);
         let continuous: f64 = (0..features.waves().len()).map(|j| power(&j)).sum();
         let groups = features.mixed().groups().iter();
-        let mixed: f64 = groups.map(|g| g.monomials.len() as f64 * g.waves.iter().map(power).sum::<f64>()).sum();
+        let mixed: f64 =
+            groups.map(|g| g.monomials.len() as f64 * g.waves.iter().map(power).sum::<f64>()).sum();
         let Variances { discrete: v_d, continuous: v_c, mixed: v_m } = self.variances;
         let largest = v_d * features.monomials().len() as f64 + v_c * continuous + v_m * mixed;
         self.noise.max(JITTER * largest)

@@ -13,7 +13,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::linalg::{add_product, dot, matrix};
+use super::linalg::{add_product, dot, gram, matrix, scale};
 use super::prior::Variances;
 use crate::error::{BadCode, Error};
 use crate::features::{Factors, Features, Group};
@@ -217,6 +217,24 @@ impl Records {
         kernel
     }
 
+    /// D: k_d over all records, row-major.
+    pub(crate) fn discrete_kernel(&self) -> Vec<f64> {
+        let kernel =
+            |i: usize, j: usize| self.features.monomials().kernel(self.words_of(i), self.words_of(j));
+        (0..self.n()).flat_map(|i| (0..self.n()).map(move |j| (i, j))).map(|(i, j)| kernel(i, j)).collect()
+    }
+
+    /// P_g: products of some monomials over all records, row-major.
+    pub(crate) fn monomial_gram(&self, monomials: &[usize]) -> Vec<f64> {
+        let mut a = vec![0.0; self.features.monomials().len()];
+        let mut chosen = Vec::with_capacity(self.n() * monomials.len());
+        for i in 0..self.n() {
+            self.fill_a(i, &mut a);
+            chosen.extend(monomials.iter().map(|&k| a[k]));
+        }
+        gram(&chosen, monomials.len())
+    }
+
     /// Record `i` as a point to compare others with.
     fn site_of(&self, i: usize) -> Site {
         let mut a = vec![0.0; if self.needs_monomials() { self.features.monomials().len() } else { 0 }];
@@ -277,7 +295,7 @@ impl Records {
             weights[..columns].iter_mut().zip(self.b_of(i)).for_each(|(w, b)| *w += v * b);
         }
         weights[0] *= variances.discrete;
-        weights[1..columns].iter_mut().for_each(|w| *w *= variances.continuous);
+        scale(&mut weights[1..columns], variances.continuous);
         let mut parts: Vec<Part<'_>> = self.parts().collect();
         for start in (0..self.n()).step_by(PANEL) {
             let range = start..(start + PANEL).min(self.n());
@@ -285,7 +303,7 @@ impl Records {
             for part in &mut parts {
                 let mut b = part.columns_of(&self.b[range.start * columns..range.end * columns], columns);
                 for (b, v) in b.chunks_exact_mut(part.width()).zip(&v[range.clone()]) {
-                    b.iter_mut().for_each(|b| *b *= v);
+                    scale(b, *v);
                 }
                 let left = part.of_panel(&panel, n_monomials);
                 let right = matrix(&b, part.width());

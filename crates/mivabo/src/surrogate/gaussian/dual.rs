@@ -63,7 +63,13 @@ impl Dual {
         records.adjoint(&self.alpha, prior.variances)
     }
 
-    pub(super) fn sample(&self, records: &Records, prior: Prior, scale: f64, stream: &mut Stream) -> Vec<f64> {
+    pub(super) fn sample(
+        &self,
+        records: &Records,
+        prior: Prior,
+        scale: f64,
+        stream: &mut Stream,
+    ) -> Vec<f64> {
         let mut drawn = prior.deviations(records.features());
         drawn.iter_mut().filter(|w| **w != 0.0).for_each(|w| *w *= scale * stream.normal());
         let noise = scale * self.noise.sqrt();

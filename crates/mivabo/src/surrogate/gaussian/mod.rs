@@ -5,10 +5,10 @@
 //! w | y ~ N(m, S⁻¹),   S = Λ + β ΦᵀΦ,   m = β S⁻¹ Φᵀ y
 //! ```
 //!
-//! Two equal paths. With fewer observations than weights the [`dual`] one works in n dimensions; from n = M on the
-//! [`primal`] one in M, at a cost per observation that does not grow with n. One observation and one sample cost
+//! Two equal paths. With fewer observations than weights the dual one works in n dimensions; from n = M on the
+//! primal one in M, at a cost per observation that does not grow with n. One observation and one sample cost
 //! about 1.5n² + 2nM operations in the dual and 3M² in the primal, equal at n ≈ 0.9M; the switch at n = M rebuilds the
-//! factor once, in O(M³). The noise is never below [`JITTER`](super::prior::JITTER) times the largest prior variance
+//! factor once, in O(M³). The noise is never below [`JITTER`](super::JITTER) times the largest prior variance
 //! of f, so that repeated points and noise-free data have a posterior too.
 
 mod dual;
@@ -48,8 +48,8 @@ impl Scaling {
         match self {
             Scaling::None => 1.0,
             Scaling::Theory { horizon, delta } => {
-                // `max` and `min` also move a NaN into the range.
-                let delta = delta.max(1e-300).min(1.0 - 1e-15);
+                // A NaN becomes the low end.
+                let delta = delta.max(1e-300).clamp(1e-300, 1.0 - 1e-15);
                 24.0 * n_weights as f64 * (horizon.max(2) as f64).ln() * -delta.ln()
             }
         }
@@ -196,7 +196,9 @@ impl Gaussian {
             Path::Dual(dual) => {
                 Weights::new(self.features().clone(), dual.sample(&self.records, self.prior, scale, stream))
             }
-            Path::Primal(primal) => Weights::from_flat(self.features().clone(), &primal.sample(scale, stream)),
+            Path::Primal(primal) => {
+                Weights::from_flat(self.features().clone(), &primal.sample(scale, stream))
+            }
         }
     }
 

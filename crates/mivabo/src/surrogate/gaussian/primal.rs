@@ -9,7 +9,7 @@
 //! Scaled so, the matrix is at least the identity whatever the variances are. A rank-one update of R only ever
 //! makes its diagonal grow, so nothing can fail.
 
-use super::super::linalg::{add_product, add_scaled, cholesky, dot, matrix};
+use super::super::linalg::{add_product, add_scaled, cholesky, dot, matrix, scale};
 use super::super::prior::Prior;
 use super::super::records::Records;
 use super::Prediction;
@@ -52,7 +52,7 @@ impl Primal {
         for start in (0..records.n()).step_by(PANEL) {
             let range = start..(start + PANEL).min(records.n());
             let mut panel: Vec<f64> = range.flat_map(|i| self.scaled_row(records, i)).collect();
-            panel.iter_mut().for_each(|x| *x /= self.noise.sqrt());
+            scale(&mut panel, 1.0 / self.noise.sqrt());
             let panel = matrix(&panel, m);
             add_product(&mut precision, panel.transpose(), panel);
         }
@@ -83,7 +83,7 @@ impl Primal {
 
     /// R Rᵀ ← R Rᵀ + β x xᵀ by plane rotations, one column at a time (Golub & Van Loan, Sec. 6.5.4).
     fn update(&mut self, mut x: Vec<f64>) {
-        x.iter_mut().for_each(|x| *x /= self.noise.sqrt());
+        scale(&mut x, 1.0 / self.noise.sqrt());
         for (k, column) in self.columns.iter_mut().enumerate() {
             let (head, tail) = column.split_at_mut(1);
             let length = head[0].hypot(x[k]);
@@ -141,8 +141,8 @@ impl Primal {
     }
 
     /// Λ^-½ (û + √c R⁻ᵀ z), z ~ N(0, I)
-    pub(super) fn sample(&self, scale: f64, stream: &mut Stream) -> Vec<f64> {
-        let mut u: Vec<f64> = (0..self.mean.len()).map(|_| scale * stream.normal()).collect();
+    pub(super) fn sample(&self, deviation: f64, stream: &mut Stream) -> Vec<f64> {
+        let mut u: Vec<f64> = (0..self.mean.len()).map(|_| deviation * stream.normal()).collect();
         self.backward(&mut u);
         add_scaled(&mut u, 1.0, &self.mean);
         u.iter().zip(&self.deviations).map(|(u, d)| u * d).collect()

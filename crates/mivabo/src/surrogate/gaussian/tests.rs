@@ -20,8 +20,7 @@ fn textbook(gaussian: &Gaussian) -> (Vec<f64>, Mat<f64>, f64) {
     let phi = Mat::from_fn(n, m, |i, k| rows[i][k]);
     let y = Mat::from_fn(n, 1, |i, _| records.y()[i]);
     let variances: Vec<f64> = gaussian.features().weights().map(|(i, j)| prior.variance_of(i, j)).collect();
-    let precision = phi.transpose() * &phi
-        * faer::Scale(1.0 / noise)
+    let precision = phi.transpose() * &phi * faer::Scale(1.0 / noise)
         + Mat::from_fn(m, m, |i, j| if i == j { 1.0 / variances[i] } else { 0.0 });
     let covariance = precision.llt(Side::Lower).unwrap().solve(Mat::<f64>::identity(m, m));
     let mean = &covariance * phi.transpose() * &y * faer::Scale(1.0 / noise);
@@ -74,7 +73,8 @@ fn points(case: &Case) -> Vec<(Vec<bool>, Vec<f64>, f64)> {
 }
 
 fn prior_belief(case: &Case) -> Gaussian {
-    let features = Features::new((0..case.n_bits).collect(), case.n_reals, &case.settings, case.seed).unwrap();
+    let features =
+        Features::new((0..case.n_bits).collect(), case.n_reals, &case.settings, case.seed).unwrap();
     Gaussian::new(Arc::new(features), case.prior).unwrap()
 }
 
@@ -278,10 +278,14 @@ fn nearly_equal_points_without_noise_give_numbers_on_both_paths() {
 fn wrong_outputs_points_and_priors_are_refused_and_change_nothing() {
     let mut gaussian = posterior(&small_case(3));
     let before = gaussian.log_evidence();
-    let at = |gaussian: &mut Gaussian, y: f64| gaussian.observe(&[true, true], &[0.5], y).unwrap_err().to_string();
+    let at =
+        |gaussian: &mut Gaussian, y: f64| gaussian.observe(&[true, true], &[0.5], y).unwrap_err().to_string();
 
     assert_eq!(at(&mut gaussian, f64::NAN), "the output NaN cannot be learned from: it is not finite");
-    assert_eq!(at(&mut gaussian, f64::NEG_INFINITY), "the output -inf cannot be learned from: it is not finite");
+    assert_eq!(
+        at(&mut gaussian, f64::NEG_INFINITY),
+        "the output -inf cannot be learned from: it is not finite"
+    );
     assert!(at(&mut gaussian, 1e300).contains("standardise outputs first"));
     assert!(gaussian.observe(&[true], &[0.5], 0.0).is_err());
     assert!(gaussian.observe(&[true, true], &[], 0.0).is_err());
