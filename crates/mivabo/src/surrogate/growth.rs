@@ -39,7 +39,7 @@ const N_TRIED: usize = 8;
 
 /// The most steps of one call, and the most observations that are looked at.
 const MAX_STEPS: usize = 32;
-const MAX_POINTS: usize = 300;
+const MAX_POINTS: usize = 200;
 
 /// The parameter that each bit belongs to, from which candidates are made.
 pub fn owners(encoding: &Encoding) -> Vec<usize> {
@@ -52,7 +52,7 @@ pub fn owners(encoding: &Encoding) -> Vec<usize> {
 
 /// The same observations under the structure that `growth` finds; `owners` names a parameter for each bit.
 ///
-/// Costs O(n² M_d + n³) for each step, with n at most 300.
+/// Costs O(n² M_d + n³) for each step, with n at most 200.
 ///
 /// # Errors
 /// None in practice: the prior is that of `gaussian`.
@@ -105,6 +105,10 @@ struct Search<'a> {
     variance: f64,
     candidates: Vec<Candidate>,
     is_in: Vec<bool>,
+    /// All φ_d, n × M_d, row-major.
+    a: Vec<f64>,
+    /// The products of each set of waves over all records.
+    wave_grams: BTreeMap<Vec<usize>, Vec<f64>>,
     /// K + β⁻¹I with the candidates that are in.
     kernel: Vec<f64>,
     evidence: f64,
@@ -116,11 +120,25 @@ impl<'a> Search<'a> {
         let candidates = candidates(features, owners);
         let has = |c: &Candidate| c.pairs().all(|(i, j)| features.mixed().waves_of(i).contains(&j));
         let is_in = candidates.iter().map(has).collect();
+        let mut wave_grams = BTreeMap::new();
+        for c in &candidates {
+            wave_grams.entry(c.waves.clone()).or_insert_with(|| wave_gram(records, &c.waves));
+        }
+        let a = records.panel(0..records.n());
         let mut kernel = records.kernel_matrix(prior.variances);
         let noise = prior.effective_noise(features);
         (0..records.n()).for_each(|i| kernel[i * records.n() + i] += noise);
         let evidence = log_evidence(&kernel, records.y());
-        Search { records, variance: prior.variances.mixed, candidates, is_in, kernel, evidence }
+        Search {
+            records,
+            variance: prior.variances.mixed,
+            candidates,
+            is_in,
+            a,
+            wave_grams,
+            kernel,
+            evidence,
+        }
     }
 
     /// Adds or drops one candidate; false when that does not help.
@@ -169,11 +187,9 @@ impl<'a> Search<'a> {
 
     /// K_c: products of its monomials times products of its waves.
     fn kernel_of(&self, candidate: &Candidate) -> Vec<f64> {
-        let shifted: Vec<usize> = candidate.waves.iter().map(|j| j + 1).collect();
-        let b = columns(self.records.b(), self.records.features().n_columns(), &shifted);
-        let waves = gram(&b, shifted.len());
-        let mut kernel = self.records.monomial_gram(&candidate.monomials);
-        kernel.iter_mut().zip(waves).for_each(|(k, c)| *k *= c);
+        let a = columns(&self.a, self.records.features().monomials().len(), &candidate.monomials);
+        let mut kernel = gram(&a, candidate.monomials.len());
+        kernel.iter_mut().zip(&self.wave_grams[&candidate.waves]).for_each(|(k, c)| *k *= c);
         kernel
     }
 
@@ -191,6 +207,13 @@ impl<'a> Search<'a> {
         }
         pairs.into_iter().collect()
     }
+}
+
+/// C_c: products of some waves over all records.
+fn wave_gram(records: &Records, waves: &[usize]) -> Vec<f64> {
+    // Column 0 of b̃ is the constant.
+    let shifted: Vec<usize> = waves.iter().map(|j| j + 1).collect();
+    gram(&columns(records.b(), records.features().n_columns(), &shifted), shifted.len())
 }
 
 /// -½ yᵀK⁻¹y - ½ log det K, up to a constant that is the same for all structures.

@@ -73,9 +73,15 @@ impl Prior {
     pub(crate) fn deviations(&self, features: &Features) -> Vec<f64> {
         let columns = features.n_columns();
         let mut deviations = vec![0.0; features.monomials().len() * columns];
-        for (i, j) in features.weights() {
-            deviations[i * columns + j] = self.variance_of(i, j).sqrt();
+        let Variances { discrete, continuous, mixed } = self.variances;
+        let (discrete, mixed) = (discrete.sqrt(), mixed.sqrt());
+        for (i, row) in deviations.chunks_exact_mut(columns).enumerate() {
+            row[0] = discrete;
+            for &j in features.mixed().waves_of(i) {
+                row[j + 1] = mixed;
+            }
         }
+        deviations[1..columns].fill(continuous.sqrt());
         deviations
     }
 

@@ -364,23 +364,23 @@ impl<'a> Part<'a> {
         self.group.waves.len() + 1
     }
 
-    /// The places in W of this part's weights, row by row.
-    fn places(&self, columns: usize) -> impl Iterator<Item = usize> + 'a {
-        let group = self.group;
-        group.monomials.iter().flat_map(move |&i| {
-            std::iter::once(i * columns).chain(group.waves.iter().map(move |&j| i * columns + j + 1))
-        })
-    }
-
+    /// Takes this part's weights out of W.
     fn gathering(mut self, weights: &[f64], columns: usize) -> Part<'a> {
-        let places = self.places(columns);
-        self.weights.iter_mut().zip(places).for_each(|(w, at)| *w = weights[at]);
+        let group = self.group;
+        for (row, &i) in self.weights.chunks_exact_mut(group.waves.len() + 1).zip(&group.monomials) {
+            let from = &weights[i * columns..][..columns];
+            row[0] = from[0];
+            row[1..].iter_mut().zip(&group.waves).for_each(|(w, &j)| *w = from[j + 1]);
+        }
         self
     }
 
+    /// Puts this part's weights into W, times their prior variances.
     fn scatter(&self, variances: Variances, columns: usize, weights: &mut [f64]) {
-        for (k, (at, w)) in self.places(columns).zip(&self.weights).enumerate() {
-            weights[at] = w * if k % self.width() == 0 { variances.discrete } else { variances.mixed };
+        for (row, &i) in self.weights.chunks_exact(self.width()).zip(&self.group.monomials) {
+            let to = &mut weights[i * columns..][..columns];
+            to[0] = variances.discrete * row[0];
+            self.group.waves.iter().zip(&row[1..]).for_each(|(&j, w)| to[j + 1] = variances.mixed * w);
         }
     }
 
