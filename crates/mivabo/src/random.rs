@@ -118,7 +118,6 @@ mod tests {
         assert_mean(|s| s.gamma(2.5, 3.0), 7.5, 22.5);
         assert_mean(|s| s.chi_square(5.0), 5.0, 10.0);
         assert_mean(|s| s.inverse_gaussian(2.0, 3.0), 2.0, 8.0 / 3.0);
-        #[expect(clippy::cast_precision_loss, reason = "a number below 10")]
         assert_mean(|s| s.below(10) as f64, 4.5, 8.25);
     }
 

@@ -310,7 +310,9 @@ impl Records {
                 add_product(&mut part.weights, left.view().transpose(), right);
             }
         }
-        parts.iter().for_each(|part| part.scatter(variances, columns, &mut weights));
+        for part in &parts {
+            part.scatter(variances, columns, &mut weights);
+        }
         weights
     }
 
