@@ -315,6 +315,41 @@ pub enum Error {
     #[error("not a code of this space: {0}")]
     BadCode(BadCode),
 
+    /// A model with more features than are reasonable.
+    #[error(
+        "the model would have {n} {what}; at most {limit} fit\nhint: lower the order, or use fewer bits or waves"
+    )]
+    TooManyFeatures {
+        /// monomials, waves, quadrature nodes or weights
+        what: &'static str,
+        /// How many there would be.
+        n: u64,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// An output that a model cannot learn from.
+    #[error("the output {value} cannot be learned from: {why}")]
+    BadOutput {
+        /// The output.
+        value: f64,
+        /// Why.
+        why: &'static str,
+    },
+    /// A hyper-parameter of a model out of its range.
+    #[error("the model's {name} is {value}; it must lie between 1e-50 and 1e50")]
+    BadHyperparameter {
+        /// Which.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// Weights that do not make a binary quadratic program.
+    #[error("the weights make no binary quadratic program: {why}")]
+    NoProgram {
+        /// Why.
+        why: String,
+    },
+
     /// A study file that is no TOML or JSON, or has the wrong keys.
     #[error("{message}")]
     File {

@@ -2,11 +2,16 @@
 //!
 //! Start with [`Space::builder`] or [`Space::from_toml`]. The book is in the repository's `docs` folder.
 //!
-//! Data flows one way: what the user says ([`space`]) becomes bits and the unit box ([`encoding`]).
+//! Data flows one way: what the user says ([`space`]) becomes bits and the unit box ([`encoding`]), those become
+//! features ([`features`]), and observations of them a belief about the weights ([`surrogate`]).
 
+pub mod continuous;
 pub mod encoding;
 mod error;
+pub mod features;
+pub mod random;
 pub mod space;
+pub mod surrogate;
 
 pub use crate::error::{BadCode, Error, Place, Snippet};
 pub use crate::space::Space;

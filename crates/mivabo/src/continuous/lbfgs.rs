@@ -1,0 +1,300 @@
+//! Minimisation of a smooth function over a box: a function with its gradient, a start and bounds enter, a point where
+//! the projected gradient vanishes leaves. MiVaBo, Sec. 3.3 names L-BFGS for the continuous half.
+//!
+//! Projected L-BFGS: coordinates that lie on a bound and want to leave the box are held; the others take a
+//! quasi-Newton step (two-loop recursion, Nocedal 1980), projected onto the box, with a line search for the weak
+//! conditions of Wolfe by bisection (Lewis & Overton 2013).
+
+use std::collections::VecDeque;
+
+/// How long to search and how many pairs to remember.
+///
+/// | field | default | what it is |
+/// |---|---|---|
+/// | `max_iterations` | 100 | steps |
+/// | `tolerance` | 1e-6 | the largest component of the projected gradient at which to stop |
+/// | `memory` | 8 | pairs of steps and gradient differences |
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// The most steps.
+    pub max_iterations: usize,
+    /// Where to stop.
+    pub tolerance: f64,
+    /// Pairs to remember.
+    pub memory: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { max_iterations: 100, tolerance: 1e-6, memory: 8 }
+    }
+}
+
+/// Where the search ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Minimum {
+    /// The point, inside the bounds.
+    pub x: Vec<f64>,
+    /// The function there; not above its value at the start, but for rounding.
+    pub value: f64,
+    /// How often the function was asked.
+    pub n_evaluations: usize,
+    /// Whether the projected gradient is within the tolerance.
+    pub is_converged: bool,
+}
+
+/// Sufficient decrease, and how flat a step must end.
+const ARMIJO: f64 = 1e-4;
+const WOLFE: f64 = 0.9;
+const MAX_TRIALS: usize = 30;
+
+/// Minimises `f` over the box `bounds` (low, high), from `start` moved into it.
+///
+/// `f(x, gradient)` returns the value at x and writes the gradient. Where it returns NaN or an infinite value the
+/// point counts as worst; if that is so at the start, the start is the answer.
+///
+/// ```
+/// use mivabo::continuous::lbfgs::{Settings, minimise};
+///
+/// let bowl = |x: &[f64], gradient: &mut [f64]| {
+///     gradient[0] = 2.0 * (x[0] - 3.0);
+///     (x[0] - 3.0).powi(2)
+/// };
+///
+/// assert!((minimise(bowl, &[0.0], &[(-9.0, 9.0)], Settings::default()).x[0] - 3.0).abs() < 1e-6);
+/// assert_eq!(minimise(bowl, &[0.0], &[(0.0, 1.0)], Settings::default()).x, [1.0]);
+/// ```
+pub fn minimise(
+    mut f: impl FnMut(&[f64], &mut [f64]) -> f64,
+    start: &[f64],
+    bounds: &[(f64, f64)],
+    settings: Settings,
+) -> Minimum {
+    let mut n_evaluations = 0;
+    let mut ask = |x: Vec<f64>| {
+        n_evaluations += 1;
+        let mut gradient = vec![0.0; x.len()];
+        let value = f(&x, &mut gradient);
+        let is_number = value.is_finite() && gradient.iter().all(|g| g.is_finite());
+        Sample { x, value: if is_number { value } else { f64::INFINITY }, gradient }
+    };
+    let mut here = ask(projected(start, bounds));
+    let mut memory = Memory { pairs: VecDeque::new(), size: settings.memory };
+    let mut is_converged = false;
+    if here.value.is_finite() {
+        for _ in 0..settings.max_iterations {
+            is_converged = here.residual(bounds) <= settings.tolerance;
+            if is_converged {
+                break;
+            }
+            let direction = memory.direction(&here, bounds);
+            let Some(next) = line_search(&mut ask, &here, &direction, bounds) else { break };
+            memory.remember(&here, &next);
+            here = next;
+        }
+        is_converged = is_converged || here.residual(bounds) <= settings.tolerance;
+    }
+    Minimum { x: here.x, value: here.value, n_evaluations, is_converged }
+}
+
+struct Sample {
+    x: Vec<f64>,
+    value: f64,
+    gradient: Vec<f64>,
+}
+
+impl Sample {
+    /// max |x - P(x - g)|, where P moves into the box.
+    fn residual(&self, bounds: &[(f64, f64)]) -> f64 {
+        let step = |k: usize| self.x[k] - (self.x[k] - self.gradient[k]).max(bounds[k].0).min(bounds[k].1);
+        (0..self.x.len()).map(|k| step(k).abs()).fold(0.0, f64::max)
+    }
+
+    /// Whether coordinate k is not pressed against a bound.
+    fn is_free(&self, k: usize, bounds: &[(f64, f64)]) -> bool {
+        let (low, high) = bounds[k];
+        !(self.x[k] <= low && self.gradient[k] > 0.0 || self.x[k] >= high && self.gradient[k] < 0.0)
+    }
+}
+
+fn projected(x: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
+    // `max` before `min`: a NaN becomes the low bound.
+    x.iter().zip(bounds).map(|(x, (low, high))| x.max(*low).min(*high)).collect()
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+/// Steps s and gradient differences y.
+struct Memory {
+    pairs: VecDeque<(Vec<f64>, Vec<f64>)>,
+    size: usize,
+}
+
+impl Memory {
+    fn remember(&mut self, from: &Sample, to: &Sample) {
+        let minus = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
+        let (s, y) = (minus(&to.x, &from.x), minus(&to.gradient, &from.gradient));
+        if dot(&s, &y) > 1e-12 * dot(&y, &y) {
+            self.pairs.push_back((s, y));
+        }
+        if self.pairs.len() > self.size {
+            self.pairs.pop_front();
+        }
+    }
+
+    /// -H g over the free coordinates, 0 for the others.
+    fn direction(&self, here: &Sample, bounds: &[(f64, f64)]) -> Vec<f64> {
+        let is_free: Vec<bool> = (0..here.x.len()).map(|k| here.is_free(k, bounds)).collect();
+        let masked = |v: &[f64]| -> Vec<f64> {
+            v.iter().zip(&is_free).map(|(v, free)| if *free { *v } else { 0.0 }).collect()
+        };
+        let descent: Vec<f64> = masked(&here.gradient).iter().map(|g| -g).collect();
+        let pairs = self.pairs.iter().map(|(s, y)| (masked(s), masked(y)));
+        let pairs: Vec<_> = pairs.filter(|(s, y)| dot(s, y) > 1e-12 * dot(y, y)).collect();
+        let Some((s, y)) = pairs.last() else {
+            let length = dot(&descent, &descent).sqrt();
+            return descent.iter().map(|d| d / length.max(1.0)).collect();
+        };
+        let initial = dot(s, y) / dot(y, y);
+        let direction = two_loops(&pairs, &descent, initial);
+        if dot(&direction, &descent) > 0.0 { direction } else { descent }
+    }
+}
+
+/// Nocedal's recursion: H v for the inverse Hessian H that the pairs imply.
+fn two_loops(pairs: &[(Vec<f64>, Vec<f64>)], v: &[f64], initial: f64) -> Vec<f64> {
+    let mut v = v.to_vec();
+    let mut shares = Vec::with_capacity(pairs.len());
+    for (s, y) in pairs.iter().rev() {
+        let share = dot(s, &v) / dot(s, y);
+        v.iter_mut().zip(y).for_each(|(v, y)| *v -= share * y);
+        shares.push(share);
+    }
+    for v in &mut v {
+        *v *= initial;
+    }
+    for ((s, y), share) in pairs.iter().zip(shares.into_iter().rev()) {
+        let change = share - dot(y, &v) / dot(s, y);
+        v.iter_mut().zip(s).for_each(|(v, s)| *v += change * s);
+    }
+    v
+}
+
+/// A point on the projected ray that is lower, and where possible flatter; none when there is no lower one.
+fn line_search(
+    ask: &mut impl FnMut(Vec<f64>) -> Sample,
+    here: &Sample,
+    direction: &[f64],
+    bounds: &[(f64, f64)],
+) -> Option<Sample> {
+    let (mut low, mut high, mut t) = (0.0, f64::INFINITY, 1.0);
+    // Near a minimum the decrease drowns in the rounding of the value; the gradient still shows the way.
+    let rounding = 4.0 * f64::EPSILON * here.value.abs();
+    let mut best: Option<Sample> = None;
+    for _ in 0..MAX_TRIALS {
+        let ray: Vec<f64> = here.x.iter().zip(direction).map(|(x, d)| x + t * d).collect();
+        let there = ask(projected(&ray, bounds));
+        let step: Vec<f64> = there.x.iter().zip(&here.x).map(|(to, from)| to - from).collect();
+        let slope = dot(&here.gradient, &step);
+        if there.value > here.value + ARMIJO * slope + rounding || slope >= 0.0 {
+            high = t;
+        } else {
+            let is_flat = dot(&there.gradient, &step) >= WOLFE * slope;
+            let is_stuck = best.as_ref().is_some_and(|best| best.x == there.x);
+            low = t;
+            best = Some(there);
+            if is_flat || is_stuck {
+                break;
+            }
+        }
+        t = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * t };
+    }
+    best.filter(|best| best.value < here.value || best.residual(bounds) < here.residual(bounds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rosenbrock(x: &[f64], gradient: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        let mut value = 0.0;
+        for k in 0..x.len() - 1 {
+            let (a, b) = (1.0 - x[k], x[k + 1] - x[k] * x[k]);
+            value += a * a + 100.0 * b * b;
+            gradient[k] += -2.0 * a - 400.0 * x[k] * b;
+            gradient[k + 1] += 200.0 * b;
+        }
+        value
+    }
+
+    #[test]
+    fn the_valley_of_rosenbrock_is_followed_to_its_end() {
+        let settings = Settings { max_iterations: 500, ..Settings::default() };
+
+        let found = minimise(rosenbrock, &[-1.2, 1.0, -0.5, 2.0, 0.3], &[(-5.0, 5.0); 5], settings);
+
+        assert!(found.is_converged && found.value < 1e-10, "{found:?}");
+    }
+
+    #[test]
+    fn bounds_that_cut_the_valley_hold() {
+        let found = minimise(rosenbrock, &[-1.2, 1.0], &[(-2.0, 0.5), (-2.0, 2.0)], Settings::default());
+
+        // At x₀ = ½ the best x₁ is ¼.
+        assert!(found.is_converged, "{found:?}");
+        assert!((found.x[0] - 0.5).abs() < 1e-9 && (found.x[1] - 0.25).abs() < 1e-5, "{found:?}");
+    }
+
+    #[test]
+    fn a_function_without_numbers_ends_where_it_started() {
+        let found = minimise(|_, _| f64::NAN, &[7.0, f64::NAN], &[(0.0, 1.0); 2], Settings::default());
+
+        assert_eq!((found.x, found.is_converged), (vec![1.0, 0.0], false));
+    }
+
+    #[test]
+    fn a_wall_of_infinity_is_not_entered() {
+        let log = |x: &[f64], g: &mut [f64]| {
+            g[0] = 1.0 - 0.1 / x[0];
+            x[0] - 0.1 * x[0].ln()
+        };
+
+        let found = minimise(log, &[5.0], &[(-10.0, 10.0)], Settings::default());
+
+        assert!((found.x[0] - 0.1).abs() < 1e-6, "{found:?}");
+    }
+
+    #[test]
+    fn nothing_is_minimised_at_once() {
+        let found = minimise(|_, _| 2.0, &[], &[], Settings::default());
+
+        assert_eq!((found.value, found.is_converged), (2.0, true));
+    }
+
+    proptest! {
+        /// Σ dₖ(xₖ - cₖ)² over a box: the minimum is c moved into the box.
+        #[test]
+        fn separable_bowls_are_solved_exactly(
+            bowls in prop::collection::vec((0.1_f64..50.0, -3.0_f64..3.0, -2.0_f64..2.0), 1..12),
+        ) {
+            let f = |x: &[f64], g: &mut [f64]| {
+                for (k, (d, c, _)) in bowls.iter().enumerate() {
+                    g[k] = 2.0 * d * (x[k] - c);
+                }
+                x.iter().zip(&bowls).map(|(x, (d, c, _))| d * (x - c).powi(2)).sum()
+            };
+            let start: Vec<f64> = bowls.iter().map(|b| b.2).collect();
+
+            let found = minimise(f, &start, &vec![(-1.0, 1.0); bowls.len()], Settings::default());
+
+            prop_assert!(found.is_converged);
+            for (x, (_, c, _)) in found.x.iter().zip(&bowls) {
+                prop_assert!((x - c.clamp(-1.0, 1.0)).abs() < 1e-5);
+            }
+        }
+    }
+}

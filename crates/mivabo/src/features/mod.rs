@@ -1,0 +1,265 @@
+//! Features of the model f(x) = aᵀ W b̃: bits and coordinates enter, the factors a and b̃ leave. MiVaBo, Sec. 3.1.
+//!
+//! ```text
+//! a = φ_d(bits) ∈ ℝ^M_d          monomials, a₀ = 1
+//! b̃ = [1, φ_c(unit)] ∈ ℝ^(1+M_c)  waves
+//! f = w_dᵀ φ_d + w_cᵀ φ_c + w_mᵀ φ_m = Σᵢⱼ Wᵢⱼ aᵢ b̃ⱼ
+//! ```
+//!
+//! Column 0 of W is w_d, row 0 from column 1 on is w_c, the rest is w_m; products that are not in the model have
+//! weight 0. The paper also multiplies the empty monomial with every wave, which puts each wave into the model
+//! twice. We keep one copy: the paper's isotropic prior is ours with the continuous variance doubled.
+
+mod hermite;
+pub mod mixed;
+pub mod monomials;
+mod program;
+pub mod waves;
+pub mod weights;
+
+use std::sync::Arc;
+
+pub use self::mixed::{Group, Mixed, Products};
+pub use self::monomials::{Basis, MAX_FEATURES, Monomials};
+pub use self::waves::{Expansion, Kernel, MAX_NODES, Waves};
+pub use self::weights::{CosineSum, Weights};
+use crate::encoding::Encoding;
+use crate::error::Error;
+use crate::random::{Purpose, stream};
+
+/// What variances and bandwidths may be: wide enough for any use, and far from overflow.
+pub(crate) const HYPERPARAMETERS: std::ops::RangeInclusive<f64> = 1e-50..=1e50;
+
+/// Which features a model has.
+///
+/// | field | default | what it does |
+/// |---|---|---|
+/// | `order` | 2 | the highest degree of a monomial of bits |
+/// | `basis` | binary | whether a bit counts as 0/1 or as -1/1 |
+/// | `expansion` | 16 random waves, squared exponential | the continuous features |
+/// | `bandwidth` | 1 | σ of every coordinate, in units of its range |
+/// | `products` | all | which monomials are multiplied with which waves |
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The highest degree of a monomial.
+    pub order: usize,
+    /// What a bit is to a monomial.
+    pub basis: Basis,
+    /// The waves.
+    pub expansion: Expansion,
+    /// σ, the same for every coordinate to begin with.
+    pub bandwidth: f64,
+    /// The mixed features.
+    pub products: Products,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            order: 2,
+            basis: Basis::default(),
+            expansion: Expansion::default(),
+            bandwidth: 1.0,
+            products: Products::default(),
+        }
+    }
+}
+
+/// The two factors of a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factors {
+    /// φ_d(bits), M_d values, the first of them 1.
+    pub a: Vec<f64>,
+    /// [1, φ_c(unit)], 1 + M_c values.
+    pub b: Vec<f64>,
+}
+
+/// Monomials, waves, and which of their products are in the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Features {
+    monomials: Arc<Monomials>,
+    waves: Waves,
+    mixed: Arc<Mixed>,
+}
+
+impl Features {
+    /// The features of a space. Bits of auxiliary parameters, which exist for the constraints only, are in no
+    /// monomial.
+    ///
+    /// # Errors
+    /// [`Error::TooManyFeatures`]; [`Error::BadHyperparameter`] when the bandwidth is not between 1e-50 and 1e50.
+    ///
+    /// ```
+    /// use mivabo::Space;
+    /// use mivabo::features::{Features, Settings};
+    ///
+    /// let space = Space::from_toml(include_str!("../../../../examples/vae.toml"))?;
+    ///
+    /// let features = Features::for_encoding(space.encoding(), &Settings::default(), 0)?;
+    ///
+    /// assert_eq!(features.n_weights(), 1276 * 17);
+    /// # Ok::<(), mivabo::Error>(())
+    /// ```
+    pub fn for_encoding(encoding: &Encoding, settings: &Settings, seed: u64) -> Result<Features, Error> {
+        let parameters = encoding.model().parameters.iter().enumerate();
+        let visible = parameters.filter(|(_, p)| !p.is_auxiliary()).flat_map(|(p, _)| encoding.bits_of(p));
+        Features::new(visible.collect(), encoding.n_reals(), settings, seed)
+    }
+
+    /// The features of the bits at the rising positions `visible`, and of `n_reals` coordinates.
+    ///
+    /// # Errors
+    /// As [`for_encoding`](Self::for_encoding).
+    pub fn new(
+        visible: Vec<usize>,
+        n_reals: usize,
+        settings: &Settings,
+        seed: u64,
+    ) -> Result<Features, Error> {
+        let bandwidth = settings.bandwidth;
+        if !HYPERPARAMETERS.contains(&bandwidth) {
+            return Err(Error::BadHyperparameter { name: "bandwidth", value: bandwidth });
+        }
+        let monomials = Monomials::new(visible, settings.order, settings.basis)?;
+        let mut stream = stream(seed, 0, Purpose::Features);
+        let waves = Waves::new(settings.expansion, n_reals, &mut stream)?;
+        let n = monomials.len() as u64 * (waves.len() as u64 + 1);
+        if n > MAX_FEATURES {
+            return Err(Error::TooManyFeatures { what: "weights", n, limit: MAX_FEATURES });
+        }
+        let waves = waves.with_bandwidths(&vec![bandwidth; n_reals]);
+        let mixed = Mixed::new(&settings.products, &monomials, &waves);
+        Ok(Features { monomials: Arc::new(monomials), waves, mixed: Arc::new(mixed) })
+    }
+
+    /// The same features with other bandwidths; see [`Waves::with_bandwidths`].
+    pub fn with_bandwidths(&self, bandwidths: &[f64]) -> Features {
+        Features { waves: self.waves.with_bandwidths(bandwidths), ..self.clone() }
+    }
+
+    /// The same features with other products.
+    pub fn with_products(&self, products: &Products) -> Features {
+        Features { mixed: Arc::new(Mixed::new(products, &self.monomials, &self.waves)), ..self.clone() }
+    }
+
+    /// φ_d.
+    pub fn monomials(&self) -> &Monomials {
+        &self.monomials
+    }
+
+    /// φ_c.
+    pub fn waves(&self) -> &Waves {
+        &self.waves
+    }
+
+    /// φ_m.
+    pub fn mixed(&self) -> &Mixed {
+        &self.mixed
+    }
+
+    /// M = M_d + M_c + the number of products.
+    pub fn n_weights(&self) -> usize {
+        self.monomials.len() + self.waves.len() + self.mixed.len()
+    }
+
+    /// 1 + M_c, the number of columns of W.
+    pub fn n_columns(&self) -> usize {
+        1 + self.waves.len()
+    }
+
+    /// a and b̃ of a point.
+    ///
+    /// # Panics
+    /// When there are fewer bits than the last visible one. Missing coordinates count as 0.
+    pub fn factors(&self, bits: &[bool], unit: &[f64]) -> Factors {
+        Factors { a: self.monomials.values(bits), b: self.b(unit) }
+    }
+
+    /// [1, φ_c(unit)]
+    pub(crate) fn b(&self, unit: &[f64]) -> Vec<f64> {
+        let mut b = self.waves.values(unit);
+        b.insert(0, 1.0);
+        b
+    }
+
+    /// The numbers of the weights (row, column) that are in the model, in the order of [`flatten`](Self::flatten).
+    pub fn weights(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let first_row = (0..self.n_columns()).map(|j| (0, j));
+        let others = (1..self.monomials.len()).flat_map(|i| {
+            std::iter::once((i, 0)).chain(self.mixed.waves_of(i).iter().map(move |&j| (i, j + 1)))
+        });
+        first_row.chain(others)
+    }
+
+    /// φ(x) as one row of [`n_weights`](Self::n_weights) values: aᵢ b̃ⱼ for every weight of the model, row by row.
+    pub fn flatten(&self, factors: &Factors) -> Vec<f64> {
+        let mut row = Vec::with_capacity(self.n_weights());
+        row.extend_from_slice(&factors.b);
+        for (i, &a) in factors.a.iter().enumerate().skip(1) {
+            row.push(a);
+            row.extend(self.mixed.waves_of(i).iter().map(|&j| a * factors.b[j + 1]));
+        }
+        row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Space;
+    use crate::space::Domain;
+
+    #[test]
+    fn auxiliary_bits_are_in_no_monomial() {
+        let mut space = Space::builder();
+        let _ = space.integer("n", 0..=3);
+        let _ = space.auxiliary("packs", 0..=7);
+        let _ = space.add("choice", Domain::choice(["a", "b"]));
+        let space = space.build().unwrap();
+
+        let features = Features::for_encoding(space.encoding(), &Settings::default(), 0).unwrap();
+
+        // Three bits of the auxiliary integer stand between the two of `n` and the two of `choice`.
+        assert_eq!(features.monomials().visible(), [0, 1, 5, 6]);
+    }
+
+    #[test]
+    fn a_flat_row_holds_each_weight_of_the_model_once() {
+        let settings =
+            Settings { products: Products::Listed(vec![(1, 0), (3, 15), (3, 2)]), ..Settings::default() };
+        let features = Features::new(vec![0, 1], 1, &settings, 4).unwrap();
+        let factors = features.factors(&[true, true], &[0.3]);
+
+        let row = features.flatten(&factors);
+
+        let expected: Vec<f64> = features.weights().map(|(i, j)| factors.a[i] * factors.b[j]).collect();
+        assert_eq!(row, expected);
+        assert_eq!(row.len(), features.n_weights());
+        assert_eq!(features.n_weights(), 4 + 16 + 3);
+    }
+
+    #[test]
+    fn a_space_of_nothing_has_one_feature() {
+        let features = Features::new(vec![], 0, &Settings::default(), 0).unwrap();
+
+        assert_eq!(features.flatten(&features.factors(&[], &[])), [1.0]);
+    }
+
+    #[test]
+    fn a_bandwidth_of_zero_is_refused() {
+        let settings = Settings { bandwidth: 0.0, ..Settings::default() };
+
+        let refused = Features::new(vec![], 1, &settings, 0).unwrap_err();
+
+        assert_eq!(refused.to_string(), "the model's bandwidth is 0; it must lie between 1e-50 and 1e50");
+    }
+
+    #[test]
+    fn bandwidths_change_the_waves_and_nothing_else() {
+        let features = Features::new(vec![0], 2, &Settings::default(), 9).unwrap();
+
+        let same = features.with_bandwidths(&[0.2, 3.0]).with_bandwidths(&[1.0, 1.0]);
+
+        assert_eq!(same, features);
+    }
+}

@@ -1,0 +1,214 @@
+//! A belief under a sparse prior: observations of features enter, and the posterior is fitted when it is next asked for.
+//!
+//! Every fit begins afresh. Starting from the last one would be quicker, but then answers would depend on when the
+//! questions were asked, and a study that is resumed would go on differently.
+
+use std::sync::Arc;
+
+use super::{Design, Horseshoe, Laplace, SparsePosterior, SpikeSlab};
+use crate::error::Error;
+use crate::features::{Features, Weights};
+use crate::random::{Purpose, Stream, stream};
+use crate::surrogate::records::Records;
+use crate::surrogate::{Prediction, Scaling};
+
+/// Rounds of the search for hyper-parameters.
+const MAX_ROUNDS: usize = 12;
+
+/// Hyper-parameters stay within these bounds: outputs are standardised.
+const SCALES: (f64, f64) = (1e-3, 1e2);
+const NOISES: (f64, f64) = (1e-6, 1.0);
+const INCLUSIONS: (f64, f64) = (1e-3, 0.9);
+
+/// Which sparse prior.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SparsePrior {
+    /// Double-exponential weights.
+    Laplace(Laplace),
+    /// Global and local scales, half-Cauchy.
+    Horseshoe(Horseshoe),
+    /// Weights that are exactly zero or Gaussian.
+    SpikeSlab(SpikeSlab),
+}
+
+/// The belief about the weights under a sparse prior.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mivabo::features::{Features, Settings};
+/// use mivabo::surrogate::sparse::{Laplace, Sparse, SparsePrior};
+///
+/// let features = Arc::new(Features::new(vec![0, 1], 0, &Settings::default(), 0)?);
+/// let mut belief = Sparse::new(features, SparsePrior::Laplace(Laplace { scale: 1.0, noise: 0.01 }), 7)?;
+/// belief.observe(&[true, false], &[], 2.0)?;
+///
+/// assert!(belief.predict(&[true, false], &[]).mean > 1.0);
+/// # Ok::<(), mivabo::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Sparse {
+    prior: SparsePrior,
+    records: Records,
+    seed: u64,
+    posterior: Option<SparsePosterior>,
+}
+
+impl Sparse {
+    /// A belief without observations; the seed is that of the horseshoe's chain.
+    ///
+    /// # Errors
+    /// [`Error::BadHyperparameter`] for a scale, variance or probability out of its range.
+    pub fn new(features: Arc<Features>, prior: SparsePrior, seed: u64) -> Result<Sparse, Error> {
+        for (name, value) in prior.hyperparameters() {
+            let is_probability = name == "inclusion probability";
+            if !(1e-50..=1e50).contains(&value) || (is_probability && value > 1.0) {
+                return Err(Error::BadHyperparameter { name, value });
+            }
+        }
+        Ok(Sparse { prior, records: Records::new(features), seed, posterior: None })
+    }
+
+    /// Takes in one observation.
+    ///
+    /// # Errors
+    /// As [`Surrogate::observe`](crate::surrogate::Surrogate::observe).
+    pub fn observe(&mut self, bits: &[bool], unit: &[f64], y: f64) -> Result<(), Error> {
+        self.records.check(bits, unit, y)?;
+        let site = self.records.site(bits, unit);
+        self.records.push(&site, unit, y);
+        self.posterior = None;
+        Ok(())
+    }
+
+    /// Replaces all outputs, in the order of observation.
+    ///
+    /// # Errors
+    /// As [`Surrogate::set_outputs`](crate::surrogate::Surrogate::set_outputs).
+    pub fn set_outputs(&mut self, y: &[f64]) -> Result<(), Error> {
+        self.posterior = None;
+        self.records.set_outputs(y)
+    }
+
+    /// Mean and variance of f at a point.
+    ///
+    /// # Panics
+    /// When there are fewer bits than the model needs.
+    pub fn predict(&mut self, bits: &[bool], unit: &[f64]) -> Prediction {
+        let features = self.features().clone();
+        let row = features.flatten(&features.factors(bits, unit));
+        let (mean, variance) = self.posterior().predict(&row);
+        Prediction { mean, variance: variance.max(0.0) }
+    }
+
+    /// The mean weights.
+    pub fn mean(&mut self) -> Weights {
+        let features = self.features().clone();
+        Weights::from_flat(features, self.posterior().mean())
+    }
+
+    /// Weights drawn from the posterior, their distance from the mean enlarged by `scaling`.
+    pub fn sample(&mut self, scaling: Scaling, stream: &mut Stream) -> Weights {
+        let features = self.features().clone();
+        let posterior = self.posterior();
+        let mut draw = posterior.sample(stream);
+        let factor = scaling.factor(draw.len()).sqrt();
+        if factor != 1.0 {
+            draw.iter_mut().zip(posterior.mean()).for_each(|(w, mean)| *w = mean + factor * (*w - mean));
+        }
+        Weights::from_flat(features, &draw)
+    }
+
+    /// An estimate of log p(y); none for the horseshoe.
+    pub fn log_evidence(&mut self) -> Option<f64> {
+        self.posterior().log_evidence()
+    }
+
+    /// The posterior, fitted if it has to be.
+    pub fn posterior(&mut self) -> &SparsePosterior {
+        let posterior = self.posterior.take().unwrap_or_else(|| self.fitted(self.prior));
+        self.posterior.insert(posterior)
+    }
+
+    /// Chooses scales, noise and the share of zeros by evidence, one at a time, until none of them helps; nothing for
+    /// the horseshoe, which learns them itself.
+    pub fn fit(&mut self) {
+        if matches!(self.prior, SparsePrior::Horseshoe(_)) || self.records.n() < 2 {
+            return;
+        }
+        let mut best = self.log_evidence().unwrap_or(f64::NEG_INFINITY);
+        for _ in 0..MAX_ROUNDS {
+            let before = best;
+            for candidate in self.prior.neighbours() {
+                let posterior = self.fitted(candidate);
+                let evidence = posterior.log_evidence().filter(|_| posterior.converged());
+                if evidence.is_some_and(|evidence| evidence > best + 1e-3) {
+                    best = evidence.unwrap_or(best);
+                    (self.prior, self.posterior) = (candidate, Some(posterior));
+                }
+            }
+            if best <= before {
+                break;
+            }
+        }
+    }
+
+    /// The prior as it is now.
+    pub fn prior(&self) -> SparsePrior {
+        self.prior
+    }
+
+    /// The features.
+    pub fn features(&self) -> &Arc<Features> {
+        self.records.features()
+    }
+
+    /// n, the number of observations.
+    pub fn n_observations(&self) -> usize {
+        self.records.n()
+    }
+
+    fn fitted(&self, prior: SparsePrior) -> SparsePosterior {
+        let n = self.records.n();
+        let rows = (0..n).flat_map(|i| self.records.flat_row(i)).collect();
+        let design = Design::new(self.features().n_weights(), rows, self.records.y().to_vec());
+        match prior {
+            SparsePrior::Laplace(laplace) => laplace.fit(&design),
+            SparsePrior::SpikeSlab(spike_slab) => spike_slab.fit(&design),
+            SparsePrior::Horseshoe(horseshoe) => {
+                horseshoe.fit(&design, &mut stream(self.seed, n as u64, Purpose::Inference))
+            }
+        }
+    }
+}
+
+impl SparsePrior {
+    fn hyperparameters(&self) -> Vec<(&'static str, f64)> {
+        match *self {
+            SparsePrior::Laplace(Laplace { scale, noise }) => vec![("scale", scale), ("noise", noise)],
+            SparsePrior::SpikeSlab(SpikeSlab { inclusion, slab, noise }) => {
+                vec![("inclusion probability", inclusion), ("slab variance", slab), ("noise", noise)]
+            }
+            SparsePrior::Horseshoe(horseshoe) => vec![("global scale", horseshoe.global)],
+        }
+    }
+
+    /// The same with one hyper-parameter halved or doubled.
+    fn neighbours(&self) -> Vec<SparsePrior> {
+        let around = |x: f64, (low, high): (f64, f64)| [x / 2.0, 2.0 * x].map(|x| x.clamp(low, high));
+        match *self {
+            SparsePrior::Laplace(prior) => {
+                let scales = around(prior.scale, SCALES).map(|scale| Laplace { scale, ..prior });
+                let noises = around(prior.noise, NOISES).map(|noise| Laplace { noise, ..prior });
+                scales.into_iter().chain(noises).map(SparsePrior::Laplace).collect()
+            }
+            SparsePrior::SpikeSlab(prior) => {
+                let shares =
+                    around(prior.inclusion, INCLUSIONS).map(|inclusion| SpikeSlab { inclusion, ..prior });
+                let slabs = around(prior.slab, SCALES).map(|slab| SpikeSlab { slab, ..prior });
+                let noises = around(prior.noise, NOISES).map(|noise| SpikeSlab { noise, ..prior });
+                shares.into_iter().chain(slabs).chain(noises).map(SparsePrior::SpikeSlab).collect()
+            }
+            SparsePrior::Horseshoe(_) => vec![],
+        }
+    }
+}
