@@ -251,3 +251,23 @@ fn a_condition_over_sums_beyond_floating_point_is_exact() {
 
     assert_eq!(mivabo_bqp::Exhaustive::feasible_points(space.encoding().problem()).count(), 4);
 }
+
+#[test]
+fn large_numbers_that_cancel_are_lowered_as_they_are_evaluated() {
+    let statements =
+        ["0.5 <= a * a * (max(a, a) - min(a, a))", "1 - more + more <= 0.5", "not 1 - more + more <= 0.5"];
+    for statement in statements {
+        let mut space = Space::builder();
+        space.add("a", Domain::int(0, 1 << 38).step(1 << 38));
+        space.bool("b");
+        space.define("more", "3e9 * a / 3 + a");
+        space.subject_to("rule", format!("b -> {statement}"));
+        let space = space.build().unwrap();
+
+        for bits in [[false, false], [true, false], [false, true], [true, true]] {
+            let point = space.encoding().decode(&bits, &[]).unwrap();
+            let is_feasible = space.check(&point).is_feasible();
+            assert_eq!(space.encoding().problem().is_feasible(&bits), is_feasible, "{statement} at {bits:?}");
+        }
+    }
+}

@@ -22,10 +22,14 @@ use super::table::{Enumeration, Refusal};
 use crate::error::Error;
 use crate::space::eval::Setting;
 use crate::space::expr::{Expr, Node};
+use crate::space::interval;
 use crate::space::model::{Class, Model};
 use crate::space::normal::{Atom, Clause, NoForm, Normaliser, Sense};
 use crate::space::number::{Number, TOLERANCE};
 use crate::space::polynomial::{Factor, Polynomial};
+
+/// Far enough below 2⁶³, where fractions of integers overflow.
+const LARGEST_EXACT: f64 = (1_u64 << 60) as f64;
 
 /// What must hold, as the solver sees it.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +76,8 @@ impl<'a> Lowering<'a> {
                 hint: "say on which side of the value it may lie".into(),
             });
         }
-        let rows = clauses.ok().and_then(|clauses| self.rows(&mut normaliser, part, &clauses));
+        let clauses = clauses.ok().filter(|_| !self.overflows(&guarded));
+        let rows = clauses.and_then(|clauses| self.rows(&mut normaliser, part, &clauses));
         let class = class(&mut normaliser, part.expr, rows.is_some());
         match rows {
             Some(rows) if !self.prefers_table(&rows, part) => Ok((Lowered { rows, tables: vec![] }, class)),
@@ -82,6 +87,12 @@ impl<'a> Lowering<'a> {
                 (Err(refusal), _) => Err(refusal.into()),
             },
         }
+    }
+
+    /// Whether numbers on the way may be too large for exact arithmetic. What comes out then depends on the order of
+    /// operations, which the normal form changes: only a table says what the expression says.
+    fn overflows(&self, statement: &Expr) -> bool {
+        self.fixed.is_none() && interval::largest(self.model, statement) > LARGEST_EXACT
     }
 
     /// A quadratic row propagates by intervals only, and a row of discrete numbers that are not exact has a tolerance

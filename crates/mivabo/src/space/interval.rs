@@ -3,6 +3,8 @@
 //! Used to refuse divisors that can be zero and logarithms of what can be negative, and to prove that a comparison
 //! never holds. Ranges may be too wide, never too narrow.
 
+use std::cell::Cell;
+
 use super::domain::Set;
 use super::eval::Fault;
 use super::expr::{Expr, Function, Node, Symbol};
@@ -13,13 +15,26 @@ pub(crate) type Range = (f64, f64);
 
 /// The range of an expression, or what can go wrong in it.
 pub(crate) fn range(model: &Model, e: &Expr) -> Result<Range, Fault> {
-    let closure = model.closure(mentions(e));
-    let mut ranges =
-        Ranges { model, definitions: vec![(f64::NEG_INFINITY, f64::INFINITY); model.definitions.len()] };
-    for d in model.definitions_of(&closure) {
+    ranges(model, e)?.of(e)
+}
+
+/// The largest number that its evaluation may meet on the way; infinite where that is not known.
+pub(crate) fn largest(model: &Model, e: &Expr) -> f64 {
+    let Ok(ranges) = ranges(model, e) else { return f64::INFINITY };
+    if ranges.of(e).is_err() {
+        return f64::INFINITY;
+    }
+    ranges.largest.get()
+}
+
+fn ranges<'a>(model: &'a Model, e: &Expr) -> Result<Ranges<'a>, Fault> {
+    let unknown = (f64::NEG_INFINITY, f64::INFINITY);
+    let definitions = vec![unknown; model.definitions.len()];
+    let mut ranges = Ranges { model, definitions, largest: Cell::new(0.0) };
+    for d in model.definitions_of(&model.closure(mentions(e))) {
         ranges.definitions[d] = ranges.of(&model.definitions[d].expr)?;
     }
-    ranges.of(e)
+    Ok(ranges)
 }
 
 /// The range of a parameter's numbers; labels have none.
@@ -38,13 +53,25 @@ pub(crate) fn parameter_range(model: &Model, p: usize) -> Range {
 struct Ranges<'a> {
     model: &'a Model,
     definitions: Vec<Range>,
+    /// The largest number met.
+    largest: Cell<f64>,
 }
 
 impl Ranges<'_> {
     fn of(&self, e: &Expr) -> Result<Range, Fault> {
+        let range = self.of_node(e)?;
+        // Labels are no numbers; a parameter that has nothing else has an empty range.
+        if !matches!(e.node, Node::Text(_)) && range.0 <= range.1 {
+            self.largest.set(self.largest.get().max(range.0.abs()).max(range.1.abs()));
+        }
+        Ok(range)
+    }
+
+    fn of_node(&self, e: &Expr) -> Result<Range, Fault> {
         let parts = || e.children().into_iter().map(|c| self.of(c)).collect::<Result<Vec<_>, _>>();
         match &e.node {
             Node::Number(n) => Ok((n.to_f64(), n.to_f64())),
+            Node::Bool(b) => Ok((f64::from(u8::from(*b)), f64::from(u8::from(*b)))),
             Node::Symbol(Symbol::Parameter(p), _) => Ok(parameter_range(self.model, *p)),
             Node::Symbol(Symbol::Definition(d), _) => Ok(self.definitions[*d]),
             Node::Sum(_) => Ok(parts()?.into_iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))),
