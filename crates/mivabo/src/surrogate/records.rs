@@ -61,6 +61,18 @@ impl Records {
         Records { features, b, ..self.clone() }
     }
 
+    /// Whether the points have as many bits and coordinates as other features need.
+    pub(crate) fn check_features(&self, features: &Features) -> Result<(), Error> {
+        let sizes =
+            |f: &Features| [("bits", f.monomials().visible().len()), ("coordinates", f.waves().n_reals())];
+        for ((what, expected), (_, found)) in sizes(&self.features).into_iter().zip(sizes(features)) {
+            if found != expected {
+                return Err(Error::BadCode(BadCode::Length { what, found, expected }));
+            }
+        }
+        Ok(())
+    }
+
     /// The points with the given rising numbers.
     pub(crate) fn subset(&self, chosen: &[usize]) -> Records {
         let mut subset = Records::new(self.features.clone());

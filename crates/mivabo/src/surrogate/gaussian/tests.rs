@@ -291,6 +291,16 @@ fn panels_of_few_rows_add_up_to_the_same_mean() {
 }
 
 #[test]
+fn features_of_another_space_are_refused() {
+    let gaussian = posterior(&small_case(3));
+
+    for (n_bits, n_reals) in [(2, 2), (3, 1), (0, 0)] {
+        let other = Features::new((0..n_bits).collect(), n_reals, &Settings::default(), 0).unwrap();
+        assert!(gaussian.refitted(Arc::new(other), Prior::default()).is_err(), "{n_bits} {n_reals}");
+    }
+}
+
+#[test]
 fn positions_of_bits_in_any_order_need_as_many_bits_as_the_largest() {
     let features = Features::new(vec![5, 0, 5], 0, &Settings::default(), 0).unwrap();
     let mut gaussian = Gaussian::new(Arc::new(features), Prior::default()).unwrap();
