@@ -280,7 +280,7 @@ fn panels_of_few_rows_add_up_to_the_same_mean() {
     let settings = Settings { order: 4, ..Settings::default() };
     let features = Features::new((0..60).collect(), 0, &settings, 0).unwrap();
     let mut gaussian = Gaussian::new(Arc::new(features), Prior::default()).unwrap();
-    let bits = |k: usize| (0..60).map(|i| (i * i + k) % (k + 2) == 0).collect::<Vec<bool>>();
+    let bits = |k: usize| (0..60).map(|i| (i * i + k).is_multiple_of(k + 2)).collect::<Vec<bool>>();
     for k in 0..20 {
         gaussian.observe(&bits(k), &[], k as f64).unwrap();
     }
