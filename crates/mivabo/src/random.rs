@@ -77,9 +77,13 @@ impl Stream {
         Exp1.sample(&mut self.source)
     }
 
-    /// Gamma with density ∝ x^(shape - 1) e^(-x / scale). Both must be positive and finite; otherwise 0.
+    /// Gamma with density ∝ x^(shape - 1) e^(-x / scale). Both must be positive and finite; otherwise 0. At most the
+    /// largest number.
     pub fn gamma(&mut self, shape: f64, scale: f64) -> f64 {
-        Gamma::new(shape, scale).map_or(0.0, |gamma| gamma.sample(&mut self.source))
+        if !(shape.is_finite() && scale.is_finite()) {
+            return 0.0;
+        }
+        Gamma::new(shape, scale).map_or(0.0, |gamma| gamma.sample(&mut self.source).min(f64::MAX))
     }
 
     /// χ² with `degrees` degrees of freedom: the sum of as many squared normals. 0 unless `degrees` is positive.
@@ -87,9 +91,11 @@ impl Stream {
         self.gamma(0.5 * degrees, 2.0)
     }
 
-    /// Inverse Gaussian (Wald) with the given mean and shape. Both must be positive and finite; otherwise the mean.
+    /// Inverse Gaussian (Wald) with the given mean and shape. Both must be positive and finite, and so far from overflow
+    /// that a draw is a number; otherwise the mean.
     pub fn inverse_gaussian(&mut self, mean: f64, shape: f64) -> f64 {
-        InverseGaussian::new(mean, shape).map_or(mean, |wald| wald.sample(&mut self.source))
+        let draw = InverseGaussian::new(mean, shape).map_or(mean, |wald| wald.sample(&mut self.source));
+        if draw.is_finite() { draw } else { mean }
     }
 }
 
@@ -152,6 +158,11 @@ mod tests {
         let draws = [stream.gamma(-1.0, 1.0), stream.chi_square(f64::NAN), stream.inverse_gaussian(2.0, 0.0)];
 
         assert_eq!(draws, [0.0, 0.0, 2.0]);
+        let endless = [stream.gamma(f64::INFINITY, 1.0), stream.gamma(1.0, f64::INFINITY)];
+        assert_eq!(endless, [0.0, 0.0]);
+        assert_eq!(stream.gamma(1e300, 1e300), f64::MAX);
+        assert_eq!(stream.inverse_gaussian(1.0, f64::INFINITY), 1.0);
+        assert_eq!(stream.inverse_gaussian(1e200, 1e-200), 1e200);
         assert_eq!(stream.below(0), 0);
     }
 }

@@ -37,11 +37,13 @@ pub struct Monomials {
 }
 
 impl Monomials {
-    /// The monomials up to `order` of the bits at the positions `visible`, which rise.
+    /// The monomials up to `order` of the bits at the positions `visible`, which are sorted and taken once each.
     ///
     /// # Errors
     /// [`Error::TooManyFeatures`] above [`MAX_FEATURES`].
-    pub fn new(visible: Vec<usize>, order: usize, basis: Basis) -> Result<Monomials, Error> {
+    pub fn new(mut visible: Vec<usize>, order: usize, basis: Basis) -> Result<Monomials, Error> {
+        visible.sort_unstable();
+        visible.dedup();
         let n = visible.len();
         let order = order.min(n);
         let total = (0..=order).fold(0, |sum: u64, k| sum.saturating_add(binomial(n, k)));
@@ -75,6 +77,11 @@ impl Monomials {
     /// The positions among all bits of those that stand in monomials.
     pub fn visible(&self) -> &[usize] {
         &self.visible
+    }
+
+    /// The least number of bits that a point must have: one more than the last visible position.
+    pub(crate) fn n_bits(&self) -> usize {
+        self.visible.last().map_or(0, |last| last.saturating_add(1))
     }
 
     /// The bits of monomial `k`, as positions among all bits, by falling position.

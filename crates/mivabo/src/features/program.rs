@@ -31,6 +31,11 @@ pub(super) fn quadratic(monomials: &Monomials, q: &[f64]) -> Quadratic {
 /// `constraints` with the objective Σ q over 0/1 monomials of any degree, over further bits where one is above 2.
 pub(super) fn program(monomials: &Monomials, q: &[f64], constraints: &Bqp) -> Result<Bqp, Error> {
     let refused = |e: mivabo_bqp::Error| Error::NoProgram { why: e.to_string() };
+    // New bits are numbered from n on: a bit of the model there would be taken for one of them.
+    let (n, needed) = (constraints.n(), monomials.n_bits());
+    if n < needed {
+        return Err(Error::NoProgram { why: format!("there are {n} bits; the model needs {needed}") });
+    }
     let mut reduction = Reduction { n: constraints.n(), bit_of: BTreeMap::new(), rows: Vec::new() };
     let mut higher = Vec::new();
     for (k, &q) in q.iter().enumerate().filter(|(_, q)| **q != 0.0) {

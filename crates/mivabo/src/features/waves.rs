@@ -13,6 +13,7 @@
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
+use super::HYPERPARAMETERS;
 use super::hermite::gauss_hermite;
 use super::monomials::MAX_FEATURES;
 use crate::error::Error;
@@ -31,8 +32,12 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The kernel at distance `r`, in bandwidths.
+    /// The kernel at distance `r`, in bandwidths; 0 where it is below the smallest number.
     pub fn at(self, r: f64) -> f64 {
+        // All are below e^(-800) there, and ∞ · 0 further out.
+        if r.abs() > 1e3 {
+            return 0.0;
+        }
         match self {
             Kernel::SquaredExponential => (-0.5 * r * r).exp(),
             Kernel::Matern32 => (1.0 + 3.0_f64.sqrt() * r) * (-(3.0_f64.sqrt()) * r).exp(),
@@ -214,12 +219,12 @@ impl Waves {
         self.amplitudes.push(amplitude);
     }
 
-    /// The same waves with other bandwidths, one for each coordinate. Those that are not positive and finite, or
-    /// missing, stay as they are.
+    /// The same waves with other bandwidths, one for each coordinate. Those that are not between 1e-50 and
+    /// 1e50, or missing, stay as they are.
     pub fn with_bandwidths(&self, bandwidths: &[f64]) -> Waves {
         let mut waves = self.clone();
         for (old, &new) in waves.bandwidths.iter_mut().zip(bandwidths) {
-            if new > 0.0 && new.is_finite() {
+            if HYPERPARAMETERS.contains(&new) {
                 *old = new;
             }
         }
@@ -379,6 +384,18 @@ mod tests {
         let reals: Vec<Vec<usize>> = (0..6).map(|j| waves.reals_of(j).collect()).collect();
 
         assert_eq!(reals, [[0], [0], [1], [1], [2], [2]]);
+    }
+
+    #[test]
+    fn extreme_bandwidths_and_distances_give_numbers() {
+        let start = waves(Expansion::Random { kernel: Kernel::Matern32, n: 9 }, 1, 0);
+        for bandwidth in [5e-324, 1e-310, 1e-50, 1e50, f64::MAX, f64::INFINITY, f64::NAN, 0.0, -1.0] {
+            let values = start.with_bandwidths(&[bandwidth]).values(&[0.5]);
+            assert!(values.iter().all(|v| v.is_finite()), "{bandwidth}: {values:?}");
+        }
+        for kernel in [Kernel::SquaredExponential, Kernel::Matern32, Kernel::Matern52] {
+            assert_eq!([1e3, 1e160, f64::INFINITY].map(|r| kernel.at(r)), [0.0; 3], "{kernel:?}");
+        }
     }
 
     #[test]

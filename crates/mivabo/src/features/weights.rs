@@ -252,6 +252,19 @@ mod tests {
     }
 
     #[test]
+    fn constraints_with_too_few_bits_are_refused_at_every_order() {
+        for order in 1..=4 {
+            let settings = Settings { order, ..Settings::default() };
+            let features = Arc::new(Features::new(vec![0, 1, 2, 3], 0, &settings, 0).unwrap());
+            let weights = Weights::from_flat(features.clone(), &vec![1.0; features.n_weights()]);
+
+            let refused = weights.program_given_reals(&Bqp::new(3), &[]);
+
+            assert!(matches!(refused, Err(Error::NoProgram { .. })), "order {order}");
+        }
+    }
+
+    #[test]
     fn weights_too_large_for_a_program_are_refused() {
         let features = Arc::new(Features::new(vec![0], 0, &Settings::default(), 0).unwrap());
 

@@ -1,7 +1,7 @@
 //! A surrogate in the units of the user: raw outputs enter and are transformed as they arrive.
 //!
 //! The transform is fitted again whenever the number of outputs has grown by a twentieth (at every observation up to
-//! 40), so its cost is a constant for each observation; in between, new outputs go through the last one.
+//! 20), so its cost is a constant for each observation; in between, new outputs go through the last one.
 
 use super::Surrogate;
 use super::outputs::{Outputs, Transform};

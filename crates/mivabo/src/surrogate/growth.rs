@@ -117,9 +117,11 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(gaussian: &Gaussian, records: &'a Records, owners: &[usize]) -> Search<'a> {
         let (features, prior) = (gaussian.features(), gaussian.prior());
-        let candidates = candidates(features, owners);
-        let has = |c: &Candidate| c.pairs().all(|(i, j)| features.mixed().waves_of(i).contains(&j));
-        let is_in = candidates.iter().map(has).collect();
+        let has = |(i, j): (usize, usize)| features.mixed().waves_of(i).binary_search(&j).is_ok();
+        let mut candidates = candidates(features, owners);
+        // Of which some products are in and others are not: neither to be added nor dropped as a whole.
+        candidates.retain(|c| c.pairs().all(has) || !c.pairs().any(has));
+        let is_in = candidates.iter().map(|c| c.pairs().all(has)).collect();
         let mut wave_grams = BTreeMap::new();
         for c in &candidates {
             wave_grams.entry(c.waves.clone()).or_insert_with(|| wave_gram(records, &c.waves));
@@ -295,6 +297,20 @@ mod tests {
 
         assert_eq!(structure(&grown(&gaussian, Growth::Fixed, &[]).unwrap()).len(), 10);
         assert_eq!(structure(&grown(&empty, Growth::Discard, &[]).unwrap()).len(), 10);
+    }
+
+    #[test]
+    fn products_that_form_no_whole_candidate_stay() {
+        // One of the six waves of real 0 with bit 1 (monomial 2), and all six with bit 3 (monomial 4).
+        let listed = (0..6).map(|j| (4, j)).chain([(2, 0)]).collect();
+        let gaussian = observed(&Products::Listed(listed), 8);
+
+        for growth in [Growth::Discard, Growth::Add] {
+            let found = grown(&gaussian, growth, &[0, 1, 2, 3, 4]).unwrap();
+
+            assert_eq!(found.features().mixed().waves_of(2).iter().filter(|j| **j < 6).count(), 1);
+            assert!(found.log_evidence() >= gaussian.log_evidence(), "{growth:?}");
+        }
     }
 
     #[test]

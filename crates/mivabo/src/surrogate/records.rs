@@ -21,6 +21,9 @@ use crate::features::{Factors, Features, Group};
 /// Rows of A that are made at a time: a panel of the paper's largest space is 650 kB and stays in the cache.
 const PANEL: usize = 64;
 
+/// The most values of a panel, 32 MB: of four million monomials, one row at a time.
+const MAX_PANEL: usize = 1 << 22;
+
 /// The largest absolute output: far from overflow, and far from anything standardised.
 const LARGEST_OUTPUT: f64 = 1e100;
 
@@ -56,6 +59,18 @@ impl Records {
         let n_reals = features.waves().n_reals();
         let b = (0..self.n()).flat_map(|i| features.b(&self.unit[i * n_reals..][..n_reals])).collect();
         Records { features, b, ..self.clone() }
+    }
+
+    /// Whether the points have as many bits and coordinates as other features need.
+    pub(crate) fn check_features(&self, features: &Features) -> Result<(), Error> {
+        let sizes =
+            |f: &Features| [("bits", f.monomials().visible().len()), ("coordinates", f.waves().n_reals())];
+        for ((what, expected), (_, found)) in sizes(&self.features).into_iter().zip(sizes(features)) {
+            if found != expected {
+                return Err(Error::BadCode(BadCode::Length { what, found, expected }));
+            }
+        }
+        Ok(())
     }
 
     /// The points with the given rising numbers.
@@ -108,7 +123,7 @@ impl Records {
     /// [`Error::BadCode`] for a wrong number of bits or coordinates, [`Error::BadOutput`] for an output that is not
     /// finite or beyond 1e100.
     pub(crate) fn check(&self, bits: &[bool], unit: &[f64], y: f64) -> Result<(), Error> {
-        let needed = self.features.monomials().visible().last().map_or(0, |last| last + 1);
+        let needed = self.features.monomials().n_bits();
         let length = |what, found, expected| Error::BadCode(BadCode::Length { what, found, expected });
         if bits.len() < needed {
             return Err(length("bits", bits.len(), needed));
@@ -265,13 +280,18 @@ impl Records {
         panel
     }
 
+    /// All records, as many at a time as a panel holds.
+    fn panels(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (n, size) = (self.n(), (MAX_PANEL / self.features.monomials().len()).clamp(1, PANEL));
+        (0..n).step_by(size).map(move |start| start..(start + size).min(n))
+    }
+
     /// Φw: f(xᵢ) for every record, by one matrix product for each group and panel.
     pub(crate) fn times(&self, weights: &[f64]) -> Vec<f64> {
         let columns = self.features.n_columns();
         let mut f: Vec<f64> = (0..self.n()).map(|i| dot(&weights[..columns], self.b_of(i))).collect();
         let parts: Vec<Part<'_>> = self.parts().map(|part| part.gathering(weights, columns)).collect();
-        for start in (0..self.n()).step_by(PANEL) {
-            let range = start..(start + PANEL).min(self.n());
+        for range in self.panels() {
             let panel = self.panel(range.clone());
             for part in &parts {
                 let b = part.columns_of(&self.b[range.start * columns..range.end * columns], columns);
@@ -297,8 +317,7 @@ impl Records {
         weights[0] *= variances.discrete;
         scale(&mut weights[1..columns], variances.continuous);
         let mut parts: Vec<Part<'_>> = self.parts().collect();
-        for start in (0..self.n()).step_by(PANEL) {
-            let range = start..(start + PANEL).min(self.n());
+        for range in self.panels() {
             let panel = self.panel(range.clone());
             for part in &mut parts {
                 let mut b = part.columns_of(&self.b[range.start * columns..range.end * columns], columns);

@@ -108,8 +108,9 @@ impl Gaussian {
     /// The belief from the same observations under other features (bandwidths or products) or another prior.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`].
+    /// [`Error::BadHyperparameter`]; [`Error::BadCode`] when the features are of another number of bits or coordinates.
     pub fn refitted(&self, features: Arc<Features>, prior: Prior) -> Result<Gaussian, Error> {
+        self.records.check_features(&features)?;
         Gaussian::of(self.records.with_features(features), prior)
     }
 

@@ -275,6 +275,42 @@ fn nearly_equal_points_without_noise_give_numbers_on_both_paths() {
 }
 
 #[test]
+fn panels_of_few_rows_add_up_to_the_same_mean() {
+    // 523,686 monomials: eight rows a panel, and the last of three is not full.
+    let settings = Settings { order: 4, ..Settings::default() };
+    let features = Features::new((0..60).collect(), 0, &settings, 0).unwrap();
+    let mut gaussian = Gaussian::new(Arc::new(features), Prior::default()).unwrap();
+    let bits = |k: usize| (0..60).map(|i| (i * i + k).is_multiple_of(k + 2)).collect::<Vec<bool>>();
+    for k in 0..20 {
+        gaussian.observe(&bits(k), &[], k as f64).unwrap();
+    }
+
+    let (predicted, mean) = (gaussian.predict(&bits(21), &[]).mean, gaussian.mean().value(&bits(21), &[]));
+
+    assert!(close(predicted, mean), "{predicted} {mean}");
+}
+
+#[test]
+fn features_of_another_space_are_refused() {
+    let gaussian = posterior(&small_case(3));
+
+    for (n_bits, n_reals) in [(2, 2), (3, 1), (0, 0)] {
+        let other = Features::new((0..n_bits).collect(), n_reals, &Settings::default(), 0).unwrap();
+        assert!(gaussian.refitted(Arc::new(other), Prior::default()).is_err(), "{n_bits} {n_reals}");
+    }
+}
+
+#[test]
+fn positions_of_bits_in_any_order_need_as_many_bits_as_the_largest() {
+    let features = Features::new(vec![5, 0, 5], 0, &Settings::default(), 0).unwrap();
+    let mut gaussian = Gaussian::new(Arc::new(features), Prior::default()).unwrap();
+
+    assert!(gaussian.observe(&[true], &[], 1.0).is_err());
+    assert!(gaussian.observe(&[true; 6], &[], 1.0).is_ok());
+    assert_eq!(gaussian.features().monomials().visible(), [0, 5]);
+}
+
+#[test]
 fn wrong_outputs_points_and_priors_are_refused_and_change_nothing() {
     let mut gaussian = posterior(&small_case(3));
     let before = gaussian.log_evidence();

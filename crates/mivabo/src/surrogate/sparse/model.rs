@@ -15,6 +15,9 @@ use crate::surrogate::{Prediction, Scaling};
 /// Rounds of the search for hyper-parameters.
 const MAX_ROUNDS: usize = 12;
 
+/// The most weights in all draws of a chain: 2 GB.
+const MAX_DRAWN: u64 = 1 << 28;
+
 /// Hyper-parameters stay within these bounds: outputs are standardised.
 const SCALES: (f64, f64) = (1e-3, 1e2);
 const NOISES: (f64, f64) = (1e-6, 1.0);
@@ -57,7 +60,8 @@ impl Sparse {
     /// A belief without observations; the seed is that of the horseshoe's chain.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`] for a scale, variance or probability out of its range.
+    /// [`Error::BadHyperparameter`] for a scale, variance or probability out of its range;
+    /// [`Error::TooManyFeatures`] for more draws of the weights than memory should hold.
     pub fn new(features: Arc<Features>, prior: SparsePrior, seed: u64) -> Result<Sparse, Error> {
         for (name, value) in prior.hyperparameters() {
             let is_probability = name == "inclusion probability";
@@ -65,6 +69,7 @@ impl Sparse {
                 return Err(Error::BadHyperparameter { name, value });
             }
         }
+        prior.check_draws(features.n_weights())?;
         Ok(Sparse { prior, records: Records::new(features), seed, posterior: None })
     }
 
@@ -182,6 +187,16 @@ impl Sparse {
 }
 
 impl SparsePrior {
+    /// Whether the draws of a chain fit into memory.
+    fn check_draws(&self, n_weights: usize) -> Result<(), Error> {
+        let SparsePrior::Horseshoe(horseshoe) = self else { return Ok(()) };
+        let n = (horseshoe.draws as u64).saturating_mul(n_weights as u64);
+        if n > MAX_DRAWN {
+            return Err(Error::TooManyFeatures { what: "weights in all draws", n, limit: MAX_DRAWN });
+        }
+        Ok(())
+    }
+
     fn hyperparameters(&self) -> Vec<(&'static str, f64)> {
         match *self {
             SparsePrior::Laplace(Laplace { scale, noise }) => vec![("scale", scale), ("noise", noise)],

@@ -265,6 +265,16 @@ mod in_a_surrogate {
     }
 
     #[test]
+    fn more_draws_than_memory_holds_are_refused() {
+        let features = Arc::new(Features::new(vec![0], 0, &Settings::default(), 0).unwrap());
+        let prior = SparsePrior::Horseshoe(Horseshoe { draws: usize::MAX, ..Horseshoe::default() });
+
+        let refused = Sparse::new(features, prior, 0);
+
+        assert!(matches!(refused, Err(Error::TooManyFeatures { .. })));
+    }
+
+    #[test]
     fn a_prior_out_of_range_is_refused() {
         let features = Arc::new(Features::new(vec![0], 0, &Settings::default(), 0).unwrap());
         let prior = SparsePrior::SpikeSlab(SpikeSlab { inclusion: 1.5, slab: 1.0, noise: 0.1 });
