@@ -140,7 +140,9 @@ impl Sparse {
         if matches!(self.prior, SparsePrior::Horseshoe(_)) || self.records.n() < 2 {
             return;
         }
-        let mut best = self.log_evidence().unwrap_or(f64::NEG_INFINITY);
+        let now = self.posterior();
+        // The evidence of sites that found no fixed point is a rough guess, and must not keep better ones out.
+        let mut best = now.log_evidence().filter(|_| now.converged()).unwrap_or(f64::NEG_INFINITY);
         for _ in 0..MAX_ROUNDS {
             let before = best;
             for candidate in self.prior.neighbours() {

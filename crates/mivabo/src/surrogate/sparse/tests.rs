@@ -261,6 +261,7 @@ mod in_a_surrogate {
             surrogate.fit(Fit::default(), &mut stream(0, 0, Purpose::Hyperparameters)).unwrap();
 
             assert!(surrogate.evidence() >= before, "{prior:?}");
+            assert_eq!(before.is_none(), matches!(prior, SparsePrior::Horseshoe(_)));
         }
     }
 
