@@ -10,7 +10,8 @@
 //!   [`sample`](Surrogate::sample) draws weights from the posterior, [`mean`](Surrogate::mean) gives their mean, and
 //!   `mean().value(x)` is `predict(x).mean`.
 //! * [`evidence`](Surrogate::evidence) is log p(y), or none where a prior has none.
-//! * No answer about a point that `observe` would take is NaN or infinite, with no observations as with many, with repeated points, with constant outputs.
+//! * No answer about a point that `observe` would take is NaN or infinite, with no observations as with many, with repeated
+//!   points, with constant outputs.
 //! * Equal observations in equal order, and equal streams, give equal answers.
 
 mod belief;
