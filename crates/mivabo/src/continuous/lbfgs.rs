@@ -88,7 +88,14 @@ pub fn minimise(
                 break;
             }
             let direction = memory.direction(&here, bounds);
-            let Some(next) = line_search(&mut ask, &here, &direction, bounds) else { break };
+            let Some(next) = line_search(&mut ask, &here, &direction, bounds) else {
+                // Cut by the box, a quasi-Newton direction may lead upwards; the gradient's never does.
+                if memory.pairs.is_empty() {
+                    break;
+                }
+                memory.pairs.clear();
+                continue;
+            };
             memory.remember(&here, &next);
             here = next;
         }
