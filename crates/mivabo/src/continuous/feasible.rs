@@ -31,7 +31,7 @@ impl<F: Fn(&[f64], &mut [f64]) -> f64> Smooth for F {
 /// | field | default | what it is |
 /// |---|---|---|
 /// | `inner` | as L-BFGS | each minimisation over the box |
-/// | `max_rounds` | 12 | updates of the multipliers |
+/// | `max_rounds` | 20 | updates of the multipliers |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Each minimisation over the box.
@@ -42,12 +42,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { inner: lbfgs::Settings::default(), max_rounds: 12 }
+        Settings { inner: lbfgs::Settings::default(), max_rounds: 20 }
     }
 }
 
 /// Constraints are met so well before multipliers are no longer updated; repair does the rest.
 const CLOSE: f64 = 1e-9;
+/// Constraints that fail by more and do not improve mean that the search has left for good.
+const LOST: f64 = 1e-3;
 const FIRST_PENALTY: f64 = 10.0;
 const LAST_PENALTY: f64 = 1e8;
 /// How far inside an inequality repair aims, one after the other.
@@ -226,6 +228,7 @@ impl Region<'_> {
         let mut multipliers = vec![0.0; limits.len()];
         let mut here =
             Minimum { x: start.to_vec(), value: f64::INFINITY, n_evaluations: 0, is_converged: false };
+        let is_anchored = self.violation(start) <= 1e-6;
         let mut failed = f64::INFINITY;
         for _ in 0..settings.max_rounds {
             let lagrangian =
@@ -247,6 +250,11 @@ impl Region<'_> {
             }
             if worst > 0.25 * failed {
                 penalty = (10.0 * penalty).min(last_penalty);
+                // x·y >= 0.2 has no slope at the origin: once there, no penalty leads away. Start again, and stay closer.
+                if worst > LOST && is_anchored {
+                    here.x = start.to_vec();
+                    multipliers.fill(0.0);
+                }
             }
             failed = worst;
         }

@@ -205,7 +205,9 @@ fn line_search(
         let there = ask(projected(&ray, bounds));
         let step: Vec<f64> = there.x.iter().zip(&here.x).map(|(to, from)| to - from).collect();
         let slope = dot(&here.gradient, &step);
-        if there.value > here.value + ARMIJO * slope + rounding || slope >= 0.0 {
+        let is_lower = there.value <= here.value + ARMIJO * slope
+            || there.value <= here.value + rounding && there.residual(bounds) < here.residual(bounds);
+        if !is_lower || slope >= 0.0 {
             high = t;
         } else {
             let is_flat = dot(&there.gradient, &step) >= WOLFE * slope;
