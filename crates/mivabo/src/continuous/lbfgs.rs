@@ -205,8 +205,10 @@ fn line_search(
         let there = ask(projected(&ray, bounds));
         let step: Vec<f64> = there.x.iter().zip(&here.x).map(|(to, from)| to - from).collect();
         let slope = dot(&here.gradient, &step);
+        // The second is Armijo's condition too, told by slopes (Hager & Zhang 2005).
         let is_lower = there.value <= here.value + ARMIJO * slope
-            || there.value <= here.value + rounding && there.residual(bounds) < here.residual(bounds);
+            || there.value <= here.value + rounding
+                && dot(&there.gradient, &step) <= (2.0 * ARMIJO - 1.0) * slope;
         if !is_lower || slope >= 0.0 {
             high = t;
         } else {
@@ -220,7 +222,7 @@ fn line_search(
         }
         t = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * t };
     }
-    best.filter(|best| best.value < here.value || best.residual(bounds) < here.residual(bounds))
+    best
 }
 
 #[cfg(test)]
