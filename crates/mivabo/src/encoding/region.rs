@@ -154,7 +154,7 @@ impl<'a> Region<'a> {
                 self.limits.extend(Limit::new(comparison, self.bounds.len()));
             }
         }
-        self.is_empty |= self.limits.iter().any(|limit| limit.is_impossible());
+        self.is_empty |= self.limits.iter().any(Limit::is_impossible);
     }
 }
 
@@ -188,7 +188,9 @@ impl Limit {
             }
             Form::Smooth(comparison, length) => {
                 let gap = difference(comparison, x, gradient);
-                gradient.iter_mut().for_each(|g| *g /= length);
+                for g in gradient.iter_mut() {
+                    *g /= length;
+                }
                 gap / length
             }
         }
