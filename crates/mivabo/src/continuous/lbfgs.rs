@@ -88,7 +88,14 @@ pub fn minimise(
                 break;
             }
             let direction = memory.direction(&here, bounds);
-            let Some(next) = line_search(&mut ask, &here, &direction, bounds) else { break };
+            let Some(next) = line_search(&mut ask, &here, &direction, bounds) else {
+                // Cut by the box, a quasi-Newton direction may lead upwards; the gradient's never does.
+                if memory.pairs.is_empty() {
+                    break;
+                }
+                memory.pairs.clear();
+                continue;
+            };
             memory.remember(&here, &next);
             here = next;
         }
@@ -198,7 +205,11 @@ fn line_search(
         let there = ask(projected(&ray, bounds));
         let step: Vec<f64> = there.x.iter().zip(&here.x).map(|(to, from)| to - from).collect();
         let slope = dot(&here.gradient, &step);
-        if there.value > here.value + ARMIJO * slope + rounding || slope >= 0.0 {
+        // The second is Armijo's condition too, told by slopes (Hager & Zhang 2005).
+        let is_lower = there.value <= here.value + ARMIJO * slope
+            || there.value <= here.value + rounding
+                && dot(&there.gradient, &step) <= (2.0 * ARMIJO - 1.0) * slope;
+        if !is_lower || slope >= 0.0 {
             high = t;
         } else {
             let is_flat = dot(&there.gradient, &step) >= WOLFE * slope;
@@ -211,7 +222,7 @@ fn line_search(
         }
         t = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * t };
     }
-    best.filter(|best| best.value < here.value || best.residual(bounds) < here.residual(bounds))
+    best
 }
 
 #[cfg(test)]

@@ -1,3 +1,6 @@
-//! Smooth functions over boxes: the continuous half of the acquisition problem, and the fit of hyper-parameters.
+//! Smooth functions over boxes and regions: the continuous half of the acquisition problem, and the fit of
+//! hyper-parameters.
 
+pub mod direct;
+pub mod feasible;
 pub mod lbfgs;

@@ -9,6 +9,7 @@ mod code;
 mod conflict;
 mod lower;
 mod mixed;
+pub mod region;
 mod scale;
 mod table;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use mivabo_bqp::{Bqp, Row};
 use self::bits::BitPolynomial;
 use self::code::Code;
 use self::lower::{Lowered, Lowering, Part};
+use self::region::Region;
 pub use self::table::MAX_COMBINATIONS;
 use self::table::{Enumeration, Refusal};
 use crate::error::{BadCode, Error};
@@ -158,6 +160,14 @@ impl Encoding {
             }
         }
         Ok(problem)
+    }
+
+    /// What is left for the continuous coordinates once the bits are fixed.
+    ///
+    /// # Errors
+    /// [`Error::BadCode`] when there are too few or too many bits, or they stand for no value.
+    pub fn given_bits(&self, bits: &[bool]) -> Result<Region<'_>, Error> {
+        Region::new(self, bits)
     }
 
     fn setting(&self, p: usize, bits: &[bool], unit: &[f64]) -> Result<Setting, Error> {

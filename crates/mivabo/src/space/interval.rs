@@ -109,7 +109,7 @@ pub(crate) fn hull(numbers: impl Iterator<Item = f64>) -> Range {
     numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
 }
 
-fn power(base: Range, exponent: Range) -> Result<Range, Fault> {
+pub(crate) fn power(base: Range, exponent: Range) -> Result<Range, Fault> {
     let whole = exponent.0 == exponent.1 && exponent.0.fract() == 0.0;
     if exponent.0 < 0.0 {
         nonzero(base)?;
@@ -122,7 +122,7 @@ fn power(base: Range, exponent: Range) -> Result<Range, Fault> {
     Ok(hull(ends.chain(zero)))
 }
 
-fn call(function: Function, parts: &[Range]) -> Result<Range, Fault> {
+pub(crate) fn call(function: Function, parts: &[Range]) -> Result<Range, Fault> {
     let (low, high) = parts[0];
     let fold =
         |f: fn(f64, f64) -> f64| parts[1..].iter().fold((low, high), |a, b| (f(a.0, b.0), f(a.1, b.1)));

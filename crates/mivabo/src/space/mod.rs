@@ -37,6 +37,7 @@ pub(crate) mod domain;
 pub(crate) mod eval;
 pub(crate) mod expr;
 mod file;
+pub(crate) mod gradient;
 pub(crate) mod interval;
 mod lex;
 pub(crate) mod model;

@@ -434,13 +434,13 @@ fn either(a: &[Clause], b: &[Clause]) -> Clauses {
 }
 
 /// left - right with its first `max`, `min` or `abs` replaced by each of its arguments in turn.
-struct Extremum {
-    cases: Vec<Expr>,
+pub(crate) struct Extremum {
+    pub cases: Vec<Expr>,
     /// Whether the sum is the greatest of the cases, or else the least.
-    is_maximum: bool,
+    pub is_maximum: bool,
 }
 
-fn extremum(left: &Expr, right: &Expr) -> Option<Extremum> {
+pub(crate) fn extremum(left: &Expr, right: &Expr) -> Option<Extremum> {
     let mut terms = Vec::new();
     linear_terms(left, Number::ONE, &mut terms);
     linear_terms(right, Number::from(-1), &mut terms);
