@@ -12,7 +12,7 @@ mod mixed;
 mod scale;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
