@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
         let mut here = self.at(start.clone());
         for _ in 0..self.settings.rounds {
             let before = here.value;
-            here = self.better(here, |search, here| search.discrete_half(here))?;
+            here = self.better(here, Search::discrete_half)?;
             here = self.better(here, |search, here| Ok(search.continuous_half(here)))?;
             if here.value >= before {
                 break;

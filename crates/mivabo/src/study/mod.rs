@@ -24,13 +24,15 @@
 //! let space = space.build()?;
 //!
 //! let mut study = Study::new(space.clone(), Spec { seed: 7, ..Spec::default() })?;
-//! for _ in 0..12 {
+//! for _ in 0..17 {
 //!     let suggestion = study.ask()?;
 //!     let number = |name| space.value(suggestion.point(), name).and_then(|v| v.as_f64()).unwrap_or(0.0);
 //!     study.tell(suggestion.id(), (number("kernel") - 4.0).powi(2) + number("stride"))?;
 //! }
 //!
+//! assert!(study.trials().iter().all(|trial| trial.is_feasible));
 //! assert_eq!(study.best().and_then(|trial| trial.value()), Some(1.0));
+//! assert!(study.ask().is_err());    // these were all 17 points
 //! # Ok::<(), mivabo::Error>(())
 //! ```
 
@@ -247,15 +249,12 @@ impl Study {
         let belief = model.after(&self.observations())?;
         let weights = belief.surrogate_mut().mean();
         let found = alternating::minimise(&self.space, &weights, &starts, search)?;
-        let (feasible, value) = match found {
-            Some(minimum) => (minimum.feasible, minimum.value),
-            None => {
-                let value = weights.value(&best.code().bits, &best.code().unit);
-                (best, value)
-            }
-        };
-        let mean = self.spec.direction.turned(belief.outputs().from_model(value));
-        Ok(Recommendation { feasible, mean })
+        let found = found.unwrap_or_else(|| {
+            let value = weights.value(&best.code().bits, &best.code().unit);
+            alternating::Minimum { feasible: best, value }
+        });
+        let mean = self.spec.direction.turned(belief.outputs().from_model(found.value));
+        Ok(Recommendation { feasible: found.feasible, mean })
     }
 
     /// The point of the next trial.

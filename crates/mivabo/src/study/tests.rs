@@ -140,29 +140,30 @@ fn thompson_sampling_with_learned_hyperparameters_beats_random_points() {
     assert!(with_model < without, "{with_model} {without}");
 }
 
-/// Prints what an ask costs; run it by name, with `--ignored --nocapture`.
+/// Prints what an ask costs by the nodes of its discrete halves; run it by name, with `--ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn one_ask_in_the_vae_space() {
     let space = Space::from_toml(include_str!("../../../../examples/vae.toml")).unwrap();
-    let mut study = Study::new(space.clone(), thompson(0)).unwrap();
-    let mut draws = stream(1, 0, Purpose::Design);
-    let points = RandomPoints::new(&space);
-    for _ in 0..50 {
-        study.add(points.draw(&mut draws).unwrap().point(), draws.normal()).unwrap();
+    for nodes in [0, 1, 4, 30] {
+        let search = alternating::Settings { nodes, ..alternating::Settings::default() };
+        let strategy = Strategy::Thompson(Thompson { search, ..Thompson::default() });
+        let mut study = Study::new(space.clone(), Spec { strategy, ..thompson(0) }).unwrap();
+        let mut draws = stream(1, 0, Purpose::Design);
+        let points = RandomPoints::new(&space);
+        for _ in 0..50 {
+            study.add(points.draw(&mut draws).unwrap().point(), draws.normal()).unwrap();
+        }
+        let mut times: Vec<f64> = (0..21)
+            .map(|_| {
+                let start = std::time::Instant::now();
+                study.ask().unwrap();
+                start.elapsed().as_secs_f64() * 1e3
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        println!("{nodes} nodes: median {:.1} ms, largest {:.1} ms", times[10], times[20]);
     }
-    let mut times: Vec<f64> = (0..21)
-        .map(|_| {
-            let start = std::time::Instant::now();
-            study.ask().unwrap();
-            start.elapsed().as_secs_f64() * 1e3
-        })
-        .collect();
-    times.sort_by(f64::total_cmp);
-    let prepared = std::time::Instant::now();
-    let _ = RandomPoints::new(&space);
-    let sampler = prepared.elapsed().as_secs_f64() * 1e3;
-    println!("median {:.1} ms, largest {:.1} ms, sampler {sampler:.1} ms", times[10], times[20]);
 }
 
 #[test]
