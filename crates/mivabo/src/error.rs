@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::space::{Domain, Value};
+use crate::space::{Domain, Value, Violation};
 
 /// What was wrong, where, and what was expected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -350,6 +350,59 @@ pub enum Error {
         why: String,
     },
 
+    /// A search that found no feasible point, and did not prove that there is none.
+    #[error("no feasible point was found, though there may be one; tried: {tried}")]
+    NoFeasiblePoint {
+        /// What was tried.
+        tried: String,
+    },
+    /// Every feasible point has been tried.
+    #[error("every feasible point has been tried: there are {n_tried} trials and nothing is left")]
+    Exhausted {
+        /// How many different points were tried.
+        n_tried: usize,
+    },
+    /// No untried point was found, and it is not proved that there is none.
+    #[error(
+        "no untried feasible point was found beside the {n_tried} that were tried, though there may be one"
+    )]
+    NoUntriedPoint {
+        /// How many different points were tried.
+        n_tried: usize,
+    },
+    /// A point that violates constraints, where it must not.
+    #[error("the point is not feasible: {}", sentences(.violations))]
+    Violated {
+        /// What it violates.
+        violations: Vec<Violation>,
+    },
+    /// A point whose values do not fit this space.
+    #[error("the point belongs to another space")]
+    ForeignPoint,
+    /// There is no trial with this number.
+    #[error("there is no trial {id}; {n} trials exist")]
+    UnknownTrial {
+        /// The number.
+        id: u64,
+        /// How many trials there are.
+        n: usize,
+    },
+    /// A trial was told a second time.
+    #[error("trial {id} was already told")]
+    AlreadyTold {
+        /// The trial.
+        id: u64,
+    },
+    /// A question that needs at least one value.
+    #[error("no trial has a value yet")]
+    NothingTold,
+    /// Trials that cannot be those of one study.
+    #[error("trials cannot be resumed: {why}")]
+    BadHistory {
+        /// Why.
+        why: String,
+    },
+
     /// A study file that is no TOML or JSON, or has the wrong keys.
     #[error("{message}")]
     File {
@@ -499,6 +552,10 @@ fn listed(names: &[String]) -> String {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
+}
+
+fn sentences(violations: &[Violation]) -> String {
+    violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn infeasible(names: &[String]) -> String {

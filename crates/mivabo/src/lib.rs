@@ -3,18 +3,22 @@
 //! Start with [`Space::builder`] or [`Space::from_toml`]. The book is in the repository's `docs` folder.
 //!
 //! Data flows one way: what the user says ([`space`]) becomes bits and the unit box ([`encoding`]), those become
-//! features ([`features`]), and observations of them a belief about the weights ([`surrogate`]).
+//! features ([`features`]), and observations of them a belief about the weights ([`surrogate`]). Feasible points where a
+//! drawn function is low ([`acquire`]) are the suggestions of a [`study`].
 
+pub mod acquire;
 pub mod continuous;
 pub mod encoding;
 mod error;
 pub mod features;
 pub mod random;
 pub mod space;
+pub mod study;
 pub mod surrogate;
 
 pub use crate::error::{BadCode, Error, Place, Snippet};
 pub use crate::space::Space;
+pub use crate::study::Study;
 
 /// The code of the README and of the documents is tested like any other.
 #[cfg(doctest)]

@@ -26,6 +26,8 @@ pub enum Purpose {
     Design,
     /// The search for the next point.
     Acquisition,
+    /// The search for the point to recommend.
+    Recommendation,
 }
 
 /// The stream of `seed` for one trial and one purpose.

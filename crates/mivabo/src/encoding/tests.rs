@@ -262,6 +262,11 @@ fn random_space(numbers: &[u32]) -> Said {
     said
 }
 
+/// A random small space with constraints of several classes, for tests elsewhere; none where they contradict each other.
+pub(crate) fn random_valid_space(numbers: &[u32]) -> Option<Space> {
+    random_space(numbers).builder(&|_| true).build().ok()
+}
+
 /// All points, by trying every setting of the discrete parameters; reals are taken from `unit`.
 fn all_codes(n_bits: usize) -> impl Iterator<Item = Vec<bool>> {
     (0..1_u32 << n_bits).map(move |code| (0..n_bits).map(|k| code >> k & 1 == 1).collect())

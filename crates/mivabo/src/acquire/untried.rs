@@ -1,0 +1,238 @@
+//! Points that were not tried yet: a repeated wish enters, the best or nearest untried point leaves, or the knowledge
+//! that there is none.
+
+use std::collections::BTreeSet;
+
+use mivabo_bqp::{Bqp, Distance, Feasibility, Limits, Quadratic, Row, Sense, Tabu, feasible, nearest};
+
+use super::random::RandomPoints;
+use super::{Feasible, free_reals};
+use crate::error::Error;
+use crate::features::Weights;
+use crate::random::Stream;
+use crate::space::domain::Set;
+use crate::space::eval::Setting;
+use crate::space::{Point, Space};
+
+/// Bits up to which all codes are looked at.
+const ENUMERATED: usize = 14;
+
+/// Random points and random steps before giving up.
+const DRAWS: usize = 32;
+const STEPS: usize = 32;
+
+/// Partial assignments in the search for one more point.
+const NODES: u64 = 100_000;
+
+/// Nodes in the search for the nearest point.
+const NEAREST_NODES: u64 = 30;
+
+/// What an objective can tell apart: one entry for each parameter that it sees.
+type Key = Vec<Option<u64>>;
+
+/// Every point that was suggested or told.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tried {
+    keys: BTreeSet<Key>,
+    /// Bits at which no coordinate can move: there is nothing else to try there.
+    bits: BTreeSet<Vec<bool>>,
+}
+
+impl Tried {
+    pub(crate) fn insert(&mut self, space: &Space, point: &Point) {
+        let is_new = self.keys.insert(key(space, point));
+        if is_new && !free_reals(space, point).contains(&true) {
+            self.bits.insert(space.encoding().encode(point).bits);
+        }
+    }
+
+    pub(crate) fn contains(&self, space: &Space, point: &Point) -> bool {
+        self.keys.contains(&key(space, point))
+    }
+}
+
+fn key(space: &Space, point: &Point) -> Key {
+    let visible = space.parameters().iter().zip(&point.settings).filter(|(p, _)| !p.is_auxiliary());
+    visible
+        .map(|(_, setting)| {
+            setting.map(|setting| match setting {
+                Setting::Index(index) => index,
+                // Adding 0 turns -0 into 0.
+                Setting::Real(x) => (x + 0.0).to_bits(),
+            })
+        })
+        .collect()
+}
+
+/// What is needed to find an untried point.
+pub(crate) struct Search<'a> {
+    pub space: &'a Space,
+    pub points: &'a RandomPoints<'a>,
+    pub tried: &'a Tried,
+}
+
+impl Search<'_> {
+    /// A random untried point.
+    ///
+    /// # Errors
+    /// [`Error::NoFeasiblePoint`], [`Error::Exhausted`], [`Error::NoUntriedPoint`].
+    pub(crate) fn random(&self, stream: &mut Stream) -> Result<Feasible, Error> {
+        let mut last = self.points.draw(stream)?;
+        for _ in 0..DRAWS {
+            if !self.tried.contains(self.space, last.point()) {
+                return Ok(last);
+            }
+            last = self.points.draw(stream)?;
+        }
+        self.instead_of(&last, None, stream)
+    }
+
+    /// The wish if it is untried; otherwise a point near it, or low in the drawn function.
+    ///
+    /// # Errors
+    /// As [`random`](Self::random).
+    pub(crate) fn at_or_instead_of(
+        &self,
+        wish: Feasible,
+        weights: &Weights,
+        stream: &mut Stream,
+    ) -> Result<Feasible, Error> {
+        if !self.tried.contains(self.space, wish.point()) {
+            return Ok(wish);
+        }
+        self.instead_of(&wish, Some(weights), stream)
+    }
+
+    fn instead_of(
+        &self,
+        wish: &Feasible,
+        weights: Option<&Weights>,
+        stream: &mut Stream,
+    ) -> Result<Feasible, Error> {
+        if let Some(moved) = self.moved(wish, stream) {
+            return Ok(moved);
+        }
+        let n_tried = self.tried.keys.len();
+        let is_finite = !has_free_reals(self.space);
+        if is_finite && self.space.encoding().n_bits() <= ENUMERATED {
+            return self.best_of_all(wish, weights).ok_or(Error::Exhausted { n_tried });
+        }
+        match self.other_bits(wish, weights)? {
+            Other::Found(other) if !self.tried.contains(self.space, other.point()) => return Ok(other),
+            Other::Found(other) => {
+                if let Some(moved) = self.moved(&other, stream) {
+                    return Ok(moved);
+                }
+            }
+            Other::Proved if is_finite => return Err(Error::Exhausted { n_tried }),
+            Other::Proved | Other::Unknown => {}
+        }
+        for _ in 0..DRAWS {
+            let drawn = self.points.draw(stream)?;
+            if !self.tried.contains(self.space, drawn.point()) {
+                return Ok(drawn);
+            }
+            if let Some(moved) = self.moved(&drawn, stream) {
+                return Ok(moved);
+            }
+        }
+        Err(Error::NoUntriedPoint { n_tried })
+    }
+
+    /// The same bits with other reals: random steps, small ones first.
+    fn moved(&self, wish: &Feasible, stream: &mut Stream) -> Option<Feasible> {
+        let free = free_reals(self.space, wish.point());
+        if !free.contains(&true) {
+            return None;
+        }
+        for step in 0..STEPS {
+            let size = 0.01 * 1.15_f64.powi(i32::try_from(step).unwrap_or(0));
+            let unit = wish
+                .code()
+                .unit
+                .iter()
+                .zip(&free)
+                .map(|(x, free)| if *free { (x + size * stream.normal()).clamp(0.0, 1.0) } else { *x });
+            let moved = Feasible::of_code(self.space, &wish.code().bits, &unit.collect::<Vec<_>>());
+            if let Some(moved) = moved.filter(|moved| !self.tried.contains(self.space, moved.point())) {
+                return Some(moved);
+            }
+        }
+        None
+    }
+
+    /// Of all codes the lowest in the drawn function, or the nearest to the wish without one.
+    fn best_of_all(&self, wish: &Feasible, weights: Option<&Weights>) -> Option<Feasible> {
+        let encoding = self.space.encoding();
+        let n_bits = encoding.n_bits();
+        let unit = &wish.code().unit;
+        let codes = (0..1_u32 << n_bits).map(|code| (0..n_bits).map(|k| code >> k & 1 == 1).collect());
+        let feasible = codes.filter(|bits: &Vec<bool>| encoding.problem().is_feasible(bits));
+        let untried = feasible
+            .filter_map(|bits| Feasible::of_code(self.space, &bits, unit))
+            .filter(|point| !self.tried.contains(self.space, point.point()));
+        let value = |point: &Feasible| match weights {
+            Some(weights) => weights.value(&point.code().bits, unit),
+            None => hamming(&point.code().bits, &wish.code().bits),
+        };
+        untried.map(|point| (value(&point), point)).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, point)| point)
+    }
+
+    /// Other bits, feasible with the reals of the wish.
+    fn other_bits(&self, wish: &Feasible, weights: Option<&Weights>) -> Result<Other, Error> {
+        let encoding = self.space.encoding();
+        let unit = &wish.code().unit;
+        let mut problem = encoding.given_reals(unit)?;
+        for bits in &self.tried.bits {
+            problem
+                .add_row(no_good(self.space, bits))
+                .map_err(|e| Error::NoProgram { why: e.to_string() })?;
+        }
+        let of_code = |bits: &[bool]| Feasible::of_code(self.space, &bits[..encoding.n_bits()], unit);
+        let found = match weights {
+            Some(weights) => {
+                let program = weights.program_given_reals(&problem, unit)?;
+                Tabu::default().minimise(&program, None).map(|(bits, _)| bits)
+            }
+            None => near(&problem, &wish.code().bits),
+        };
+        if let Some(found) = found.and_then(|bits| of_code(&bits)) {
+            return Ok(Other::Found(found));
+        }
+        Ok(match feasible(&problem, NODES) {
+            Feasibility::Found(bits) => of_code(&bits).map_or(Other::Unknown, Other::Found),
+            Feasibility::Empty => Other::Proved,
+            Feasibility::Unknown => Other::Unknown,
+        })
+    }
+}
+
+/// Other bits, the proof that there are none, or neither.
+enum Other {
+    Found(Feasible),
+    Proved,
+    Unknown,
+}
+
+fn near(problem: &Bqp, wish: &[bool]) -> Option<Vec<bool>> {
+    let limits = Limits { nodes: Some(NEAREST_NODES), ..Limits::default() };
+    let outcome = nearest(problem, wish, &Distance::hamming(problem.n()), &[], limits).ok()?.ok()?;
+    outcome.into_solution().map(|solution| solution.x)
+}
+
+/// At least one bit that the objective can see differs: Σ_{i: bᵢ = 1} xᵢ - Σ_{i: bᵢ = 0} xᵢ ≤ |b| - 1.
+fn no_good(space: &Space, bits: &[bool]) -> Row {
+    let parameters = space.parameters().iter().enumerate().filter(|(_, p)| !p.is_auxiliary());
+    let visible: Vec<usize> = parameters.flat_map(|(p, _)| space.encoding().bits_of(p)).collect();
+    let n_ones = visible.iter().filter(|&&i| bits[i]).count();
+    let terms = visible.iter().map(|&i| (i, if bits[i] { 1.0 } else { -1.0 }));
+    Row::new("not tried yet", Quadratic::new(0.0, terms, []), Sense::LessEqual, n_ones as f64 - 1.0)
+}
+
+fn has_free_reals(space: &Space) -> bool {
+    space.parameters().iter().any(|p| matches!(p.domain().set, Set::Float { low, high } if low < high))
+}
+
+fn hamming(a: &[bool], b: &[bool]) -> f64 {
+    a.iter().zip(b).filter(|(a, b)| a != b).count() as f64
+}

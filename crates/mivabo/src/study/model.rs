@@ -1,0 +1,79 @@
+//! What a study believes: told trials enter, in the order of their tells, and a surrogate leaves.
+//!
+//! The belief is a fold over (point, value) pairs. It is kept between asks and only continued, unless a failed trial
+//! changes its value: failed trials count as the worst value told so far, and that may rise.
+
+use super::spec::Thompson;
+use super::trial::{State, Trial};
+use crate::encoding::Encoded;
+use crate::error::Error;
+use crate::random::{Purpose, stream};
+use crate::space::Space;
+use crate::surrogate::{Belief, Fit, Surrogate, Transform};
+
+/// The belief after some tells, as a fold that can be continued.
+#[derive(Debug, Clone)]
+pub(super) struct Model {
+    settings: Thompson,
+    seed: u64,
+    prior: Surrogate,
+    belief: Belief,
+    /// The belief with learned hyper-parameters, for as long as nothing else is told.
+    learned: Option<Belief>,
+}
+
+impl Model {
+    pub(super) fn new(space: &Space, settings: Thompson, seed: u64) -> Result<Model, Error> {
+        let prior = settings.surrogate(space, seed)?;
+        let belief = Belief::new(prior.clone(), Transform::Standard);
+        Ok(Model { settings, seed, prior, belief, learned: None })
+    }
+
+    pub(super) fn settings(&self) -> &Thompson {
+        &self.settings
+    }
+
+    /// The belief after these observations, which are to be minimised.
+    pub(super) fn after(&mut self, observations: &[(&Encoded, f64)]) -> Result<&mut Belief, Error> {
+        let known = self.belief.raw();
+        let is_continued = known.len() <= observations.len()
+            && known.iter().zip(observations).all(|(known, (_, y))| known.to_bits() == y.to_bits());
+        if !is_continued {
+            self.belief = Belief::new(self.prior.clone(), Transform::Standard);
+        }
+        let n_known = self.belief.raw().len();
+        if !is_continued || n_known < observations.len() {
+            self.learned = None;
+        }
+        for (code, y) in &observations[n_known..] {
+            self.belief.observe(&code.bits, &code.unit, *y)?;
+        }
+        if !self.settings.learn {
+            return Ok(&mut self.belief);
+        }
+        if self.learned.is_none() {
+            let mut belief = self.belief.clone();
+            // From the prior's hyper-parameters each time: what is learned depends on what was told, not on the asks.
+            let mut stream = stream(self.seed, observations.len() as u64, Purpose::Hyperparameters);
+            belief.surrogate_mut().fit(Fit::default(), &mut stream)?;
+            self.learned = Some(belief);
+        }
+        Ok(self.learned.as_mut().unwrap_or(&mut self.belief))
+    }
+}
+
+/// Codes and values of the told trials in the order of their tells, turned so that low is good. Failed trials have the
+/// worst value of all; without any value there are no observations.
+pub(super) fn observations<'a>(
+    told: impl Iterator<Item = &'a Trial> + Clone,
+    turned: impl Fn(f64) -> f64,
+) -> Vec<(&'a Encoded, f64)> {
+    let values = told.clone().filter_map(Trial::value).map(&turned);
+    let Some(worst) = values.max_by(f64::total_cmp) else { return Vec::new() };
+    let observed = told.filter_map(|trial| match &trial.state {
+        State::Complete(value) => Some((&trial.code, turned(*value))),
+        State::Failed { .. } => Some((&trial.code, worst)),
+        State::Pending => None,
+    });
+    observed.collect()
+}

@@ -1,0 +1,157 @@
+//! What a study is asked to do: direction, strategy, seed.
+
+use crate::Error;
+use crate::acquire::alternating;
+use crate::features::{Expansion, Features, Kernel, Settings};
+use crate::space::Space;
+use crate::surrogate::sparse::{Sparse, SparsePrior};
+use crate::surrogate::{Gaussian, Prior, Surrogate, Variances};
+
+/// Whether low values are good or high ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// Low values are good.
+    #[default]
+    Minimise,
+    /// High values are good.
+    Maximise,
+}
+
+impl Direction {
+    /// A value for a model that always minimises, and back.
+    pub(crate) fn turned(self, value: f64) -> f64 {
+        match self {
+            Direction::Minimise => value,
+            Direction::Maximise => -value,
+        }
+    }
+}
+
+/// What a study is asked to do.
+///
+/// | field | default | what it does |
+/// |---|---|---|
+/// | `direction` | minimise | whether low or high values are good |
+/// | `strategy` | [`Thompson`] | how points are chosen after the initial design |
+/// | `seed` | 0 | the same seed and the same tells give the same suggestions |
+/// | `n_initial` | see [`n_initial`](Self::n_initial) | trials before the model is asked |
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Spec {
+    /// Whether low or high values are good.
+    pub direction: Direction,
+    /// How points are chosen.
+    pub strategy: Strategy,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// The number of trials in the initial design; none for the default.
+    pub n_initial: Option<usize>,
+}
+
+impl Spec {
+    /// The number of trials in the initial design: as asked, or one more than there are parameters (auxiliary ones do
+    /// not count), but at least 4 and at most 20.
+    pub fn n_initial(&self, space: &Space) -> usize {
+        let visible = space.parameters().iter().filter(|parameter| !parameter.is_auxiliary()).count();
+        self.n_initial.unwrap_or_else(|| (visible + 1).clamp(4, 20))
+    }
+}
+
+/// How points are chosen.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// The paper's algorithm: the minimum of a function drawn from the posterior.
+    Thompson(Thompson),
+    /// Random feasible points, without any model.
+    Random,
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Strategy::Thompson(Thompson::default())
+    }
+}
+
+/// Thompson sampling with the paper's model (MiVaBo, Sec. 3).
+///
+/// | field | default | what it is |
+/// |---|---|---|
+/// | `alpha` | 1 | precision of the weights, for the Gaussian prior |
+/// | `beta` | 1 | precision of the noise, for the Gaussian prior |
+/// | `sigma` | 1 | bandwidth of the waves, in units of each parameter's range |
+/// | `n_waves` | 16 | random Fourier features |
+/// | `learn` | no | whether variances, noise and bandwidths are chosen by evidence before each draw |
+/// | `prior` | Gaussian | the prior of the weights |
+/// | `search` | see there | the effort of the alternating search |
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thompson {
+    /// Precision of the weights.
+    pub alpha: f64,
+    /// Precision of the noise.
+    pub beta: f64,
+    /// Bandwidth of the waves.
+    pub sigma: f64,
+    /// The number of waves.
+    pub n_waves: usize,
+    /// Whether hyper-parameters are learned.
+    pub learn: bool,
+    /// The prior of the weights.
+    pub prior: WeightPrior,
+    /// The effort of the search for the minimum.
+    pub search: alternating::Settings,
+}
+
+impl Default for Thompson {
+    fn default() -> Self {
+        Thompson {
+            alpha: 1.0,
+            beta: 1.0,
+            sigma: 1.0,
+            n_waves: 16,
+            learn: false,
+            prior: WeightPrior::Gaussian,
+            search: alternating::Settings::default(),
+        }
+    }
+}
+
+/// The prior of the weights.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum WeightPrior {
+    /// N(0, 1/α), exact.
+    #[default]
+    Gaussian,
+    /// A sparse one, with its own scales and noise.
+    Sparse(SparsePrior),
+}
+
+impl Thompson {
+    /// The belief before any observation.
+    ///
+    /// # Errors
+    /// [`Error::TooManyFeatures`], [`Error::BadHyperparameter`].
+    pub(crate) fn surrogate(&self, space: &Space, seed: u64) -> Result<Surrogate, Error> {
+        for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
+            if !(1e-50..=1e50).contains(&value) {
+                return Err(Error::BadHyperparameter { name, value });
+            }
+        }
+        let settings = Settings {
+            bandwidth: self.sigma,
+            expansion: Expansion::Random { kernel: Kernel::SquaredExponential, n: self.n_waves },
+            ..Settings::default()
+        };
+        let features = Features::for_encoding(space.encoding(), &settings, seed)?.into();
+        Ok(match self.prior {
+            WeightPrior::Gaussian => Surrogate::Gaussian(Gaussian::new(features, self.gaussian())?),
+            WeightPrior::Sparse(prior) => Surrogate::Sparse(Sparse::new(features, prior, seed)?),
+        })
+    }
+
+    /// The paper's isotropic prior. Each wave is in its model twice, hence the doubled variance.
+    fn gaussian(&self) -> Prior {
+        let variance = 1.0 / self.alpha;
+        let variances = Variances { discrete: variance, continuous: 2.0 * variance, mixed: variance };
+        Prior { variances, noise: 1.0 / self.beta }
+    }
+}

@@ -1,0 +1,328 @@
+//! The rules of a study, one by one, and its promise over random spaces.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
+
+use super::*;
+use crate::encoding::tests::random_valid_space;
+use crate::space::Domain;
+
+/// Eight bools of which four are on, and two reals.
+fn mixed_space() -> Space {
+    let mut space = Space::builder();
+    for k in 0..8 {
+        let _ = space.add(&format!("b{k}"), Domain::bool());
+    }
+    let _ = space.float("x", 0.0..=1.0);
+    let _ = space.float("y", 0.0..=1.0);
+    space.subject_to("four", "b0 + b1 + b2 + b3 + b4 + b5 + b6 + b7 == 4");
+    space.subject_to("corner", "x + y <= 1.5");
+    space.build().unwrap()
+}
+
+/// Quadratic in the bits, smooth in the reals, with a product of both.
+fn objective(space: &Space, point: &Point) -> f64 {
+    let code = space.encoding().encode(point);
+    let bit = |i: usize| f64::from(u8::from(code.bits[i]));
+    let (x, y) = (code.unit[0], code.unit[1]);
+    let linear: f64 = (0..8).map(|i| bit(i) * (i as f64 * 1.7).sin()).sum();
+    let pairs: f64 = (0..8)
+        .flat_map(|i| (0..i).map(move |j| (i, j)))
+        .map(|(i, j)| bit(i) * bit(j) * ((i * 3 + j * 5) as f64).cos())
+        .sum();
+    linear + pairs + 2.0 * (x - 0.8).powi(2) + (3.0 * y).cos() * bit(2) + bit(5) * x
+}
+
+fn two_by_three() -> Space {
+    let mut space = Space::builder();
+    let _ = space.integer("a", 0..=1);
+    let _ = space.integer("b", 0..=2);
+    space.build().unwrap()
+}
+
+fn thompson(seed: u64) -> Spec {
+    Spec { seed, ..Spec::default() }
+}
+
+fn random(seed: u64) -> Spec {
+    Spec { seed, strategy: Strategy::Random, ..Spec::default() }
+}
+
+/// The best value after `n` trials.
+fn run(space: &Space, spec: Spec, n: usize) -> f64 {
+    let mut study = Study::new(space.clone(), spec).unwrap();
+    for _ in 0..n {
+        let suggestion = study.ask().unwrap();
+        study.tell(suggestion.id(), objective(space, suggestion.point())).unwrap();
+    }
+    study.best().and_then(Trial::value).unwrap()
+}
+
+fn shown(space: &Space, point: &Point) -> String {
+    format!("{:?}", space.values(point).collect::<Vec<_>>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_suggestion_is_feasible_and_new(
+        tape in proptest::collection::vec(0_u32..5040, 0..120),
+        seed in 0_u64..1000,
+        is_random in proptest::bool::ANY,
+    ) {
+        let Some(space) = random_valid_space(&tape) else { return Ok(()) };
+        let spec = if is_random { random(seed) } else { Spec { n_initial: Some(3), ..thompson(seed) } };
+        let mut study = Study::new(space.clone(), spec).unwrap();
+        let mut seen = BTreeSet::new();
+        for k in 0..10_u32 {
+            let suggestion = match study.ask() {
+                Ok(suggestion) => suggestion,
+                Err(Error::Exhausted { n_tried }) => {
+                    prop_assert_eq!(n_tried, seen.len());
+                    prop_assert_eq!(n_tried, n_visible_points(&space));
+                    return Ok(());
+                }
+                Err(error) => {
+                    prop_assert!(space.encoding().n_reals() > 0, "{error}");
+                    return Ok(());
+                }
+            };
+            prop_assert!(space.check(suggestion.point()).is_feasible());
+            prop_assert!(seen.insert(shown(&space, suggestion.point())), "twice: {}", shown(&space, suggestion.point()));
+            if k % 4 == 3 {
+                study.tell_failed(suggestion.id(), "crashed").unwrap();
+            } else if k % 5 != 4 {
+                study.tell(suggestion.id(), f64::from(k * 7 % 5)).unwrap();
+            }
+        }
+    }
+}
+
+/// Feasible points that an objective can tell apart, where there are no reals.
+fn n_visible_points(space: &Space) -> usize {
+    let n_bits = space.encoding().n_bits();
+    let codes = (0..1_u32 << n_bits).map(|code| (0..n_bits).map(|k| code >> k & 1 == 1).collect());
+    let unit = vec![0.5; space.encoding().n_reals()];
+    let points = codes.filter_map(|bits: Vec<bool>| Feasible::of_code(space, &bits, &unit));
+    points.map(|point| shown(space, point.point())).collect::<BTreeSet<_>>().len()
+}
+
+#[test]
+fn five_asks_before_any_tell_give_five_points() {
+    for spec in [thompson(1), random(1)] {
+        let space = mixed_space();
+        let mut study = Study::new(space.clone(), spec).unwrap();
+
+        let suggestions = study.ask_many(5).unwrap();
+
+        let distinct: BTreeSet<String> = suggestions.iter().map(|s| shown(&space, s.point())).collect();
+        assert_eq!(distinct.len(), 5);
+        assert!(suggestions.iter().all(|s| space.check(s.point()).is_feasible()));
+        assert_eq!(suggestions.iter().map(Suggestion::id).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    }
+}
+
+/// With the paper's fixed α = β = σ = 1 it does not: over these five seeds the mean best was -2.33, of random points
+/// -2.44, with learned hyper-parameters -2.94 (lower is better). So only the learned ones are held to it.
+#[test]
+fn thompson_sampling_with_learned_hyperparameters_beats_random_points() {
+    let space = mixed_space();
+    let mean = |spec: fn(u64) -> Spec| (0..5).map(|seed| run(&space, spec(seed), 30)).sum::<f64>() / 5.0;
+    let learned = |seed| {
+        let strategy = Strategy::Thompson(Thompson { learn: true, ..Thompson::default() });
+        Spec { strategy, ..thompson(seed) }
+    };
+
+    let (with_model, without) = (mean(learned), mean(random));
+
+    assert!(with_model < without, "{with_model} {without}");
+}
+
+/// Prints what an ask costs by the nodes of its discrete halves; run it by name, with `--ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn one_ask_in_the_vae_space() {
+    let space = Space::from_toml(include_str!("../../../../examples/vae.toml")).unwrap();
+    for nodes in [0, 1, 4, 30] {
+        let search = alternating::Settings { nodes, ..alternating::Settings::default() };
+        let strategy = Strategy::Thompson(Thompson { search, ..Thompson::default() });
+        let mut study = Study::new(space.clone(), Spec { strategy, ..thompson(0) }).unwrap();
+        let mut draws = stream(1, 0, Purpose::Design);
+        let points = RandomPoints::new(&space);
+        for _ in 0..50 {
+            study.add(points.draw(&mut draws).unwrap().point(), draws.normal()).unwrap();
+        }
+        let mut times: Vec<f64> = (0..21)
+            .map(|_| {
+                let start = std::time::Instant::now();
+                study.ask().unwrap();
+                start.elapsed().as_secs_f64() * 1e3
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        println!("{nodes} nodes: median {:.1} ms, largest {:.1} ms", times[10], times[20]);
+    }
+}
+
+#[test]
+fn a_resumed_study_goes_on_with_the_same_suggestion() {
+    let space = mixed_space();
+    let strategy = Strategy::Thompson(Thompson { learn: true, ..Thompson::default() });
+    for spec in [thompson(3), random(3), Spec { strategy, ..thompson(4) }] {
+        let mut study = Study::new(space.clone(), spec.clone()).unwrap();
+        let first = study.ask_many(14).unwrap();
+        // Out of order, with a failure before and after the values, and two left pending.
+        for at in [5, 0, 13, 3, 12, 7, 1, 2, 6, 11, 10, 8] {
+            match at {
+                0 | 7 => study.tell_failed(first[at].id(), "crashed").unwrap(),
+                _ => study.tell(first[at].id(), objective(&space, first[at].point())).unwrap(),
+            }
+            if at == 2 {
+                let _ = study.ask().unwrap();
+            }
+        }
+
+        let mut resumed = Study::resume(space.clone(), spec, study.trials()).unwrap();
+
+        assert_eq!(resumed.trials(), study.trials());
+        assert_eq!(resumed.recommend().unwrap(), study.recommend().unwrap());
+        assert_eq!(resumed.ask_many(3).unwrap(), study.ask_many(3).unwrap());
+    }
+}
+
+#[test]
+fn an_exhausted_space_is_said_and_not_looped_on() {
+    for spec in [thompson(0), random(0)] {
+        let mut study = Study::new(two_by_three(), spec).unwrap();
+        for _ in 0..6 {
+            let suggestion = study.ask().unwrap();
+            study.tell(suggestion.id(), 1.0).unwrap();
+        }
+
+        let refused = study.ask().unwrap_err();
+
+        assert_eq!(refused, Error::Exhausted { n_tried: 6 });
+        assert_eq!(study.trials().len(), 6);
+    }
+}
+
+#[test]
+fn an_exhausted_space_of_many_bits_is_said_too() {
+    let mut space = Space::builder();
+    let _ = space.add("a", Domain::choice((0..8).collect::<Vec<i64>>()));
+    let _ = space.add("b", Domain::choice((0..9).collect::<Vec<i64>>()));
+    space.subject_to("few", "a + b <= 3");
+    let space = space.build().unwrap();
+    let mut study = Study::new(space, thompson(0)).unwrap();
+    for k in 0..10 {
+        let suggestion = study.ask().unwrap();
+        study.tell(suggestion.id(), f64::from(k % 3)).unwrap();
+    }
+
+    assert_eq!(study.ask().unwrap_err(), Error::Exhausted { n_tried: 10 });
+}
+
+#[test]
+fn many_asks_end_where_the_points_end() {
+    let mut study = Study::new(two_by_three(), random(0)).unwrap();
+
+    assert_eq!(study.ask_many(10).unwrap().len(), 6);
+    assert!(study.ask_many(1).is_err());
+}
+
+#[test]
+fn a_trial_is_told_once() {
+    let mut study = Study::new(two_by_three(), random(0)).unwrap();
+    let id = study.ask().unwrap().id();
+    study.tell(id, 1.0).unwrap();
+
+    assert_eq!(study.tell(id, 2.0), Err(Error::AlreadyTold { id }));
+    assert_eq!(study.tell_failed(id, "late"), Err(Error::AlreadyTold { id }));
+    assert_eq!(study.tell(9, 2.0), Err(Error::UnknownTrial { id: 9, n: 1 }));
+    assert_eq!(study.best().unwrap().value(), Some(1.0));
+}
+
+#[test]
+fn values_that_are_no_numbers_are_failures_with_a_reason() {
+    let mut study = Study::new(two_by_three(), thompson(0)).unwrap();
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let id = study.ask().unwrap().id();
+        study.tell(id, value).unwrap();
+    }
+
+    let states: Vec<State> = study.trials().iter().map(|trial| trial.state.clone()).collect();
+    let failed = |reason: &str| State::Failed { reason: reason.into() };
+    assert_eq!(states, ["NaN", "inf", "-inf"].map(|value| failed(&format!("the value is {value}"))));
+    assert!(study.best().is_none());
+    assert_eq!(study.recommend(), Err(Error::NothingTold));
+    assert!(study.ask_many(3).is_ok());
+}
+
+#[test]
+fn the_best_of_a_maximisation_is_the_highest() {
+    let space = two_by_three();
+    let spec = Spec { direction: Direction::Maximise, ..thompson(2) };
+    let mut study = Study::new(space.clone(), spec).unwrap();
+    for _ in 0..6 {
+        let suggestion = study.ask().unwrap();
+        let b = space.value(suggestion.point(), "b").and_then(|b| b.as_f64()).unwrap();
+        study.tell(suggestion.id(), b).unwrap();
+    }
+
+    let best = study.best().unwrap().clone();
+    let recommended = study.recommend().unwrap();
+
+    assert_eq!(best.value(), Some(2.0));
+    assert_eq!(space.value(recommended.point(), "b"), Some(2.into()));
+    assert!(recommended.mean() > 1.0, "{}", recommended.mean());
+}
+
+#[test]
+fn enqueued_points_come_first_and_must_be_feasible() {
+    let space = mixed_space();
+    let mut study = Study::new(space.clone(), random(0)).unwrap();
+    let wish = RandomPoints::new(&space).draw(&mut stream(9, 9, Purpose::Design)).unwrap();
+    let code = wish.code().clone();
+    let corner = space.encoding().decode(&code.bits, &[1.0, 1.0]).unwrap();
+
+    study.enqueue(wish.point().clone()).unwrap();
+    let refused = study.enqueue(corner).unwrap_err();
+
+    assert_eq!(study.ask().unwrap().point(), wish.point());
+    assert_ne!(study.ask().unwrap().point(), wish.point());
+    assert_eq!(
+        refused.to_string(),
+        "the point is not feasible: constraint `corner` is violated: x + y <= 1.5 does not hold (left side 2.0, right \
+         side 1.5)"
+    );
+}
+
+#[test]
+fn results_from_elsewhere_are_learned_from_but_an_infeasible_one_is_never_best() {
+    let space = mixed_space();
+    let mut study = Study::new(space.clone(), Spec { n_initial: Some(2), ..thompson(0) }).unwrap();
+    let wish = RandomPoints::new(&space).draw(&mut stream(9, 9, Purpose::Design)).unwrap();
+    let corner = space.encoding().decode(&wish.code().bits, &[1.0, 1.0]).unwrap();
+
+    study.add(&corner, -100.0).unwrap();
+    study.add(wish.point(), 5.0).unwrap();
+
+    assert_eq!(study.best().unwrap().id, 1);
+    assert!(!study.trials()[0].is_feasible);
+    let suggestion = study.ask().unwrap();
+    assert!(space.check(suggestion.point()).is_feasible());
+    let foreign = two_by_three();
+    let foreign = RandomPoints::new(&foreign).draw(&mut stream(0, 0, Purpose::Design)).unwrap();
+    assert_eq!(study.add(foreign.point(), 1.0), Err(Error::ForeignPoint));
+}
+
+#[test]
+fn wrong_settings_are_refused_when_the_study_is_made() {
+    let strategy = Strategy::Thompson(Thompson { alpha: 0.0, ..Thompson::default() });
+
+    let refused = Study::new(two_by_three(), Spec { strategy, ..Spec::default() }).unwrap_err();
+
+    assert_eq!(refused, Error::BadHyperparameter { name: "alpha", value: 0.0 });
+}
