@@ -12,7 +12,7 @@ use crate::space::Domain;
 fn mixed_space() -> Space {
     let mut space = Space::builder();
     for k in 0..8 {
-        let _ = space.add(&format!("b{k}"), Domain::bool());
+        let _ = space.add(format!("b{k}"), Domain::bool());
     }
     let _ = space.float("x", 0.0..=1.0);
     let _ = space.float("y", 0.0..=1.0);
