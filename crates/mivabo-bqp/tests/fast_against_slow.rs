@@ -3,8 +3,10 @@
 #![allow(clippy::float_cmp, reason = "the same sum in the same order gives the same bits")]
 #![allow(clippy::unwrap_used, reason = "strategies make valid parts; a failure here is a failed test")]
 
+mod assembled;
 mod strategies;
 
+use assembled::assembled;
 use mivabo_bqp::{
     Assignment, Bqp, DiscreteOracle, Exhaustive, Feasibility, Infeasible, Limits, Propagator, Quadratic, Row,
     Sense, Status, count, feasible,
@@ -64,19 +66,8 @@ fn row(n: usize) -> impl Strategy<Value = Row> {
 
 fn any_bqp() -> impl Strategy<Value = Bqp> {
     (0..=10_usize).prop_flat_map(|n| {
-        (form(n), vec(row(n), 0..4), vec(table(n, 0..=n.min(4)), 0..3)).prop_map(
-            move |(objective, rows, tables)| {
-                let mut problem = Bqp::new(n);
-                problem.set_objective(objective).unwrap();
-                for row in rows {
-                    problem.add_row(row).unwrap();
-                }
-                for table in tables {
-                    problem.add_table(table).unwrap();
-                }
-                problem
-            },
-        )
+        (form(n), vec(row(n), 0..4), vec(table(n, 0..=n.min(4)), 0..3))
+            .prop_map(move |(objective, rows, tables)| assembled(n, objective, rows, tables))
     })
 }
 

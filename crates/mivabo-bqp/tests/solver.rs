@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "strategies make valid parts; a failure here is a failed test")]
 
+mod assembled;
 mod strategies;
 
+use assembled::assembled;
 use mivabo_bqp::{
     Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solver, Status, Tabu,
 };
@@ -75,17 +77,8 @@ fn row(n: usize) -> BoxedStrategy<Row> {
 fn any_problem() -> impl Strategy<Value = Bqp> {
     (1..=12_usize).prop_flat_map(|n| {
         let rows = prop_oneof![2 => vec(row(n), 0..=1), 2 => vec(row(n), 2..=5)];
-        (objective(n), rows, vec(table(n, 1..=n.min(5)), 0..=2)).prop_map(move |(objective, rows, tables)| {
-            let mut problem = Bqp::new(n);
-            problem.set_objective(objective).unwrap();
-            for row in rows {
-                problem.add_row(row).unwrap();
-            }
-            for table in tables {
-                problem.add_table(table).unwrap();
-            }
-            problem
-        })
+        (objective(n), rows, vec(table(n, 1..=n.min(5)), 0..=2))
+            .prop_map(move |(objective, rows, tables)| assembled(n, objective, rows, tables))
     })
 }
 

@@ -12,6 +12,7 @@ mod linalg;
 mod node;
 mod reduce;
 mod relaxation;
+mod rows;
 mod spins;
 #[cfg(test)]
 mod tests;
