@@ -13,7 +13,8 @@ use crate::model::Bqp;
 ///   below `bound`, whatever the outcome.
 /// * Reaching a limit is an answer, not an error. With no point found and nothing proved, the answer is
 ///   [`Outcome::Unknown`].
-/// * Equal inputs give equal outputs, unless a time limit cut the work short.
+/// * Equal inputs give equal outputs, unless a time limit cut the work short. What a solver carries over from earlier
+///   problems is an input.
 pub trait DiscreteOracle {
     /// Minimises the objective of `problem` over its feasible points.
     ///
@@ -29,7 +30,7 @@ pub trait DiscreteOracle {
 /// | `time` | none | | wall-clock time after which the solver stops |
 /// | `nodes` | none | | number of nodes (points, for [`Exhaustive`](crate::Exhaustive)) after which it stops |
 /// | `gap` | 0 | ≥ 0 | stops once value - bound ≤ gap · max(1, \|value\|) |
-/// | `threads` | 1 | ≥ 1 | the most threads it may use |
+/// | `threads` | 1 | ≥ 1 | the most threads it may use; [`Solver`](crate::Solver) uses no more than 64 |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// Wall-clock time after which the solver stops.

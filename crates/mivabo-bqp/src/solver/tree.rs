@@ -36,6 +36,9 @@ const MAX_RELAXED: usize = 600;
 /// Numbers in the inverses that open nodes keep: 64 MiB.
 const MAX_KEPT: usize = 8 << 20;
 
+/// More threads than this have nothing to do, and each has matrices of its own.
+const MAX_THREADS: usize = 64;
+
 /// Nodes that each thread expands before the results are put together, where enough are open.
 const BATCH: usize = 48;
 
@@ -98,7 +101,8 @@ impl<'a> Tree<'a> {
         self.best = start.best;
         let spins = (start.root.n() <= MAX_RELAXED).then(|| Spins::new(self.problem));
         let worker = || Worker { relaxation: spins.as_ref().map(Relaxation::new), root_dual: None };
-        let mut workers: Vec<Worker<'_>> = (0..self.limits.threads.max(1)).map(|_| worker()).collect();
+        let mut workers: Vec<Worker<'_>> =
+            (0..self.limits.threads.clamp(1, MAX_THREADS)).map(|_| worker()).collect();
         workers[0].root_dual = start.dual;
         let result = self.search(&mut workers, start.root);
         (result, workers.swap_remove(0).root_dual)
