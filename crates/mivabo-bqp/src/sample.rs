@@ -1,6 +1,7 @@
 //! Random feasible points: a [`Bqp`] and a seed enter, points spread over the whole feasible set leave.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::assignment::Assignment;
 use crate::components::{Component, components};
@@ -72,6 +73,13 @@ impl Default for Effort {
 pub struct Sampler<'a> {
     problem: &'a Bqp,
     propagator: Propagator<'a>,
+    plan: Arc<Plan>,
+}
+
+/// What a [`Sampler`] found out about its problem before the first sample. It can be kept for the next sampler of the
+/// same problem, since it borrows nothing.
+#[derive(Debug)]
+pub struct Plan {
     /// What follows without any choice; none when that is a conflict.
     root: Option<Assignment>,
     parts: Vec<Part>,
@@ -103,25 +111,27 @@ impl<'a> Sampler<'a> {
     /// Prepares `problem`: propagates it, splits it into components and lists the small ones.
     pub fn with_effort(problem: &'a Bqp, effort: Effort) -> Self {
         let propagator = Propagator::new(problem);
-        let mut root = Assignment::new(problem.n());
-        if propagator.propagate_all(&mut root).is_err() {
-            return Self { problem, propagator, root: None, parts: Vec::new(), effort };
-        }
-        let mut found = components(&propagator, &root);
-        found.sort_by_key(|component| component.n_free);
-        let mut nodes_left = effort.listing;
-        let parts = found.into_iter().map(|component| part(&propagator, &root, component, &mut nodes_left));
-        let parts = parts.collect();
-        Self { problem, propagator, root: Some(root), parts, effort }
+        let plan = Arc::new(Plan::new(&propagator, problem.n(), effort));
+        Self { problem, propagator, plan }
+    }
+
+    /// A sampler of the problem that `plan` was made for.
+    pub fn with_plan(problem: &'a Bqp, plan: Arc<Plan>) -> Self {
+        Self { problem, propagator: Propagator::new(problem), plan }
+    }
+
+    /// What was found out, for another sampler of the same problem.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
     }
 
     /// One random feasible point. None proves nothing, see [`feasible`](crate::feasible): there may be no such
     /// point, or it was not found within [`Effort::nodes`].
     pub fn sample(&self, seed: u64) -> Option<Vec<bool>> {
-        let root = self.root.as_ref()?;
+        let root = self.plan.root.as_ref()?;
         let mut random = Random::new(seed);
         let mut assignment = root.clone();
-        for part in &self.parts {
+        for part in &self.plan.parts {
             let values = match &part.leaves {
                 Some(leaves) => pick(leaves, &mut random)?.values.clone(),
                 None => self.explore(part, root, &mut random)?.values,
@@ -142,8 +152,8 @@ impl<'a> Sampler<'a> {
 
     /// One of many dives, or where they all end dead the end of a search; see the type's documentation.
     fn explore(&self, part: &Part, root: &Assignment, random: &mut Random) -> Option<Leaf> {
-        let mut diver = Diver { propagator: &self.propagator, random, nodes_left: self.effort.nodes };
-        let n_dives = self.effort.dives.max(1);
+        let mut diver = Diver { propagator: &self.propagator, random, nodes_left: self.plan.effort.nodes };
+        let n_dives = self.plan.effort.dives.max(1);
         let tries = 0..n_dives.saturating_mul(TRIES_PER_DIVE);
         let ends = tries.filter_map(|_| diver.dive(&part.constraints, root, 0).ok());
         let mut leaves: Vec<_> = ends.take(n_dives).map(|node| Leaf::new(&part.bits, &node)).collect();
@@ -151,6 +161,21 @@ impl<'a> Sampler<'a> {
             Some(picked) => Some(leaves.swap_remove(picked)),
             None => search(&mut diver, part, root),
         }
+    }
+}
+
+impl Plan {
+    fn new(propagator: &Propagator, n: usize, effort: Effort) -> Self {
+        let mut root = Assignment::new(n);
+        if propagator.propagate_all(&mut root).is_err() {
+            return Self { root: None, parts: Vec::new(), effort };
+        }
+        let mut found = components(propagator, &root);
+        found.sort_by_key(|component| component.n_free);
+        let mut nodes_left = effort.listing;
+        let parts = found.into_iter().map(|component| part(propagator, &root, component, &mut nodes_left));
+        let parts = parts.collect();
+        Self { root: Some(root), parts, effort }
     }
 }
 

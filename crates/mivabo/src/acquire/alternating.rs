@@ -7,35 +7,48 @@
 //! ```
 //!
 //! until neither half improves. The value never rises, every point on the way is feasible, and effort is counted in
-//! nodes and rounds, never in time: equal inputs give equal outputs.
+//! moves, nodes and rounds, never in time: equal inputs give equal outputs.
+//!
+//! From every start the discrete halves are short tabu walks. The lowest end is then gone on from with branch and bound:
+//! most of the work goes where it counts.
 
-use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Solver};
+use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Solver, Tabu};
 
-use super::{Feasible, improve_reals};
-use crate::encoding::Encoding;
+use super::{Feasible, is_mixed};
+use crate::continuous::{feasible, lbfgs};
+use crate::encoding::{Encoded, Encoding};
 use crate::error::Error;
 use crate::features::Weights;
-use crate::space::{Class, Space};
+use crate::space::Space;
 
 /// How much work a search may do.
 ///
 /// | field | default | what it does |
 /// |---|---|---|
 /// | `rounds` | 20 | the most rounds of both halves from one start |
-/// | `nodes` | 30 | nodes of the branch and bound in each discrete half; its tabu search comes first and is not counted |
+/// | `moves` | 1,024 up to 10 bits, then 50 + 2·bits | moves of the tabu walk in each discrete half |
+/// | `nodes` | 30 | nodes of the branch and bound in each discrete half from the lowest end on |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The most rounds from one start.
     pub rounds: usize,
-    /// Nodes in each discrete half.
+    /// Moves in each discrete half; none for the default.
+    pub moves: Option<u64>,
+    /// Nodes in each discrete half from the lowest end on.
     pub nodes: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { rounds: 20, nodes: 30 }
+        Settings { rounds: 20, moves: None, nodes: 30 }
     }
 }
+
+/// A continuous half is one of several, so it need not converge each time.
+const DESCENT: feasible::Settings = feasible::Settings {
+    inner: lbfgs::Settings { max_iterations: 50, tolerance: 1e-6, memory: 8 },
+    max_rounds: 10,
+};
 
 /// Where a search ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,16 +74,24 @@ pub fn minimise(
     starts: &[Feasible],
     settings: Settings,
 ) -> Result<Option<Minimum>, Error> {
-    let n_starts = if space.encoding().n_reals() == 0 { 1 } else { starts.len() };
     let mut search = Search::new(space, weights, settings);
+    let is_discrete = space.encoding().n_reals() == 0;
     let mut best: Option<Minimum> = None;
-    for start in starts.iter().take(n_starts) {
-        let end = search.descend(start)?;
+    for start in starts.iter().take(if is_discrete { 1 } else { starts.len() }) {
+        let start = search.at(start.clone());
+        let end = if is_discrete { start } else { search.descend(start, Half::Walk)? };
         if best.as_ref().is_none_or(|best| end.value < best.value) {
             best = Some(end);
         }
     }
-    Ok(best)
+    best.map(|best| search.descend(best, Half::Tree)).transpose()
+}
+
+/// How a discrete half is solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Walk,
+    Tree,
 }
 
 struct Search<'a> {
@@ -84,15 +105,17 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(space: &'a Space, weights: &'a Weights, settings: Settings) -> Search<'a> {
-        let is_mixed = space.constraints().iter().any(|c| c.class() >= Class::LinearContinuous);
-        Search { space, weights, settings, solver: Solver::default(), is_mixed }
+        Search { space, weights, settings, solver: Solver::default(), is_mixed: is_mixed(space) }
     }
 
-    fn descend(&mut self, start: &Feasible) -> Result<Minimum, Error> {
-        let mut here = self.at(start.clone());
+    fn descend(&mut self, start: Minimum, how: Half) -> Result<Minimum, Error> {
+        let mut here = start;
         for _ in 0..self.settings.rounds {
             let before = here.value;
-            here = self.better(here, Search::discrete_half)?;
+            here = self.better(here, |search, here| search.discrete_half(here, how))?;
+            if self.space.encoding().n_reals() == 0 {
+                break;
+            }
             here = self.better(here, |search, here| Ok(search.continuous_half(here)))?;
             if here.value >= before {
                 break;
@@ -117,7 +140,7 @@ impl<'a> Search<'a> {
         Minimum { feasible, value }
     }
 
-    fn discrete_half(&mut self, here: &Feasible) -> Result<Option<Feasible>, Error> {
+    fn discrete_half(&mut self, here: &Feasible, how: Half) -> Result<Option<Feasible>, Error> {
         let (encoding, unit) = (self.space.encoding(), &here.code().unit);
         let n_bits = encoding.n_bits();
         if n_bits == 0 {
@@ -128,18 +151,35 @@ impl<'a> Search<'a> {
         } else {
             self.weights.program_given_reals(encoding.problem(), unit)?
         };
+        let start = start(encoding, &program, &here.code().bits);
+        let found = match how {
+            Half::Walk => {
+                // So many moves visit all codes of ten bits.
+                let n = program.n() as u64;
+                let moves = self.settings.moves.unwrap_or(if n <= 10 { 1024 } else { 50 + 2 * n });
+                let tabu = Tabu { moves: Some(moves), ..Tabu::default() };
+                tabu.minimise(&program, start.as_deref()).map(|(bits, _)| bits)
+            }
+            Half::Tree => self.tree(&program, start),
+        };
+        Ok(found.and_then(|bits| Feasible::of_code(self.space, &bits[..n_bits], unit)))
+    }
+
+    fn tree(&mut self, program: &Bqp, start: Option<Vec<bool>>) -> Option<Vec<bool>> {
         let limits = Limits { nodes: Some(self.settings.nodes), ..Limits::default() };
-        self.solver.start = start(encoding, &program, &here.code().bits);
+        self.solver.start = start;
         // A proof that there is no point can only be rounding at the edge of a row: the present point stays.
-        let Ok(outcome) = self.solver.minimise(&program, limits) else { return Ok(None) };
-        let solution = outcome.into_solution();
-        Ok(solution.and_then(|solution| Feasible::of_code(self.space, &solution.x[..n_bits], unit)))
+        let outcome = self.solver.minimise(program, limits).ok()?;
+        outcome.into_solution().map(|solution| solution.x)
     }
 
     fn continuous_half(&self, here: &Feasible) -> Option<Feasible> {
-        let bits = &here.code().bits;
-        let unit = improve_reals(self.space, bits, &self.weights.given_bits(bits), &here.code().unit);
-        Feasible::of_code(self.space, bits, &unit)
+        let Encoded { bits, unit } = here.code();
+        let objective = self.weights.given_bits(bits);
+        let slope = |x: &[f64], gradient: &mut [f64]| objective.value_and_gradient(x, gradient);
+        let region = self.space.encoding().given_bits(bits).ok()?;
+        let end = region.minimise(&slope, std::slice::from_ref(unit), DESCENT)?;
+        Feasible::of_code(self.space, bits, &end.x)
     }
 }
 

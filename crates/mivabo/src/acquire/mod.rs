@@ -5,16 +5,14 @@
 
 pub mod alternating;
 pub mod random;
-mod reals;
 #[cfg(test)]
 mod tests;
 pub(crate) mod untried;
 
-pub use self::reals::improve_reals;
 use crate::encoding::Encoded;
 use crate::space::domain::Set;
 use crate::space::eval::Setting;
-use crate::space::{Point, Report, Space};
+use crate::space::{Class, Point, Report, Space};
 
 /// A point that satisfies every constraint, and its code.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +54,11 @@ impl Feasible {
     pub fn code(&self) -> &Encoded {
         &self.code
     }
+}
+
+/// Whether a constraint speaks of reals.
+pub(crate) fn is_mixed(space: &Space) -> bool {
+    space.constraints().iter().any(|c| c.class() >= Class::LinearContinuous)
 }
 
 /// For each coordinate whether it may move at this point: the parameter is active and has more than one value.

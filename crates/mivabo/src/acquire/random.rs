@@ -1,16 +1,22 @@
 //! Random feasible points: a space and a stream enter, points spread over the feasible set leave.
 //!
-//! Three ways, each tried a bounded number of times, from the cheapest and most uniform to the most stubborn:
+//! Four ways, each tried a bounded number of times, from the cheapest and most uniform to the most stubborn:
 //!
 //! 1. bits from the [`Sampler`] over the discrete constraints, reals uniform, kept where every constraint holds;
 //! 2. reals uniform, and bits from a sampler over the rows and tables that these reals leave;
-//! 3. bits from the sampler, and reals moved by random steps that lessen what is violated until nothing is.
+//! 3. bits from the sampler, and reals from the [region](crate::encoding::region) that these bits leave;
+//! 4. a walk over the bits that lessens what the best reals for them still violate.
+//!
+//! A way that fails is tried less the next time. Where all fail, there may be a proof that no point exists.
 
-use mivabo_bqp::{Effort, Sampler};
+use std::cell::Cell;
 
-use super::Feasible;
+use mivabo_bqp::{Distance, Effort, Limits, Sampler, nearest};
+
+use super::{Feasible, is_mixed};
 use crate::error::Error;
 use crate::random::Stream;
+use crate::space::eval::Setting;
 use crate::space::{Class, Space};
 
 /// Bits drawn by rejection, and reals drawn for each of them.
@@ -20,9 +26,20 @@ const REALS: usize = 8;
 /// Reals drawn to look for bits that go with them.
 const GIVEN_REALS: usize = 16;
 
-/// Points that are moved towards the feasible set, and steps for each of them.
-const REPAIRS: usize = 16;
-const STEPS: usize = 600;
+/// Bits drawn to look for reals that go with them, and starts of the search for those.
+const GIVEN_BITS: usize = 16;
+const STARTS: usize = 2;
+
+/// Walks over the bits, and steps of each.
+const WALKS: usize = 8;
+const STEPS: usize = 200;
+
+/// Nodes in the search for the bits nearest to a wish.
+const NEAREST_NODES: u64 = 10;
+
+/// Codes that are looked at one by one, and pieces of their regions, in the search for a proof.
+const PROVED_BITS: usize = 12;
+const PROVED_BOXES: usize = 20_000;
 
 /// Draws random feasible points of one space.
 #[derive(Debug)]
@@ -31,88 +48,155 @@ pub struct RandomPoints<'a> {
     sampler: Sampler<'a>,
     /// Whether a constraint speaks of reals.
     is_mixed: bool,
+    /// For each of the first three ways by how much its tries are divided.
+    impatience: [Cell<usize>; 3],
 }
 
 impl<'a> RandomPoints<'a> {
     /// Prepares the sampler of the bits.
     pub fn new(space: &'a Space) -> RandomPoints<'a> {
-        let sampler = Sampler::new(space.encoding().problem());
-        let is_mixed = space.constraints().iter().any(|c| c.class() >= Class::LinearContinuous);
-        RandomPoints { space, sampler, is_mixed }
+        let sampler = space.encoding().sampler();
+        let impatience = [Cell::new(1), Cell::new(1), Cell::new(1)];
+        RandomPoints { space, sampler, is_mixed: is_mixed(space), impatience }
     }
 
     /// A random feasible point.
     ///
     /// # Errors
-    /// [`Error::NoFeasiblePoint`] when all three ways failed. It is no proof that there is no such point.
+    /// [`Error::Infeasible`] when it is proved that there is none; [`Error::NoFeasiblePoint`] when all four ways failed,
+    /// which proves nothing.
     pub fn draw(&self, stream: &mut Stream) -> Result<Feasible, Error> {
-        let found = self.by_rejection(stream);
-        let found = if self.is_mixed { found.or_else(|| self.by_bits(stream)) } else { found };
-        let found = if self.is_mixed { found.or_else(|| self.by_repair(stream)) } else { found };
-        found.ok_or_else(|| Error::NoFeasiblePoint { tried: self.tried() })
+        if let Some(found) = self.tries(0, BITS, |_| self.by_rejection(stream)) {
+            return Ok(found);
+        }
+        if !self.is_mixed {
+            return Err(Error::NoFeasiblePoint { tried: self.tried() });
+        }
+        let found = self
+            .tries(1, GIVEN_REALS, |_| self.by_bits(stream))
+            .or_else(|| self.tries(2, GIVEN_BITS, |_| self.by_reals(stream)))
+            .or_else(|| (0..WALKS).find_map(|_| self.by_walk(stream)));
+        found.ok_or_else(|| match self.conflict() {
+            Some(names) => Error::Infeasible { names },
+            None => Error::NoFeasiblePoint { tried: self.tried() },
+        })
+    }
+
+    /// Tries a way up to `n` times, and fewer after it has failed.
+    fn tries(
+        &self,
+        way: usize,
+        n: usize,
+        mut attempt: impl FnMut(usize) -> Option<Feasible>,
+    ) -> Option<Feasible> {
+        let impatience = &self.impatience[way];
+        let found = (0..(n / impatience.get()).max(1)).find_map(&mut attempt);
+        impatience.set(if found.is_some() { 1 } else { (4 * impatience.get()).min(n) });
+        found
     }
 
     fn by_rejection(&self, stream: &mut Stream) -> Option<Feasible> {
-        for _ in 0..BITS {
-            let bits = self.bits(stream)?;
-            for _ in 0..REALS {
-                let unit = self.reals(stream);
-                if let Some(feasible) = Feasible::of_code(self.space, &bits, &unit) {
-                    return Some(feasible);
-                }
-            }
-        }
-        None
+        let bits = self.bits(stream)?;
+        (0..REALS).find_map(|_| Feasible::of_code(self.space, &bits, &self.reals(stream)))
     }
 
     fn by_bits(&self, stream: &mut Stream) -> Option<Feasible> {
         let effort = Effort { listing: 256, dives: 4, nodes: 10_000 };
-        for _ in 0..GIVEN_REALS {
-            let unit = self.reals(stream);
-            let seed = seed(stream);
-            let Ok(problem) = self.space.encoding().given_reals(&unit) else { continue };
-            let bits = Sampler::with_effort(&problem, effort).sample(seed);
-            let found = bits.and_then(|bits| Feasible::of_code(self.space, &bits, &unit));
-            if found.is_some() {
-                return found;
-            }
-        }
-        None
+        let unit = self.reals(stream);
+        let seed = seed(stream);
+        let problem = self.space.encoding().given_reals(&unit).ok()?;
+        let bits = Sampler::with_effort(&problem, effort).sample(seed)?;
+        Feasible::of_code(self.space, &bits, &unit)
     }
 
-    fn by_repair(&self, stream: &mut Stream) -> Option<Feasible> {
-        (0..REPAIRS).find_map(|_| {
-            let bits = self.bits(stream)?;
-            let unit = self.reals(stream);
-            self.repaired(&bits, unit, stream)
-        })
+    fn by_reals(&self, stream: &mut Stream) -> Option<Feasible> {
+        let bits = self.bits(stream)?;
+        let unit = self.space.encoding().given_bits(&bits).ok()?.find(stream, STARTS)?;
+        Feasible::of_code(self.space, &bits, &unit)
     }
 
-    /// Random steps that are taken when less is violated. Their size grows with success and shrinks without, by the
-    /// one-fifth rule (Rechenberg 1973).
-    fn repaired(&self, bits: &[bool], mut unit: Vec<f64>, stream: &mut Stream) -> Option<Feasible> {
-        let mut violated = self.violated(bits, &unit)?;
-        let mut size = 0.3;
+    /// Changes one parameter after the other, at random, wherever that leaves less to violate, or as much.
+    fn by_walk(&self, stream: &mut Stream) -> Option<Feasible> {
+        let mut bits = self.bits(stream)?;
+        let (mut unit, mut violated) = self.nearest_reals(&bits, &self.reals(stream))?;
         for _ in 0..STEPS {
             if violated == 0.0 {
                 break;
             }
-            let next: Vec<f64> = unit.iter().map(|x| (x + size * stream.normal()).clamp(0.0, 1.0)).collect();
-            let then = self.violated(bits, &next)?;
-            if then < violated {
-                (unit, violated) = (next, then);
-                size = f64::min(1.5 * size, 1.0);
-            } else {
-                size *= 0.9;
+            let Some(next) = self.neighbour(&bits, &unit, stream) else { continue };
+            let Some((reals, then)) = self.nearest_reals(&next, &unit) else { continue };
+            if then <= violated {
+                (bits, unit, violated) = (next, reals, then);
             }
         }
-        Feasible::of_code(self.space, bits, &unit)
+        Feasible::of_code(self.space, &bits, &unit)
     }
 
-    /// By how much all constraints together are violated.
-    fn violated(&self, bits: &[bool], unit: &[f64]) -> Option<f64> {
-        let point = self.space.encoding().decode(bits, unit).ok()?;
-        Some(self.space.check(&point).violations.iter().map(|violation| violation.amount).sum())
+    /// The reals that violate least from here, and by how much: what the limits of the region fail by, and a thousandth
+    /// for each constraint that does not hold.
+    fn nearest_reals(&self, bits: &[bool], unit: &[f64]) -> Option<(Vec<f64>, f64)> {
+        let region = self.space.encoding().given_bits(bits).ok()?;
+        let nearest = region.nearest(unit);
+        let unit = region.repaired(&nearest).unwrap_or(nearest);
+        let point = self.space.encoding().decode(bits, &unit).ok()?;
+        let n_violated = self.space.check(&point).violations.len();
+        let by = if n_violated == 0 { 0.0 } else { region.violation(&unit) + 1e-3 * n_violated as f64 };
+        Some((unit, by))
+    }
+
+    /// The bits that satisfy the discrete constraints nearest to these with another value of one parameter.
+    fn neighbour(&self, bits: &[bool], unit: &[f64], stream: &mut Stream) -> Option<Vec<bool>> {
+        let (space, encoding) = (self.space, self.space.encoding());
+        let mut point = encoding.decode(bits, unit).ok()?;
+        let p = stream.below(space.parameters().len());
+        let size = space.parameters()[p].domain().size()?;
+        let Some(Setting::Index(old)) = point.settings[p] else { return None };
+        let next = stream.below(usize::try_from(size).ok()?) as u64;
+        if next == old {
+            return None;
+        }
+        point.settings[p] = Some(Setting::Index(next));
+        let wish = encoding.encode(&point).bits;
+        if encoding.problem().is_feasible(&wish) {
+            return Some(wish);
+        }
+        let held: Vec<usize> = encoding.bits_of(p).collect();
+        let limits = Limits { nodes: Some(NEAREST_NODES), ..Limits::default() };
+        let distance = Distance::hamming(wish.len());
+        let outcome = nearest(encoding.problem(), &wish, &distance, &held, limits).ok()?.ok()?;
+        outcome.into_solution().map(|solution| solution.x)
+    }
+
+    /// Constraints over reals that no point satisfies together, if that is proved; without any one of them it is not.
+    fn conflict(&self) -> Option<Vec<String>> {
+        let encoding = self.space.encoding();
+        let n = encoding.n_bits();
+        if n > PROVED_BITS {
+            return None;
+        }
+        let codes = (0..1_u32 << n).map(|code| (0..n).map(|k| code >> k & 1 == 1).collect());
+        let codes: Vec<Vec<bool>> =
+            codes.filter(|bits: &Vec<bool>| encoding.problem().is_feasible(bits)).collect();
+        let is_proved = |kept: &[usize]| {
+            let mut boxes = PROVED_BOXES;
+            let counts = |c: usize| kept.contains(&c);
+            codes.iter().all(|bits| {
+                encoding.given_bits(bits).is_ok_and(|region| region.is_proved_empty(&counts, &mut boxes))
+            })
+        };
+        let constraints = self.space.constraints();
+        let mut kept: Vec<usize> =
+            (0..constraints.len()).filter(|c| constraints[*c].class() >= Class::LinearContinuous).collect();
+        if !is_proved(&kept) {
+            return None;
+        }
+        for c in kept.clone() {
+            let without: Vec<usize> = kept.iter().copied().filter(|k| *k != c).collect();
+            if is_proved(&without) {
+                kept = without;
+            }
+        }
+        Some(kept.into_iter().map(|c| constraints[c].name().to_owned()).collect())
     }
 
     fn bits(&self, stream: &mut Stream) -> Option<Vec<bool>> {
@@ -128,8 +212,9 @@ impl<'a> RandomPoints<'a> {
             return "a search for bits that satisfy the discrete constraints".into();
         }
         format!(
-            "{} random points, bits for {GIVEN_REALS} random settings of the continuous parameters, and {REPAIRS} \
-             walks of {STEPS} steps towards the feasible set",
+            "{} random points, discrete values for {GIVEN_REALS} random settings of the continuous parameters, \
+             continuous values for {GIVEN_BITS} random settings of the discrete parameters, and {WALKS} walks of {STEPS} \
+             steps towards the feasible set",
             BITS * REALS
         )
     }

@@ -138,7 +138,7 @@ impl Region<'_> {
     }
 
     /// Σ of what the limits fail by.
-    fn violation(&self, x: &[f64]) -> f64 {
+    pub(crate) fn violation(&self, x: &[f64]) -> f64 {
         let mut gradient = vec![0.0; x.len()];
         let failures =
             self.limits().iter().map(|limit| failure(limit, limit.gap(x, &mut gradient), 0.0).abs());
@@ -146,7 +146,7 @@ impl Region<'_> {
     }
 
     /// A local minimum of the sum of squared violations: it crosses what single Newton steps do not.
-    fn nearest(&self, start: &[f64]) -> Vec<f64> {
+    pub(crate) fn nearest(&self, start: &[f64]) -> Vec<f64> {
         let squares = |x: &[f64], total: &mut [f64]| {
             total.fill(0.0);
             let mut gradient = vec![0.0; x.len()];

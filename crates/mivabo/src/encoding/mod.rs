@@ -16,9 +16,9 @@ mod table;
 pub(crate) mod tests;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use mivabo_bqp::{Bqp, Row};
+use mivabo_bqp::{Bqp, Plan, Row, Sampler};
 
 use self::bits::BitPolynomial;
 use self::code::Code;
@@ -53,6 +53,8 @@ pub struct Encoding {
     /// Continuous parameters, in order.
     reals: Vec<usize>,
     problem: Bqp,
+    /// What the first sampler of `problem` found out.
+    plan: OnceLock<Arc<Plan>>,
 }
 
 impl Encoding {
@@ -78,7 +80,7 @@ impl Encoding {
             constraint.class = class;
         }
         let reals = (0..model.parameters.len()).filter(|p| model.is_continuous(*p)).collect();
-        Ok(Encoding { model: Arc::new(model), codes, n_bits, reals, problem })
+        Ok(Encoding { model: Arc::new(model), codes, n_bits, reals, problem, plan: OnceLock::new() })
     }
 
     pub(crate) fn model(&self) -> &Arc<Model> {
@@ -99,6 +101,18 @@ impl Encoding {
     /// [`given_reals`](Self::given_reals).
     pub fn problem(&self) -> &Bqp {
         &self.problem
+    }
+
+    /// Draws bits that satisfy the discrete constraints. What it has to find out first is kept for the next call.
+    pub fn sampler(&self) -> Sampler<'_> {
+        match self.plan.get() {
+            Some(plan) => Sampler::with_plan(&self.problem, plan.clone()),
+            None => {
+                let sampler = Sampler::new(&self.problem);
+                let _ = self.plan.set(sampler.plan().clone());
+                sampler
+            }
+        }
     }
 
     /// The bits of parameter number `parameter`; empty for a continuous one.

@@ -10,6 +10,7 @@ use crate::space::check;
 use crate::space::domain::Set;
 use crate::space::eval::{Evaluator, Setting};
 use crate::space::gradient::{Axis, Comparison, Term, Translator};
+use crate::space::interval::Range;
 use crate::space::model::Model;
 use crate::space::number::TOLERANCE;
 use crate::space::point::Point;
@@ -36,6 +37,8 @@ pub struct Region<'a> {
     settings: Vec<Option<Setting>>,
     bounds: Vec<(f64, f64)>,
     limits: Vec<Limit>,
+    /// The comparisons of the limits, each with the place of its constraint.
+    comparisons: Vec<(usize, Comparison)>,
     is_empty: bool,
     is_opaque: bool,
 }
@@ -77,8 +80,9 @@ impl<'a> Region<'a> {
             if is_free { (0.0, 1.0) } else { (scale::CANONICAL, scale::CANONICAL) }
         });
         let bounds = bounds.collect();
+        let (limits, comparisons) = (vec![], vec![]);
         let mut region =
-            Region { encoding, settings: vec![], bounds, limits: vec![], is_empty: false, is_opaque: false };
+            Region { encoding, settings: vec![], bounds, limits, comparisons, is_empty: false, is_opaque: false };
         region.translate(model, &settings, &axes);
         region.settings = settings;
         Ok(region)
@@ -87,6 +91,34 @@ impl<'a> Region<'a> {
     /// Whether it is proved that no point belongs to the region. Where it is not, the region may still be empty.
     pub fn is_empty(&self) -> bool {
         self.is_empty
+    }
+
+    /// Whether it is proved that no point belongs to the region, by halving the box up to `boxes` times: in each piece a
+    /// comparison of a constraint that `counts` is out of reach. Constraints go by their place in the space.
+    pub(crate) fn is_proved_empty(&self, counts: &dyn Fn(usize) -> bool, boxes: &mut usize) -> bool {
+        let mut open = vec![self.bounds.clone()];
+        while let Some(piece) = open.pop() {
+            let mut counted = self.comparisons.iter().filter(|(c, _)| counts(*c));
+            if counted.any(|(_, comparison)| is_impossible(comparison, Some(&piece))) {
+                continue;
+            }
+            let widest = (0..piece.len()).max_by(|i, j| {
+                let width = |k: usize| piece[k].1 - piece[k].0;
+                width(*i).total_cmp(&width(*j))
+            });
+            let Some(widest) = widest.filter(|k| *boxes > 0 && piece[*k].1 - piece[*k].0 > 1e-6) else {
+                return false;
+            };
+            *boxes -= 1;
+            let (low, high) = piece[widest];
+            let middle = 0.5 * (low + high);
+            for half in [(middle, high), (low, middle)] {
+                let mut part = piece.clone();
+                part[widest] = half;
+                open.push(part);
+            }
+        }
+        true
     }
 
     /// Whether a constraint is neither affine nor smooth, so that it can only be tested.
@@ -145,12 +177,13 @@ impl<'a> Region<'a> {
         let translator = Translator { model, evaluator: &evaluator, axes };
         let applies =
             |requires: &std::collections::BTreeSet<_>| requires.iter().all(|s| evaluator.is_active(*s));
-        for constraint in model.constraints.iter().filter(|c| applies(&c.requires)) {
+        for (c, constraint) in model.constraints.iter().enumerate().filter(|(_, c)| applies(&c.requires)) {
             let claim = translator.claim(&constraint.expr, true);
             self.is_empty |= claim.is_false;
             self.is_opaque |= claim.is_opaque;
             for comparison in claim.comparisons {
-                self.is_empty |= is_impossible(&comparison);
+                self.is_empty |= is_impossible(&comparison, None);
+                self.comparisons.push((c, comparison.clone()));
                 self.limits.extend(Limit::new(comparison, self.bounds.len()));
             }
         }
@@ -215,9 +248,9 @@ fn difference(comparison: &Comparison, x: &[f64], gradient: &mut [f64]) -> f64 {
     large.value - small.value
 }
 
-/// Whether the sides are apart over the whole box, by more than the tolerance of a comparison.
-fn is_impossible(comparison: &Comparison) -> bool {
-    let (small, large) = (comparison.small.range(), comparison.large.range());
+/// Whether both sides of the comparison are apart over a whole box, by more than the tolerance of a comparison.
+fn is_impossible(comparison: &Comparison, sides: Option<&[Range]>) -> bool {
+    let (small, large) = (comparison.small.range_over(sides), comparison.large.range_over(sides));
     let slack = slack(comparison);
     small.0 > large.1 + slack || comparison.is_equation && large.0 > small.1 + slack
 }

@@ -4,7 +4,7 @@
 //! changes its value: failed trials count as the worst value told so far, and that may rise.
 
 use super::spec::Thompson;
-use super::trial::{State, Trial};
+use super::trial::Trial;
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::random::{Purpose, stream};
@@ -65,15 +65,10 @@ impl Model {
 /// Codes and values of the told trials in the order of their tells, turned so that low is good. Failed trials have the
 /// worst value of all; without any value there are no observations.
 pub(super) fn observations<'a>(
-    told: impl Iterator<Item = &'a Trial> + Clone,
+    told: impl Iterator<Item = (&'a Trial, &'a Encoded)> + Clone,
     turned: impl Fn(f64) -> f64,
 ) -> Vec<(&'a Encoded, f64)> {
-    let values = told.clone().filter_map(Trial::value).map(&turned);
+    let values = told.clone().filter_map(|(trial, _)| trial.value()).map(&turned);
     let Some(worst) = values.max_by(f64::total_cmp) else { return Vec::new() };
-    let observed = told.filter_map(|trial| match &trial.state {
-        State::Complete(value) => Some((&trial.code, turned(*value))),
-        State::Failed { .. } => Some((&trial.code, worst)),
-        State::Pending => None,
-    });
-    observed.collect()
+    told.map(|(trial, code)| (code, trial.value().map_or(worst, &turned))).collect()
 }

@@ -5,7 +5,7 @@ use crate::acquire::alternating;
 use crate::features::{Expansion, Features, Kernel, Settings};
 use crate::space::Space;
 use crate::surrogate::sparse::{Sparse, SparsePrior};
-use crate::surrogate::{Gaussian, Prior, Surrogate, Variances};
+use crate::surrogate::{Gaussian, Prior, Scaling, Surrogate, Variances};
 
 /// Whether low values are good or high ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,7 +82,8 @@ impl Default for Strategy {
 /// | `n_waves` | 16 | random Fourier features |
 /// | `learn` | no | whether variances, noise and bandwidths are chosen by evidence before each draw |
 /// | `prior` | Gaussian | the prior of the weights |
-/// | `search` | see there | the effort of the alternating search |
+/// | `scaling` | none | how much the posterior's variance is enlarged; Prop. 1 wants [`Scaling::Theory`] |
+/// | `search` | alternating | how the minimum of a drawn function is searched for |
 #[derive(Debug, Clone, PartialEq)]
 pub struct Thompson {
     /// Precision of the weights.
@@ -97,8 +98,24 @@ pub struct Thompson {
     pub learn: bool,
     /// The prior of the weights.
     pub prior: WeightPrior,
-    /// The effort of the search for the minimum.
-    pub search: alternating::Settings,
+    /// How much the posterior's variance is enlarged.
+    pub scaling: Scaling,
+    /// How the minimum of a drawn function is searched for.
+    pub search: Search,
+}
+
+/// How the minimum of a drawn function is searched for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Search {
+    /// Bits and reals in turn, from several starts.
+    Alternating(alternating::Settings),
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Search::Alternating(alternating::Settings::default())
+    }
 }
 
 impl Default for Thompson {
@@ -110,7 +127,8 @@ impl Default for Thompson {
             n_waves: 16,
             learn: false,
             prior: WeightPrior::Gaussian,
-            search: alternating::Settings::default(),
+            scaling: Scaling::None,
+            search: Search::default(),
         }
     }
 }

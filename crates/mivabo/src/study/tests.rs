@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use super::*;
+use crate::acquire::random::RandomPoints;
+use crate::random::{Purpose, stream};
 use crate::encoding::tests::random_valid_space;
 use crate::space::Domain;
 
@@ -140,32 +142,6 @@ fn thompson_sampling_with_learned_hyperparameters_beats_random_points() {
     assert!(with_model < without, "{with_model} {without}");
 }
 
-/// Prints what an ask costs by the nodes of its discrete halves; run it by name, with `--ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn one_ask_in_the_vae_space() {
-    let space = Space::from_toml(include_str!("../../../../examples/vae.toml")).unwrap();
-    for nodes in [0, 1, 4, 30] {
-        let search = alternating::Settings { nodes, ..alternating::Settings::default() };
-        let strategy = Strategy::Thompson(Thompson { search, ..Thompson::default() });
-        let mut study = Study::new(space.clone(), Spec { strategy, ..thompson(0) }).unwrap();
-        let mut draws = stream(1, 0, Purpose::Design);
-        let points = RandomPoints::new(&space);
-        for _ in 0..50 {
-            study.add(points.draw(&mut draws).unwrap().point(), draws.normal()).unwrap();
-        }
-        let mut times: Vec<f64> = (0..21)
-            .map(|_| {
-                let start = std::time::Instant::now();
-                study.ask().unwrap();
-                start.elapsed().as_secs_f64() * 1e3
-            })
-            .collect();
-        times.sort_by(f64::total_cmp);
-        println!("{nodes} nodes: median {:.1} ms, largest {:.1} ms", times[10], times[20]);
-    }
-}
-
 #[test]
 fn a_resumed_study_goes_on_with_the_same_suggestion() {
     let space = mixed_space();
@@ -287,16 +263,87 @@ fn enqueued_points_come_first_and_must_be_feasible() {
     let code = wish.code().clone();
     let corner = space.encoding().decode(&code.bits, &[1.0, 1.0]).unwrap();
 
-    study.enqueue(wish.point().clone()).unwrap();
-    let refused = study.enqueue(corner).unwrap_err();
+    let id = study.enqueue(wish.point()).unwrap();
+    let refused = study.enqueue(&corner).unwrap_err();
 
-    assert_eq!(study.ask().unwrap().point(), wish.point());
+    let first = study.ask().unwrap();
+    assert_eq!((first.id(), first.point(), first.origin()), (id, wish.point(), Origin::Queue));
     assert_ne!(study.ask().unwrap().point(), wish.point());
     assert_eq!(
         refused.to_string(),
         "the point is not feasible: constraint `corner` is violated: x + y <= 1.5 does not hold (left side 2.0, right \
          side 1.5)"
     );
+}
+
+#[test]
+fn a_trial_that_is_given_back_is_handed_out_again_and_may_be_told_late() {
+    let space = mixed_space();
+    let mut study = Study::new(space, random(0)).unwrap();
+    let first = study.ask_many(3).unwrap();
+
+    study.release(1).unwrap();
+    study.release(0).unwrap();
+    study.tell(0, 5.0).unwrap();
+
+    let again = study.ask().unwrap();
+    assert_eq!((again.id(), again.point()), (1, first[1].point()));
+    assert_eq!(study.ask().unwrap().id(), 3);
+    assert_eq!(study.release(0), Err(Error::AlreadyTold { id: 0 }));
+    assert_eq!(study.release(9), Err(Error::UnknownTrial { id: 9, n: 4 }));
+}
+
+#[test]
+fn a_replicate_is_the_same_point_in_another_trial() {
+    let space = mixed_space();
+    let mut study = Study::new(space, random(0)).unwrap();
+    let first = study.ask().unwrap();
+    study.tell(0, 1.0).unwrap();
+
+    let id = study.replicate(0).unwrap();
+
+    let again = study.ask().unwrap();
+    assert_eq!((again.id(), again.point()), (id, first.point()));
+    study.tell(id, 3.0).unwrap();
+    assert_eq!(study.best().map(|trial| trial.id), Some(0));
+}
+
+#[test]
+fn studies_that_follow_each_other_agree() {
+    let space = mixed_space();
+    let spec = Spec { n_initial: Some(3), ..thompson(5) };
+    let mut one = Study::new(space.clone(), spec.clone()).unwrap();
+    let mut other = Study::new(space.clone(), spec).unwrap();
+    for k in 0..6_u32 {
+        let (asking, telling) = if k % 2 == 0 { (&mut one, &mut other) } else { (&mut other, &mut one) };
+        let suggestion = asking.ask().unwrap();
+        telling.replay(asking.trials()).unwrap();
+        telling.tell(suggestion.id(), objective(&space, suggestion.point())).unwrap();
+        asking.replay(telling.trials()).unwrap();
+        assert_eq!(one.trials(), other.trials());
+    }
+
+    assert_eq!(one.ask().unwrap(), other.ask().unwrap());
+}
+
+#[test]
+fn histories_with_holes_or_second_thoughts_are_refused() {
+    let space = mixed_space();
+    let mut study = Study::new(space.clone(), random(0)).unwrap();
+    study.ask_many(2).unwrap();
+    study.tell(0, 1.0).unwrap();
+    let trials = study.trials().to_vec();
+    let refused = |trials: &[Trial]| {
+        let mut known = Study::resume(space.clone(), random(0), study.trials()).unwrap();
+        known.replay(trials).unwrap_err().to_string()
+    };
+
+    let told_again = Trial { state: State::Complete(2.0), ..trials[0].clone() };
+    let moved = Trial { point: trials[0].point.clone(), ..trials[1].clone() };
+    let hole = Trial { id: 5, ..trials[1].clone() };
+    let early = Trial { state: State::Complete(0.0), told: Some(7), ..trials[1].clone() };
+
+    insta::assert_snapshot!([told_again, moved, hole, early].map(|trial| refused(&[trial])).join("\n"));
 }
 
 #[test]
@@ -310,7 +357,7 @@ fn results_from_elsewhere_are_learned_from_but_an_infeasible_one_is_never_best()
     study.add(wish.point(), 5.0).unwrap();
 
     assert_eq!(study.best().unwrap().id, 1);
-    assert!(!study.trials()[0].is_feasible);
+    assert!(!space.check(&study.trials()[0].point).is_feasible());
     let suggestion = study.ask().unwrap();
     assert!(space.check(suggestion.point()).is_feasible());
     let foreign = two_by_three();

@@ -1,7 +1,8 @@
 //! Trials: a point, and what became of it.
 
+use std::fmt;
+
 use crate::acquire::Feasible;
-use crate::encoding::Encoded;
 use crate::space::Point;
 
 /// A point to evaluate. It satisfies every constraint: there is no way to make one but by passing the check.
@@ -9,11 +10,12 @@ use crate::space::Point;
 pub struct Suggestion {
     id: u64,
     feasible: Feasible,
+    origin: Origin,
 }
 
 impl Suggestion {
-    pub(super) fn new(id: u64, feasible: Feasible) -> Suggestion {
-        Suggestion { id, feasible }
+    pub(super) fn new(id: u64, feasible: Feasible, origin: Origin) -> Suggestion {
+        Suggestion { id, feasible, origin }
     }
 
     /// The number of the trial, to tell its value with.
@@ -24,6 +26,39 @@ impl Suggestion {
     /// Where to evaluate.
     pub fn point(&self) -> &Point {
         self.feasible.point()
+    }
+
+    /// Who proposed it.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+}
+
+/// Who proposed a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// It was waiting: enqueued, or given back.
+    Queue,
+    /// The initial design.
+    Design,
+    /// The minimum of a function drawn from the posterior.
+    Thompson,
+    /// The largest expected improvement.
+    Improvement,
+    /// Chance: the strategy is random, or what the model wished for was tried before.
+    Random,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Queue => "queue",
+            Origin::Design => "design",
+            Origin::Thompson => "thompson",
+            Origin::Improvement => "improvement",
+            Origin::Random => "random",
+        })
     }
 }
 
@@ -36,17 +71,16 @@ pub struct Trial {
     pub point: Point,
     /// What became of it.
     pub state: State,
-    /// Its place among all tells; none while it is pending.
+    /// Its place among all tells: 0, 1, 2, …; none while it is not told.
     pub told: Option<u64>,
-    /// Whether it satisfies every constraint; only one that came from outside may not.
-    pub is_feasible: bool,
-    pub(super) code: Encoded,
 }
 
 /// What became of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub enum State {
-    /// Not told yet.
+    /// Nobody evaluates it yet: the next ask hands it out.
+    Waiting,
+    /// It was handed out and is not told yet.
     Pending,
     /// It has this value, which is finite.
     Complete(f64),
@@ -55,6 +89,17 @@ pub enum State {
         /// Why.
         reason: String,
     },
+}
+
+impl State {
+    /// What a told value makes of a trial: one that is not finite makes it a failed one.
+    pub fn of_value(value: f64) -> State {
+        if value.is_finite() {
+            State::Complete(value)
+        } else {
+            State::Failed { reason: format!("the value is {value}") }
+        }
+    }
 }
 
 impl Trial {
@@ -66,8 +111,8 @@ impl Trial {
         }
     }
 
-    /// Whether it waits for its value.
-    pub fn is_pending(&self) -> bool {
-        self.state == State::Pending
+    /// Whether it has a value or has failed.
+    pub fn is_told(&self) -> bool {
+        matches!(self.state, State::Complete(_) | State::Failed { .. })
     }
 }

@@ -1,0 +1,164 @@
+//! The next point: what was told enters, an untried feasible point leaves.
+
+use super::model::{Model, observations};
+use super::spec::Search;
+use super::{Origin, Recommendation, Study, Trial};
+use crate::acquire::random::RandomPoints;
+use crate::acquire::untried;
+use crate::acquire::{Feasible, alternating, distance};
+use crate::encoding::Encoded;
+use crate::error::Error;
+use crate::features::Weights;
+use crate::random::{Purpose, Stream, stream};
+
+/// Random points of which the initial design takes the one farthest from all others.
+const DESIGN_CANDIDATES: usize = 30;
+
+/// The best trials, and the random points, from which the search for a minimum starts.
+const INCUMBENTS: usize = 2;
+const RANDOM_STARTS: usize = 2;
+const RECOMMENDATION_STARTS: usize = 5;
+
+impl Study {
+    /// The point of the next trial, and who proposes it.
+    pub(super) fn chosen(&mut self) -> Result<(Feasible, Origin), Error> {
+        let is_design =
+            self.trials.len() < self.spec.n_initial(&self.space) || !self.trials.iter().any(has_value);
+        match self.model.take() {
+            None => Ok((self.random()?, Origin::Random)),
+            Some(model) if is_design => {
+                self.model = Some(model);
+                Ok((self.designed()?, Origin::Design))
+            }
+            Some(mut model) => {
+                let chosen = self.thompson(&mut model);
+                self.model = Some(model);
+                chosen
+            }
+        }
+    }
+
+    fn random(&self) -> Result<Feasible, Error> {
+        self.untried(&RandomPoints::new(&self.space)).random(&mut self.stream(Purpose::Design))
+    }
+
+    /// Of several random points the one farthest from all trials.
+    fn designed(&self) -> Result<Feasible, Error> {
+        let points = RandomPoints::new(&self.space);
+        let mut stream = self.stream(Purpose::Design);
+        let mut best = self.untried(&points).random(&mut stream)?;
+        if self.trials.is_empty() {
+            return Ok(best);
+        }
+        let mut farthest = self.distance_to_trials(&best);
+        for _ in 1..DESIGN_CANDIDATES {
+            let Ok(candidate) = points.draw(&mut stream) else { continue };
+            let distance = self.distance_to_trials(&candidate);
+            // A tried point is at distance 0, so it is never better than an untried one.
+            if distance > farthest {
+                (best, farthest) = (candidate, distance);
+            }
+        }
+        Ok(best)
+    }
+
+    fn distance_to_trials(&self, feasible: &Feasible) -> f64 {
+        let here = (feasible.point(), feasible.code());
+        let trials = self.trials.iter().zip(&self.known);
+        let distances = trials.map(|(trial, known)| distance(&self.space, here, (&trial.point, &known.code)));
+        distances.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The minimum of a function drawn from the posterior, or an untried point instead of it.
+    fn thompson(&self, model: &mut Model) -> Result<(Feasible, Origin), Error> {
+        let (search, scaling) = (model.settings().search, model.settings().scaling);
+        let belief = model.after(&self.observations())?;
+        let weights = belief.surrogate_mut().sample(scaling, &mut self.stream(Purpose::Weights));
+        let points = RandomPoints::new(&self.space);
+        let mut stream = self.stream(Purpose::Acquisition);
+        let mut starts = self.incumbents(INCUMBENTS);
+        starts.extend(self.trials.last().and_then(|last| self.feasible(last)));
+        starts.extend(self.random_starts(&points, &mut stream));
+        let Some(wish) = self.lowest(&weights, &starts, search)? else {
+            return Ok((self.untried(&points).random(&mut stream)?, Origin::Random));
+        };
+        let found = self.untried(&points).at_or_instead_of(wish.feasible, &weights, &mut stream)?;
+        Ok((found, Origin::Thompson))
+    }
+
+    /// The lowest point that the search finds from these starts.
+    fn lowest(
+        &self,
+        weights: &Weights,
+        starts: &[Feasible],
+        search: Search,
+    ) -> Result<Option<alternating::Minimum>, Error> {
+        match search {
+            Search::Alternating(settings) => alternating::minimise(&self.space, weights, starts, settings),
+        }
+    }
+
+    /// The feasible point of the best posterior mean.
+    pub(super) fn lowest_mean(&self, model: &mut Model, best: Feasible) -> Result<Recommendation, Error> {
+        let mut stream = stream(self.spec.seed, self.told.len() as u64, Purpose::Recommendation);
+        let mut starts = self.incumbents(RECOMMENDATION_STARTS);
+        starts.extend(self.random_starts(&RandomPoints::new(&self.space), &mut stream));
+        let search = model.settings().search;
+        let belief = model.after(&self.observations())?;
+        let weights = belief.surrogate_mut().mean();
+        let found = self.lowest(&weights, &starts, search)?;
+        let found = found.unwrap_or_else(|| {
+            let value = weights.value(&best.code().bits, &best.code().unit);
+            alternating::Minimum { feasible: best, value }
+        });
+        let mean = self.spec.direction.turned(belief.outputs().from_model(found.value));
+        Ok(Recommendation { feasible: found.feasible, mean })
+    }
+
+    fn untried<'a>(&'a self, points: &'a RandomPoints<'a>) -> untried::Search<'a> {
+        untried::Search { space: &self.space, points, tried: &self.tried }
+    }
+
+    fn stream(&self, purpose: Purpose) -> Stream {
+        stream(self.spec.seed, self.trials.len() as u64, purpose)
+    }
+
+    /// Where a search for a minimum should begin: the best feasible trials.
+    fn incumbents(&self, n: usize) -> Vec<Feasible> {
+        self.ranked(n).into_iter().filter_map(|trial| self.feasible(trial)).collect()
+    }
+
+    fn feasible(&self, trial: &Trial) -> Option<Feasible> {
+        Feasible::of_point(&self.space, trial.point.clone()).ok()
+    }
+
+    fn random_starts(&self, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
+        let is_discrete = self.space.encoding().n_reals() == 0;
+        let n = if is_discrete && self.best().is_some() { 0 } else { RANDOM_STARTS };
+        (0..n).filter_map(|_| points.draw(stream).ok()).collect()
+    }
+
+    /// The best `n` feasible trials with a value, the best first; of equal ones the first comes first.
+    pub(super) fn ranked(&self, n: usize) -> Vec<&Trial> {
+        let mut best: Vec<(f64, &Trial)> = Vec::with_capacity(n + 1);
+        for (trial, known) in self.trials.iter().zip(&self.known).filter(|(_, known)| known.is_feasible) {
+            let Some(value) = trial.value().map(|value| self.spec.direction.turned(value)) else { continue };
+            let place = best.partition_point(|(other, _)| *other <= value);
+            if place < n {
+                best.insert(place, (value, trial));
+                best.truncate(n);
+            }
+            debug_assert!(known.is_feasible);
+        }
+        best.into_iter().map(|(_, trial)| trial).collect()
+    }
+
+    fn observations(&self) -> Vec<(&Encoded, f64)> {
+        let told = self.told.iter().map(|at| (&self.trials[*at], &self.known[*at].code));
+        observations(told, |value| self.spec.direction.turned(value))
+    }
+}
+
+fn has_value(trial: &Trial) -> bool {
+    trial.value().is_some()
+}
