@@ -350,6 +350,14 @@ pub enum Error {
         why: String,
     },
 
+    /// A strategy that does not exist.
+    #[error("there is no strategy `{name}`{}", hint(nearest.as_ref()))]
+    UnknownStrategy {
+        /// The name.
+        name: String,
+        /// The most similar known name.
+        nearest: Option<String>,
+    },
     /// A search that found no feasible point, and did not prove that there is none.
     #[error("no feasible point was found, though there may be one; tried: {tried}")]
     NoFeasiblePoint {

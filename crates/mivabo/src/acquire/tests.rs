@@ -131,10 +131,7 @@ fn an_empty_set_that_the_build_does_not_see_is_proved_where_halving_boxes_does_i
 #[test]
 fn where_nothing_is_found_and_nothing_proved_it_is_said_what_was_tried() {
     // The sum of both squares is at least half the square of the sum: true, but not for interval arithmetic at the edge.
-    let space = two_reals(&[
-        ("inside", "x ** 2 + y ** 2 <= 0.499999"),
-        ("outside", "x + y >= 1"),
-    ]);
+    let space = two_reals(&[("inside", "x ** 2 + y ** 2 <= 0.499999"), ("outside", "x + y >= 1")]);
 
     let refused = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design)).unwrap_err();
 

@@ -105,14 +105,12 @@ impl Encoding {
 
     /// Draws bits that satisfy the discrete constraints. What it has to find out first is kept for the next call.
     pub fn sampler(&self) -> Sampler<'_> {
-        match self.plan.get() {
-            Some(plan) => Sampler::with_plan(&self.problem, plan.clone()),
-            None => {
-                let sampler = Sampler::new(&self.problem);
-                let _ = self.plan.set(sampler.plan().clone());
-                sampler
-            }
+        if let Some(plan) = self.plan.get() {
+            return Sampler::with_plan(&self.problem, plan.clone());
         }
+        let sampler = Sampler::new(&self.problem);
+        let _ = self.plan.set(sampler.plan().clone());
+        sampler
     }
 
     /// The bits of parameter number `parameter`; empty for a continuous one.

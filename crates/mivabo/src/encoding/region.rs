@@ -81,8 +81,15 @@ impl<'a> Region<'a> {
         });
         let bounds = bounds.collect();
         let (limits, comparisons) = (vec![], vec![]);
-        let mut region =
-            Region { encoding, settings: vec![], bounds, limits, comparisons, is_empty: false, is_opaque: false };
+        let mut region = Region {
+            encoding,
+            settings: vec![],
+            bounds,
+            limits,
+            comparisons,
+            is_empty: false,
+            is_opaque: false,
+        };
         region.translate(model, &settings, &axes);
         region.settings = settings;
         Ok(region)

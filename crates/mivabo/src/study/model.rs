@@ -9,7 +9,7 @@ use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::random::{Purpose, stream};
 use crate::space::Space;
-use crate::surrogate::{Belief, Fit, Surrogate, Transform};
+use crate::surrogate::{Belief, Fit, Surrogate};
 
 /// The belief after some tells, as a fold that can be continued.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn new(space: &Space, settings: Thompson, seed: u64) -> Result<Model, Error> {
         let prior = settings.surrogate(space, seed)?;
-        let belief = Belief::new(prior.clone(), Transform::Standard);
+        let belief = Belief::new(prior.clone(), settings.outputs);
         Ok(Model { settings, seed, prior, belief, learned: None })
     }
 
@@ -39,7 +39,7 @@ impl Model {
         let is_continued = known.len() <= observations.len()
             && known.iter().zip(observations).all(|(known, (_, y))| known.to_bits() == y.to_bits());
         if !is_continued {
-            self.belief = Belief::new(self.prior.clone(), Transform::Standard);
+            self.belief = Belief::new(self.prior.clone(), self.settings.outputs);
         }
         let n_known = self.belief.raw().len();
         if !is_continued || n_known < observations.len() {

@@ -2,10 +2,11 @@
 
 use crate::Error;
 use crate::acquire::alternating;
+use crate::error::nearest;
 use crate::features::{Expansion, Features, Kernel, Settings};
 use crate::space::Space;
-use crate::surrogate::sparse::{Sparse, SparsePrior};
-use crate::surrogate::{Gaussian, Prior, Scaling, Surrogate, Variances};
+use crate::surrogate::sparse::{Horseshoe, Laplace, Sparse, SparsePrior, SpikeSlab};
+use crate::surrogate::{Gaussian, Prior, Scaling, Surrogate, Transform, Variances};
 
 /// Whether low values are good or high ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -72,6 +73,46 @@ impl Default for Strategy {
     }
 }
 
+impl Strategy {
+    /// The names that [`named`](Self::named) knows.
+    pub const NAMES: &'static [&'static str] = &[
+        "thompson",
+        "thompson-learned",
+        "thompson-laplace",
+        "thompson-horseshoe",
+        "thompson-spike-slab",
+        "random",
+    ];
+
+    /// The strategy of a name, with its default settings.
+    ///
+    /// | name | what it is |
+    /// |---|---|
+    /// | `thompson` | the paper's algorithm: α = β = σ = 1, 16 waves |
+    /// | `thompson-learned` | the same with variances, noise and bandwidth chosen by evidence before each draw |
+    /// | `thompson-laplace`, `thompson-horseshoe`, `thompson-spike-slab` | the same with a sparse prior |
+    /// | `random` | random feasible points |
+    ///
+    /// # Errors
+    /// [`Error::UnknownStrategy`].
+    pub fn named(name: &str) -> Result<Strategy, Error> {
+        let learned = Thompson { learn: true, outputs: Transform::Standard, ..Thompson::default() };
+        let sparse = |prior| Thompson { prior: WeightPrior::Sparse(prior), ..learned.clone() };
+        Ok(Strategy::Thompson(match name {
+            "thompson" => Thompson::default(),
+            "thompson-learned" => learned,
+            "thompson-laplace" => sparse(SparsePrior::Laplace(Laplace::default())),
+            "thompson-horseshoe" => sparse(SparsePrior::Horseshoe(Horseshoe::default())),
+            "thompson-spike-slab" => sparse(SparsePrior::SpikeSlab(SpikeSlab::default())),
+            "random" => return Ok(Strategy::Random),
+            _ => {
+                let nearest = nearest(name, Self::NAMES.iter().copied());
+                return Err(Error::UnknownStrategy { name: name.to_owned(), nearest });
+            }
+        }))
+    }
+}
+
 /// Thompson sampling with the paper's model (MiVaBo, Sec. 3).
 ///
 /// | field | default | what it is |
@@ -80,6 +121,7 @@ impl Default for Strategy {
 /// | `beta` | 1 | precision of the noise, for the Gaussian prior |
 /// | `sigma` | 1 | bandwidth of the waves, in units of each parameter's range |
 /// | `n_waves` | 16 | random Fourier features |
+/// | `outputs` | as they are | what becomes of values before the model sees them |
 /// | `learn` | no | whether variances, noise and bandwidths are chosen by evidence before each draw |
 /// | `prior` | Gaussian | the prior of the weights |
 /// | `scaling` | none | how much the posterior's variance is enlarged; Prop. 1 wants [`Scaling::Theory`] |
@@ -94,6 +136,8 @@ pub struct Thompson {
     pub sigma: f64,
     /// The number of waves.
     pub n_waves: usize,
+    /// What becomes of values before the model sees them.
+    pub outputs: Transform,
     /// Whether hyper-parameters are learned.
     pub learn: bool,
     /// The prior of the weights.
@@ -125,6 +169,7 @@ impl Default for Thompson {
             beta: 1.0,
             sigma: 1.0,
             n_waves: 16,
+            outputs: Transform::Identity,
             learn: false,
             prior: WeightPrior::Gaussian,
             scaling: Scaling::None,

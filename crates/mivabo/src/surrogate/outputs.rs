@@ -19,6 +19,8 @@ pub enum Transform {
     Standard,
     /// Also bent towards a normal distribution, for heavy tails.
     Robust,
+    /// Left as they are.
+    Identity,
 }
 
 /// The largest |λ| that is used.
@@ -27,18 +29,24 @@ const LARGEST_POWER: f64 = 3.0;
 /// Outputs far outside what was fitted are drawn in to this many deviations.
 const LARGEST_DEVIATION: f64 = 1e6;
 
+/// Outputs that are left as they are are drawn in to this: a model takes no larger ones.
+const LARGEST_OUTPUT: f64 = 1e100;
+
 /// A fitted transform.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outputs {
     first: Affine,
     /// λ, and what follows it.
     power: Option<(f64, Affine)>,
+    /// What larger numbers are drawn in to.
+    largest: f64,
 }
 
 impl Default for Outputs {
     /// The identity.
     fn default() -> Self {
-        Outputs { first: Affine { half_centre: 0.0, half_spread: 0.5 }, power: None }
+        let first = Affine { half_centre: 0.0, half_spread: 0.5 };
+        Outputs { first, power: None, largest: LARGEST_OUTPUT }
     }
 }
 
@@ -63,10 +71,10 @@ impl Outputs {
         if let Some(&value) = y.iter().find(|y| !y.is_finite()) {
             return Err(Error::BadOutput { value, why: "it is not finite" });
         }
-        if y.is_empty() {
+        if y.is_empty() || transform == Transform::Identity {
             return Ok(Outputs::default());
         }
-        let standard = Outputs { first: Affine::standard(y), power: None };
+        let standard = Outputs { first: Affine::standard(y), power: None, largest: LARGEST_DEVIATION };
         if transform == Transform::Standard {
             return Ok(standard);
         }
@@ -74,14 +82,15 @@ impl Outputs {
         let bulk: Vec<f64> = y.iter().map(|y| first.apply(*y)).collect();
         let Some(lambda) = best_power(&bulk) else { return Ok(standard) };
         let bent: Vec<f64> = bulk.iter().map(|u| bend(*u, lambda)).collect();
-        Ok(Outputs { first, power: Some((lambda, Affine::standard(&bent))) })
+        let power = Some((lambda, Affine::standard(&bent)));
+        Ok(Outputs { first, power, largest: LARGEST_DEVIATION })
     }
 
-    /// The model's number for an output. Drawn in to ±1e6 deviations, and 0 for NaN.
+    /// The model's number for an output. Drawn in to ±1e6 deviations (±1e100 by the identity), and 0 for NaN.
     pub fn to_model(&self, y: f64) -> f64 {
         let u = self.first.apply(y);
         let z = self.power.map_or(u, |(lambda, then)| then.apply(bend(u, lambda)));
-        if z.is_nan() { 0.0 } else { z.clamp(-LARGEST_DEVIATION, LARGEST_DEVIATION) }
+        if z.is_nan() { 0.0 } else { z.clamp(-self.largest, self.largest) }
     }
 
     /// The output for a model's number: of a median the median, of a quantile the quantile. Saturates at the largest

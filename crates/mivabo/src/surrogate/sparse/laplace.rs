@@ -22,6 +22,13 @@ pub struct Laplace {
     pub noise: f64,
 }
 
+impl Default for Laplace {
+    /// For standardised outputs and a few dozen features of order 1 that are not 0 at a point.
+    fn default() -> Self {
+        Self { scale: 0.2, noise: 0.01 }
+    }
+}
+
 impl Laplace {
     /// The belief after the design's observations.
     pub(crate) fn fit(&self, design: &Design) -> SparsePosterior {

@@ -20,6 +20,13 @@ pub struct SpikeSlab {
     pub noise: f64,
 }
 
+impl Default for SpikeSlab {
+    /// For standardised outputs and a few dozen features of order 1 that are not 0 at a point.
+    fn default() -> Self {
+        Self { inclusion: 0.3, slab: 0.25, noise: 0.01 }
+    }
+}
+
 impl SpikeSlab {
     /// The belief after the design's observations.
     pub(crate) fn fit(&self, design: &Design) -> SparsePosterior {

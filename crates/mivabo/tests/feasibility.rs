@@ -1,0 +1,175 @@
+//! The promise: every suggestion of every strategy satisfies every constraint. Random spaces with constraints of all
+//! classes; each constraint is written twice, as text for the space and as a Rust closure that knows nothing of it.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::collections::BTreeMap;
+
+use mivabo::Error;
+use mivabo::random::{Purpose, Stream, stream};
+use mivabo::space::{Domain, Point, Space, SpaceBuilder, Value};
+use mivabo::study::{Spec, Strategy, Study};
+
+/// What an objective sees, as numbers: booleans are 0 and 1, labels have the number in their name.
+type Seen = BTreeMap<String, f64>;
+type Check = Box<dyn Fn(&Seen) -> bool>;
+
+/// Space and closures say the same up to this.
+const CLOSE: f64 = 1e-6;
+
+struct Promise {
+    space: Space,
+    checks: Vec<(String, Check)>,
+}
+
+/// Draws a space and its checks; none when its constraints contradict each other.
+fn promise(draws: &mut Stream) -> Option<Promise> {
+    let mut space = Space::builder();
+    parameters(&mut space, draws);
+    let mut checks: Vec<(String, Check)> = Vec::new();
+    for _ in 0..=draws.below(4) {
+        let (text, check) = constraint(draws);
+        space.subject_to(format!("{} {text}", checks.len()), text.clone());
+        checks.push((text, check));
+    }
+    match space.build() {
+        Ok(space) => Some(Promise { space, checks }),
+        Err(Error::Infeasible { .. }) => None,
+        Err(other) => panic!("{other}"),
+    }
+}
+
+fn parameters(space: &mut SpaceBuilder, draws: &mut Stream) {
+    let _ = space.integer("a", 0..=[3, 7, 10, 14][draws.below(4)]);
+    let _ = space.integer("b", 1..=8);
+    let _ = space.add("c", Domain::choice(["l0", "l1", "l2"]));
+    let _ = space.bool("p");
+    let _ = space.bool("q");
+    let _ = space.float("x", 0.0..=2.0);
+    let _ = space.float("y", -1.0..=1.0);
+    let _ = space.add("z", Domain::float(0.01, 1.0).log());
+    let depth = space.add("d", Domain::ordinal([1, 2, 4, 8]));
+    space.only_when(depth, "p");
+}
+
+/// One constraint of a random class with random numbers.
+fn constraint(draws: &mut Stream) -> (String, Check) {
+    let k = draws.below(6) as f64;
+    let f = (draws.below(100) as f64 + 10.0) / 50.0;
+    let at = |s: &Seen, name: &str| s[name];
+    match draws.below(16) {
+        0 => {
+            (format!("a + 2 * b <= {}", 6.0 + k), Box::new(move |s| at(s, "a") + 2.0 * at(s, "b") <= 6.0 + k))
+        }
+        1 => (format!("a + b == {}", 2.0 + k), Box::new(move |s| at(s, "a") + at(s, "b") == 2.0 + k)),
+        2 => (
+            format!("a * b - p * b <= {}", 4.0 * k),
+            Box::new(move |s| at(s, "a") * at(s, "b") - at(s, "p") * at(s, "b") <= 4.0 * k),
+        ),
+        3 => ("a % b == 0".into(), Box::new(move |s| at(s, "a").rem_euclid(at(s, "b")) == 0.0)),
+        4 => (format!("c == 'l1' -> b >= {k}"), Box::new(move |s| at(s, "c") != 1.0 || at(s, "b") >= k)),
+        5 => (
+            "at_most(1, p, q, c == 'l2')".into(),
+            Box::new(move |s| at(s, "p") + at(s, "q") + f64::from(u8::from(at(s, "c") == 2.0)) <= 1.0),
+        ),
+        6 => (
+            format!("a ** 2 + b ** 2 >= {}", 10.0 * k),
+            Box::new(move |s| at(s, "a").powi(2) + at(s, "b").powi(2) >= 10.0 * k),
+        ),
+        7 => (format!("d <= b + {k}"), Box::new(move |s| s.get("d").is_none_or(|d| *d <= at(s, "b") + k))),
+        8 => (format!("x + y <= {f}"), Box::new(move |s| at(s, "x") + at(s, "y") <= f + CLOSE)),
+        9 => (format!("x + y == {f}"), Box::new(move |s| (at(s, "x") + at(s, "y") - f).abs() <= CLOSE)),
+        10 => (
+            format!("x <= {f} * p + 0.1 * a"),
+            Box::new(move |s| at(s, "x") <= f * at(s, "p") + 0.1 * at(s, "a") + CLOSE),
+        ),
+        11 => (
+            format!("x ** 2 + y ** 2 <= {f}"),
+            Box::new(move |s| at(s, "x").powi(2) + at(s, "y").powi(2) <= f + CLOSE),
+        ),
+        12 => (
+            format!("b * x * z >= {}", 0.05 * f),
+            Box::new(move |s| at(s, "b") * at(s, "x") * at(s, "z") >= 0.05 * f - CLOSE),
+        ),
+        13 => (
+            format!("exp(y) + sqrt(x) - 0.1 * a <= {}", 1.0 + f),
+            Box::new(move |s| at(s, "y").exp() + at(s, "x").sqrt() - 0.1 * at(s, "a") <= 1.0 + f + CLOSE),
+        ),
+        14 => (
+            "q -> abs(y) <= 0.25 and x >= 0.5".into(),
+            Box::new(move |s| {
+                at(s, "q") == 0.0 || at(s, "y").abs() <= 0.25 + CLOSE && at(s, "x") >= 0.5 - CLOSE
+            }),
+        ),
+        _ => (
+            format!("log(z) + min(x, y) >= {} - b / 4", f - 2.0),
+            Box::new(move |s| {
+                at(s, "z").ln() + at(s, "x").min(at(s, "y")) >= f - 2.0 - at(s, "b") / 4.0 - CLOSE
+            }),
+        ),
+    }
+}
+
+fn seen(space: &Space, point: &Point) -> Seen {
+    let number = |value: Value| match value {
+        Value::Text(text) => text.trim_start_matches('l').parse().unwrap(),
+        Value::Bool(b) => f64::from(u8::from(b)),
+        other => other.as_f64().unwrap(),
+    };
+    space.values(point).map(|(name, value)| (name.to_owned(), number(value))).collect()
+}
+
+fn strategies() -> Vec<Strategy> {
+    vec![Strategy::default(), Strategy::Random]
+}
+
+/// Asks with failures, late tells and pending trials in between. Returns the number of suggestions.
+fn asked(promise: &Promise, strategy: Strategy, seed: u64) -> usize {
+    let Promise { space, checks } = promise;
+    let spec = Spec { strategy, seed, n_initial: Some(4), ..Spec::default() };
+    let mut study = Study::new(space.clone(), spec).unwrap();
+    let mut n = 0;
+    for k in 0..12_u32 {
+        let suggestion = match study.ask() {
+            Ok(suggestion) => suggestion,
+            Err(
+                Error::Infeasible { .. }
+                | Error::NoFeasiblePoint { .. }
+                | Error::Exhausted { .. }
+                | Error::NoUntriedPoint { .. },
+            ) => break,
+            Err(other) => panic!("{other}"),
+        };
+        n += 1;
+        let values = seen(space, suggestion.point());
+        for (text, check) in checks {
+            assert!(check(&values), "`{text}` does not hold at {values:?}");
+        }
+        let (low, high) = (-1.0 - CLOSE, 20.0);
+        assert!(values.values().all(|value| (low..=high).contains(value)), "{values:?}");
+        match k % 6 {
+            3 => study.tell_failed(suggestion.id(), "crashed").unwrap(),
+            5 => {}
+            _ => study.tell(suggestion.id(), values.values().map(|v| (3.0 * v).sin()).sum()).unwrap(),
+        }
+    }
+    n
+}
+
+#[test]
+fn no_strategy_ever_suggests_what_violates_a_constraint() {
+    let mut draws = stream(2026, 0, Purpose::Design);
+    let (mut n_spaces, mut n_asks, mut n_empty) = (0, 0, 0);
+    for seed in 0..150 {
+        let Some(promise) = promise(&mut draws) else { continue };
+        n_spaces += 1;
+        for strategy in strategies() {
+            let n = asked(&promise, strategy, seed);
+            n_asks += n;
+            n_empty += usize::from(n == 0);
+        }
+    }
+    println!("{n_asks} suggestions in {n_spaces} spaces; nothing was found in {n_empty} studies");
+    assert!(n_spaces > 100 && n_asks > 2000, "{n_spaces} {n_asks}");
+    assert!(n_empty * 10 <= n_spaces, "{n_empty} of {n_spaces}");
+}
