@@ -128,7 +128,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// Others held the turn to write for too long. Nothing was changed; the call can be made again.
-    #[error("`{}` was locked by other processes for a minute; nothing was changed", path.display())]
+    #[error("`{}` was locked by other processes for ten minutes; nothing was changed", path.display())]
     Busy {
         /// The file.
         path: PathBuf,

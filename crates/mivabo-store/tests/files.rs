@@ -192,6 +192,69 @@ fn a_connection_to_look_does_not_write() {
     assert_eq!(count(&reader), 3);
 }
 
+/// A small disk in memory, which only a process in a namespace of its own sees.
+#[cfg(target_os = "linux")]
+mod full_disk {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Runs in a namespace where `folder` is a disk of one megabyte.
+    fn with_disk(folder: &Path, command: &str) -> Command {
+        let mut unshare = Command::new("unshare");
+        let script = format!(r#"mount -t tmpfs -o size=1m none "$FOLDER" && {command}"#);
+        unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).env("FOLDER", folder);
+        unshare
+    }
+
+    #[test]
+    fn a_full_disk_loses_nothing_and_the_store_goes_on_after() {
+        let folder = tempfile::tempdir().unwrap();
+        if !with_disk(folder.path(), "true").output().is_ok_and(|done| done.status.success()) {
+            println!("skipped, no disk can be made here");
+            return;
+        }
+        let program = std::env::current_exe().unwrap();
+        let test = r#""$PROGRAM" --exact full_disk::filling_a_disk --ignored --nocapture"#;
+
+        let done = with_disk(folder.path(), test).env("PROGRAM", program).output().unwrap();
+
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    #[test]
+    #[ignore = "the other half of the test above"]
+    fn filling_a_disk() {
+        let folder = PathBuf::from(std::env::var_os("FOLDER").unwrap());
+        let path = folder.join("a.db");
+        fs::write(folder.join("ballast"), vec![0; 500_000]).unwrap();
+        let mut store = Store::new(Sqlite::open(&path).unwrap());
+        let study = store.create("a", "b").unwrap();
+        let params = Object::new(format!(r#"{{"x": "{}"}}"#, "x".repeat(500))).unwrap();
+        let tell = Tell::new(Outcome::Complete(1.0));
+        let add = |store: &mut Store| store.add(study, params.clone().into(), &tell);
+
+        let mut n_added = 0;
+        let error = loop {
+            match add(&mut store) {
+                Ok(_) => n_added += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error, Error::Full { path: path.clone() });
+        assert_eq!(count(&store), n_added);
+        assert!(matches!(Sqlite::open(folder.join("b.db")), Err(Error::Full { .. })));
+        assert_eq!(count(&Store::new(Sqlite::open_read_only(&path).unwrap())), n_added);
+
+        fs::remove_file(folder.join("ballast")).unwrap();
+        add(&mut store).unwrap();
+        drop(store);
+        let mut store = Store::new(Sqlite::open(&path).unwrap());
+        assert_eq!(count(&store), n_added + 1);
+        assert!(n_added > 10 && add(&mut store).is_ok());
+    }
+}
+
 /// What a user without any rights may do. As root, permissions mean nothing: then the test runs itself as nobody.
 #[cfg(unix)]
 mod permissions {

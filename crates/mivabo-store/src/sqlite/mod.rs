@@ -11,7 +11,7 @@ mod schema;
 
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -20,9 +20,13 @@ use self::rows::Tables;
 use crate::backend::{Backend, Rows, Transaction};
 use crate::error::Error;
 
-/// How often a locked file is tried again, and the longest pause between two attempts. The pauses add up to a minute.
-const ATTEMPTS: i32 = 6_000;
-const PAUSE: Duration = Duration::from_millis(10);
+/// How often a locked file is tried again, and the longest pause between two attempts. The pauses add up to ten minutes:
+/// many workers may wait in line while each of them computes a suggestion.
+const ATTEMPTS: i32 = 120_000;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// SQLite has no queue of waiting writers. Who had the turn for this long leaves time for one of the others.
+const LONG_TURN: Duration = Duration::from_millis(50);
 
 /// Studies in a SQLite file. Each thread opens its own.
 #[derive(Debug)]
@@ -124,12 +128,12 @@ impl Sqlite {
 impl Backend for Sqlite {
     fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
         let begun = self.connection.unchecked_transaction();
-        Ok(Box::new(Tables { connection: self.check(begun)?, path: &self.path }))
+        Ok(Box::new(Tables { connection: self.check(begun)?, path: &self.path, begun: Instant::now() }))
     }
 
     fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
         match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(connection) => Ok(Box::new(Tables { connection, path: &self.path })),
+            Ok(connection) => Ok(Box::new(Tables { connection, path: &self.path, begun: Instant::now() })),
             Err(error) => Err(translate(&self.path, &error)),
         }
     }
@@ -171,7 +175,7 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
 
 /// What to do when others have the lock: a pause, and whether to try again.
 fn wait(attempt: i32) -> bool {
-    sleep(PAUSE.min(Duration::from_millis(1 + u64::from(attempt.unsigned_abs()) / 4)));
+    sleep(PAUSE.min(Duration::from_millis(1 + u64::from(attempt.unsigned_abs()) / 10)));
     attempt < ATTEMPTS
 }
 

@@ -2,11 +2,13 @@
 
 use std::ops::Deref;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Instant;
 
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::translate;
+use super::{LONG_TURN, PAUSE, translate};
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
 use crate::object::Object;
@@ -19,6 +21,7 @@ const COLUMNS: &str = "id, revision, params, state, lease, value, reason, told, 
 pub(super) struct Tables<'a, C> {
     pub(super) connection: C,
     pub(super) path: &'a Path,
+    pub(super) begun: Instant,
 }
 
 impl<C: Deref<Target = Connection>> Tables<'_, C> {
@@ -140,8 +143,12 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
     }
 
     fn commit(self: Box<Self>) -> Result<(), Error> {
-        let path = self.path;
-        self.connection.commit().map_err(|error| translate(path, &error))
+        let Tables { connection, path, begun } = *self;
+        connection.commit().map_err(|error| translate(path, &error))?;
+        if begun.elapsed() > LONG_TURN {
+            sleep(2 * PAUSE);
+        }
+        Ok(())
     }
 }
 
