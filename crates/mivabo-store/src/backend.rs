@@ -1,0 +1,85 @@
+//! What a database has to do for a store: keep rows, and make transactions of them.
+//!
+//! No rule of the store is in here, so that a backend cannot break one: it returns the rows that were put, in the order
+//! that is asked for. A backend on a server makes writers take turns, for example by locking the row of the study at
+//! the begin of a transaction, and lets readers see the last committed state without waiting.
+
+use crate::error::Error;
+use crate::trial::{Revision, Study, StudyId, Trial};
+
+/// A place where studies and trials are kept.
+pub trait Backend: Send {
+    /// One consistent state, for reading. Never waits for a writer.
+    ///
+    /// # Errors
+    /// What the database meets.
+    fn read(&self) -> Result<Box<dyn Rows + '_>, Error>;
+
+    /// The turn to write; waits for that of others. Nobody else writes before it ends. Dropped without
+    /// [`commit`](Transaction::commit), it leaves everything as it was.
+    ///
+    /// # Errors
+    /// What the database meets; [`Error::Busy`] after a long wait.
+    fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error>;
+}
+
+/// The last numbers that a study has given out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Last {
+    /// How many trials there are.
+    pub trials: u64,
+    /// How many of them are told.
+    pub tells: u64,
+    /// The last revision.
+    pub revision: Revision,
+}
+
+/// Rows of studies and trials, to read. A study that does not exist has no trials.
+pub trait Rows {
+    /// All studies, by number.
+    ///
+    /// # Errors
+    /// What the database meets; so do all others.
+    fn studies(&self) -> Result<Vec<Study>, Error>;
+
+    /// What a study was made from.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn definition(&self, study: StudyId) -> Result<Option<String>, Error>;
+
+    /// The last numbers given out.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn last(&self, study: StudyId) -> Result<Last, Error>;
+
+    /// One trial.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Trial>, Error>;
+
+    /// Trials whose revision is after `since`, by revision.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Trial>, Error>;
+
+    /// The waiting trial with the smallest number.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Trial>, Error>;
+
+    /// All running trials, by number.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error>;
+}
+
+/// Rows that can be changed, together or not at all. It reads what it has put.
+pub trait Transaction: Rows {
+    /// Adds a study, whose number and name are new.
+    ///
+    /// # Errors
+    /// What the database meets; so do all others.
+    fn insert_study(&mut self, study: &Study, definition: &str) -> Result<(), Error>;
+
+    /// Adds a trial, or replaces the one of its number, whose `params` and `created` are the same and which is not told.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn put(&mut self, study: StudyId, trial: &Trial) -> Result<(), Error>;
+
+    /// Makes the changes last, and seen by all. After an error nothing has changed.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn commit(self: Box<Self>) -> Result<(), Error>;
+}

@@ -1,0 +1,212 @@
+//! Everything that a store can refuse or fail at, as data that reads as a sentence.
+
+use std::path::PathBuf;
+
+use crate::trial::{Outcome, State};
+
+/// What was wrong, where, and what was expected.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A study has an empty name, or one with control characters.
+    #[error("the study's name {name:?} is empty or holds a control character")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// A study of this name exists, with another definition.
+    #[error(
+        "study `{name}` exists with another definition{}\n\
+         hint: give the changed study another name",
+        differs(stored, given)
+    )]
+    DefinitionDiffers {
+        /// The study.
+        name: String,
+        /// The definition that it has.
+        stored: String,
+        /// The one that was given.
+        given: String,
+    },
+    /// There is no study with this number.
+    #[error("there is no study {id}; {n} studies exist")]
+    UnknownStudy {
+        /// The number.
+        id: u64,
+        /// How many studies there are.
+        n: usize,
+    },
+    /// There is no trial with this number.
+    #[error("there is no trial {id}; {n} trials exist")]
+    UnknownTrial {
+        /// The number.
+        id: u64,
+        /// How many trials the study has.
+        n: u64,
+    },
+    /// A trial was told a second time.
+    #[error("trial {id} was already told: it {outcome}")]
+    AlreadyTold {
+        /// The trial.
+        id: u64,
+        /// What it has.
+        outcome: Outcome,
+    },
+    /// A worker renews or gives back a trial that it no longer holds.
+    #[error("worker `{worker}` does not hold trial {id}: it {state}")]
+    NotHeld {
+        /// The trial.
+        id: u64,
+        /// The worker.
+        worker: String,
+        /// What became of the trial.
+        state: State,
+    },
+    /// A value that is NaN or infinite.
+    #[error("the value {value} is not finite; tell the trial as failed instead")]
+    NotFinite {
+        /// The value.
+        value: f64,
+    },
+    /// Parameters or a note that are no JSON object.
+    #[error("expected a JSON object, found `{text}`: {why}")]
+    NotAnObject {
+        /// How it begins.
+        text: String,
+        /// What the reader says.
+        why: String,
+    },
+
+    /// A file that is no SQLite database.
+    #[error("`{}` is not a SQLite database; it was left as it is", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A SQLite database of another program.
+    #[error(
+        "`{}` is a SQLite database of another program (application id {application_id}); it was left as it is",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The number that the other program wrote into it.
+        application_id: i32,
+    },
+    /// A database that a newer version wrote.
+    #[error(
+        "`{}` has schema version {found}, and this program knows versions up to {known}; it was left as it is\n\
+         hint: use the newer version of mivabo that wrote it", path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// The newest that is known here.
+        known: usize,
+    },
+    /// A damaged database.
+    #[error("`{}` is damaged: {what}\nhint: work on a copy; `sqlite3 FILE .recover` saves what can be read", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// A file or folder that may not be written to.
+    #[error("`{}` cannot be written: the file, its folder or this connection is read-only", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No space is left. Nothing was changed; the call can be made again once there is.
+    #[error("`{}` cannot grow: the disk is full; nothing was changed", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Others held the turn to write for too long. Nothing was changed; the call can be made again.
+    #[error("`{}` was locked by other processes for ten minutes; nothing was changed", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that cannot be opened.
+    #[error("`{}` cannot be opened: {why}", path.display())]
+    CannotOpen {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// Anything else that reading or writing met.
+    #[error("`{}`: {message}", path.display())]
+    Database {
+        /// The file.
+        path: PathBuf,
+        /// What the database says.
+        message: String,
+    },
+}
+
+/// The first line in which two definitions differ.
+fn differs(stored: &str, given: &str) -> String {
+    let mut stored = stored.lines();
+    let mut given = given.lines();
+    for number in 1.. {
+        match (stored.next(), given.next()) {
+            (None, None) => break,
+            (a, b) if a == b => {}
+            (a, b) => {
+                let show =
+                    |line: Option<&str>| line.map_or("nothing".to_owned(), |l| format!("`{}`", short(l)));
+                return format!("; in line {number} it has {}, not {}", show(a), show(b));
+            }
+        }
+    }
+    "; they differ in their line breaks".to_owned()
+}
+
+/// The beginning of a text.
+pub(crate) fn short(text: &str) -> String {
+    const LIMIT: usize = 60;
+    let mut shown: String = text.chars().take(LIMIT).collect();
+    if text.chars().nth(LIMIT).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(stored: &str, given: &str) -> String {
+        let error =
+            Error::DefinitionDiffers { name: "cnn".into(), stored: stored.into(), given: given.into() };
+        error.to_string()
+    }
+
+    #[test]
+    fn the_first_line_that_differs_is_shown() {
+        let shown = message("x = 1\ny = 2", "x = 1\ny = 3");
+        assert!(shown.contains("in line 2 it has `y = 2`, not `y = 3`"), "{shown}");
+        let shown = message("x = 1\ny = 2", "x = 1");
+        assert!(shown.contains("in line 2 it has `y = 2`, not nothing"), "{shown}");
+        let shown = message("x = 1\n", "x = 1\r\n");
+        assert!(shown.contains("line breaks"), "{shown}");
+    }
+
+    #[test]
+    fn what_a_trial_already_has_is_said() {
+        let told = |outcome| Error::AlreadyTold { id: 3, outcome }.to_string();
+        assert_eq!(told(Outcome::Complete(0.5)), "trial 3 was already told: it has the value 0.5");
+        let failed = Outcome::Failed { reason: "out of memory".into() };
+        assert_eq!(told(failed), "trial 3 was already told: it failed: out of memory");
+        let held = State::Running { worker: "b".into(), lease: 7 };
+        let lost = Error::NotHeld { id: 3, worker: "a".into(), state: held };
+        assert_eq!(lost.to_string(), "worker `a` does not hold trial 3: it runs for `b`");
+    }
+}

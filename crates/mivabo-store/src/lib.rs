@@ -1,0 +1,78 @@
+//! Studies and trials on disk, shared by many processes: the memory of mivabo.
+//!
+//! Definitions, parameters and outcomes enter; they leave as [`Trial`]s, as often as they are asked for, and as
+//! [`Changes`] for whoever follows a study that others work on. What a definition or a parameter means is not known here:
+//! parameters and notes are JSON objects, kept as they were written.
+//!
+//! # Rules
+//!
+//! * **Told trials never change.** A trial is told once. A second tell is refused with what the trial already has.
+//! * **The first tell wins, whoever tells.** A worker whose lease ended may still tell its result, even when the trial
+//!   waits again or runs for another worker: a result that was paid for is not thrown away. The other worker finds out
+//!   at its next heartbeat, or when its own tell is refused.
+//! * **Trials are numbered** 0, 1, 2, … within a study, in the order in which they are made. Tells have places 0, 1, 2, …
+//!   in the order of telling; a trial that fails because its worker stopped answering has one too. Neither has gaps.
+//!   Nothing is deleted.
+//! * **A claim is one transaction.** The point is computed while the claim has the turn to write, from everything that
+//!   was written before, and is recorded as running before anybody else may claim. Either both happen or neither does.
+//! * **Revisions** of a study are numbered 1, 2, 3, …; each change of a trial takes the next one, so what changed since a
+//!   revision is found without reading the rest. A heartbeat is no change.
+//! * **What is acknowledged is kept.** A call that returned without an error has been written; one that returned an
+//!   error changed nothing.
+//! * **Readers never block writers,** nor writers readers. Writers take turns.
+//! * Time is told by the caller, in milliseconds since 1970; the store has no clock.
+//!
+//! ```text
+//!              enqueue                        claim
+//!                 │                             │ nothing waits: suggest
+//!                 ▼           claim             ▼
+//!              Waiting ─────────────────────▶ Running ──heartbeat──┐
+//!                 │  ◀──────────────────────    │  ▲───────────────┘
+//!                 │    release, lease ended     │
+//!                 │                             │ tell; or lease ended once too often
+//!                 └───────────tell────────────▶ ▼
+//!                                add ────────▶ Complete or Failed, for ever
+//! ```
+//!
+//! # Backends
+//!
+//! The rules are written once, in [`Store`]. A [`Backend`] only keeps rows and makes transactions of them: [`Memory`], the
+//! slow, obvious one, and [`Sqlite`], a file. All of them pass one suite of tests (`tests/contract.rs`).
+//!
+//! ```
+//! use mivabo_store::{Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, State, Store, Tell};
+//!
+//! let mut store = Store::new(Memory::default());
+//! let study = store.create("cnn", "[parameters]\nx = { type = 'int', low = 1, high = 3 }")?;
+//!
+//! let lease = Lease { worker: "host:42", now: 1_000, millis: 60_000 };
+//! let claim = Claim { lease, since: Revision::default(), max_trials: Some(1) };
+//! let trial = store.claim(study, &claim, |changes| {
+//!     assert!(changes.trials.is_empty());    // nobody did anything yet
+//!     Ok::<_, Error>(Proposal::from(Object::new(r#"{"x": 2}"#)?))
+//! })?;
+//! let trial = trial.expect("one trial may be made");
+//!
+//! store.tell(study, trial.id, &Tell { worker: Some("host:42"), now: 2_000, ..Tell::new(Outcome::Complete(0.25)) })?;
+//!
+//! assert_eq!(store.trial(study, 0)?.state, State::Complete(0.25));
+//! let next = store.claim(study, &claim, |_| -> Result<_, Error> { unreachable!("one was the limit") })?;
+//! assert!(next.is_none());
+//! # Ok::<(), Error>(())
+//! ```
+
+mod backend;
+mod error;
+mod memory;
+mod object;
+mod sqlite;
+mod store;
+mod trial;
+
+pub use crate::backend::{Backend, Last, Rows, Transaction};
+pub use crate::error::Error;
+pub use crate::memory::Memory;
+pub use crate::object::Object;
+pub use crate::sqlite::Sqlite;
+pub use crate::store::{Changes, Claim, Lease, Store, Tell};
+pub use crate::trial::{Outcome, Proposal, Revision, State, Study, StudyId, Trial};

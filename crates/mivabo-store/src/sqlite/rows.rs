@@ -1,0 +1,193 @@
+//! Rows of SQLite tables as studies and trials, and back.
+
+use std::ops::Deref;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Instant;
+
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use super::{LONG_TURN, PAUSE, translate};
+use crate::backend::{Last, Rows, Transaction};
+use crate::error::Error;
+use crate::object::Object;
+use crate::trial::{Revision, State, Study, StudyId, Trial};
+
+/// The columns of a trial, in the order in which [`to_trial`] reads them.
+const COLUMNS: &str = "id, revision, params, state, lease, value, reason, told, attempts, worker, created, started, finished, note";
+
+/// The tables of a file, within a transaction.
+pub(super) struct Tables<'a, C> {
+    pub(super) connection: C,
+    pub(super) path: &'a Path,
+    pub(super) begun: Instant,
+}
+
+impl<C: Deref<Target = Connection>> Tables<'_, C> {
+    fn check<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
+        result.map_err(|error| translate(self.path, &error))
+    }
+
+    /// All rows that a query finds.
+    fn all<T>(
+        &self,
+        query: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Error> {
+        let found =
+            self.connection.prepare_cached(query).and_then(|mut q| q.query_map(params, read)?.collect());
+        self.check(found)
+    }
+
+    /// The trials that the rest of a query selects.
+    fn trials(&self, rest: &str, params: impl Params) -> Result<Vec<Trial>, Error> {
+        self.all(&format!("SELECT {COLUMNS} FROM trial WHERE {rest}"), params, to_trial)
+    }
+
+    fn execute(&self, statement: &str, params: impl Params) -> Result<(), Error> {
+        self.check(self.connection.prepare_cached(statement).and_then(|mut s| s.execute(params))).map(drop)
+    }
+}
+
+impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
+    fn studies(&self) -> Result<Vec<Study>, Error> {
+        self.all("SELECT id, name FROM study ORDER BY id", [], |row| {
+            Ok(Study { id: StudyId(natural(row, 0)?), name: row.get(1)? })
+        })
+    }
+
+    fn definition(&self, study: StudyId) -> Result<Option<String>, Error> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT definition FROM study WHERE id = ?")
+            .and_then(|mut query| query.query_row([whole(study.0)], |row| row.get(0)).optional());
+        self.check(found)
+    }
+
+    fn last(&self, study: StudyId) -> Result<Last, Error> {
+        let query = "SELECT
+            (SELECT coalesce(max(id) + 1, 0) FROM trial WHERE study = ?1),
+            (SELECT coalesce(max(told) + 1, 0) FROM trial WHERE study = ?1 AND told IS NOT NULL),
+            (SELECT coalesce(max(revision), 0) FROM trial WHERE study = ?1)";
+        let found = self.connection.prepare_cached(query).and_then(|mut query| {
+            query.query_row([whole(study.0)], |row| {
+                Ok(Last {
+                    trials: natural(row, 0)?,
+                    tells: natural(row, 1)?,
+                    revision: Revision(natural(row, 2)?),
+                })
+            })
+        });
+        self.check(found)
+    }
+
+    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Trial>, Error> {
+        Ok(self.trials("study = ? AND id = ?", [whole(study.0), whole(id)])?.pop())
+    }
+
+    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Trial>, Error> {
+        self.trials("study = ? AND revision > ? ORDER BY revision", [whole(study.0), whole(since.0)])
+    }
+
+    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Trial>, Error> {
+        let rest = "study = ? AND told IS NULL AND state = 'waiting' ORDER BY id LIMIT 1";
+        Ok(self.trials(rest, [whole(study.0)])?.pop())
+    }
+
+    fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error> {
+        self.trials("study = ? AND told IS NULL AND state = 'running' ORDER BY id", [whole(study.0)])
+    }
+}
+
+impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
+    fn insert_study(&mut self, study: &Study, definition: &str) -> Result<(), Error> {
+        let values = params![whole(study.id.0), study.name, definition];
+        self.execute("INSERT INTO study (id, name, definition) VALUES (?, ?, ?)", values)
+    }
+
+    fn put(&mut self, study: StudyId, trial: &Trial) -> Result<(), Error> {
+        let (state, lease, value, reason) = match &trial.state {
+            State::Waiting => ("waiting", None, None, None),
+            State::Running { lease, .. } => ("running", Some(lease), None, None),
+            State::Complete(value) => ("complete", None, Some(value), None),
+            State::Failed { reason } => ("failed", None, None, Some(reason)),
+        };
+        let statement = format!(
+            "INSERT INTO trial (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             ON CONFLICT (study, id) DO UPDATE SET
+                 revision = excluded.revision, state = excluded.state, lease = excluded.lease,
+                 value = excluded.value, reason = excluded.reason, told = excluded.told,
+                 attempts = excluded.attempts, worker = excluded.worker, started = excluded.started,
+                 finished = excluded.finished, note = excluded.note"
+        );
+        let values = params![
+            whole(study.0),
+            whole(trial.id),
+            whole(trial.revision.0),
+            trial.params.as_str(),
+            state,
+            lease,
+            value,
+            reason,
+            trial.told.map(whole),
+            trial.attempts,
+            trial.worker,
+            trial.created,
+            trial.started,
+            trial.finished,
+            trial.note.as_str(),
+        ];
+        self.execute(&statement, values)
+    }
+
+    fn commit(self: Box<Self>) -> Result<(), Error> {
+        let Tables { connection, path, begun } = *self;
+        connection.commit().map_err(|error| translate(path, &error))?;
+        if begun.elapsed() > LONG_TURN {
+            sleep(2 * PAUSE);
+        }
+        Ok(())
+    }
+}
+
+/// A row of [`COLUMNS`] as a trial. What the schema forbids is an error, as is JSON that is none.
+fn to_trial(row: &Row<'_>) -> rusqlite::Result<Trial> {
+    let worker: Option<String> = row.get(9)?;
+    let state = match row.get_ref(3)?.as_str()? {
+        "waiting" => State::Waiting,
+        "running" => State::Running { worker: worker.clone().unwrap_or_default(), lease: row.get(4)? },
+        "complete" => State::Complete(row.get(5)?),
+        _ => State::Failed { reason: row.get(6)? },
+    };
+    Ok(Trial {
+        id: natural(row, 0)?,
+        revision: Revision(natural(row, 1)?),
+        params: object(row, 2)?,
+        state,
+        told: row.get::<_, Option<i64>>(7)?.map(|_| natural(row, 7)).transpose()?,
+        attempts: row.get(8)?,
+        worker,
+        created: row.get(10)?,
+        started: row.get(11)?,
+        finished: row.get(12)?,
+        note: object(row, 13)?,
+    })
+}
+
+fn object(row: &Row<'_>, column: usize) -> rusqlite::Result<Object> {
+    let text: String = row.get(column)?;
+    Object::new(text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+}
+
+fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    let number: i64 = row.get(column)?;
+    u64::try_from(number).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, number))
+}
+
+/// SQLite's integers have 63 bits. No number that is given out is greater, and one that a caller invents finds nothing.
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

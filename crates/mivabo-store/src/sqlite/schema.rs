@@ -1,0 +1,190 @@
+//! The tables, and how files of older versions get there.
+//!
+//! A file enters; it is known to be ours and up to date when it leaves, or it is as it was. Two numbers in the header of the
+//! file say what it is: the application id, written when the file is made, and the version: how many steps of [`STEPS`]
+//! it has been through. A step that was published never changes; the next version appends one.
+//!
+//! The database guards the rules by itself, too: told trials cannot change, nothing can be deleted, states have the
+//! columns that belong to them. A value has no column type, because SQLite drops the sign of a zero in a column of reals.
+//! Numbers are given out as the greatest one so far plus one, found through the indices.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::{length, translate};
+use crate::error::Error;
+
+/// "mvbo" in ASCII.
+const APPLICATION: i32 = 0x6d76_626f;
+
+/// What each version adds to the one before.
+pub(super) const STEPS: [&str; 1] = ["
+CREATE TABLE study (
+    id         INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL UNIQUE,
+    definition TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE trial (
+    study    INTEGER NOT NULL REFERENCES study (id),
+    id       INTEGER NOT NULL CHECK (id >= 0),
+    revision INTEGER NOT NULL CHECK (revision > 0),
+    params   TEXT NOT NULL,
+    state    TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'complete', 'failed')),
+    lease    INTEGER CHECK ((lease IS NOT NULL) = (state = 'running')),
+    value    ANY CHECK ((value IS NOT NULL) = (state = 'complete')
+                        AND (value IS NULL OR typeof(value) = 'real' AND abs(value) <= 1.7976931348623157e308)),
+    reason   TEXT CHECK ((reason IS NOT NULL) = (state = 'failed')),
+    told     INTEGER CHECK (told >= 0 AND (told IS NOT NULL) = (state IN ('complete', 'failed'))),
+    attempts INTEGER NOT NULL CHECK (attempts >= 0),
+    worker   TEXT,
+    created  INTEGER NOT NULL,
+    started  INTEGER,
+    finished INTEGER,
+    note     TEXT NOT NULL,
+    PRIMARY KEY (study, id)
+) STRICT;
+
+CREATE UNIQUE INDEX trial_by_revision ON trial (study, revision);
+CREATE UNIQUE INDEX trial_by_tell ON trial (study, told) WHERE told IS NOT NULL;
+CREATE INDEX trial_untold ON trial (study, state, id) WHERE told IS NULL;
+
+CREATE TRIGGER told_trials_never_change BEFORE UPDATE ON trial WHEN old.told IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'told trials never change'); END;
+CREATE TRIGGER trials_are_never_deleted BEFORE DELETE ON trial
+BEGIN SELECT RAISE(ABORT, 'trials are never deleted'); END;
+CREATE TRIGGER studies_never_change BEFORE UPDATE ON study
+BEGIN SELECT RAISE(ABORT, 'studies never change'); END;
+CREATE TRIGGER studies_are_never_deleted BEFORE DELETE ON study
+BEGIN SELECT RAISE(ABORT, 'studies are never deleted'); END;
+"];
+
+/// Refuses files of others without a lock, a log or a byte written. What is only damaged is for [`check`]: while another
+/// process writes, this look past its locks may see half of a change.
+pub(super) fn peek(path: &Path) -> Result<(), Error> {
+    // SQLite takes a file of one byte for an empty one.
+    if length(path) == 1 {
+        return Err(Error::NotADatabase { path: path.to_owned() });
+    }
+    match connect_immutable(path).and_then(|connection| check(&connection, path, STEPS.len())) {
+        Err(Error::Corrupt { .. }) => Ok(()),
+        checked => checked.map(drop),
+    }
+}
+
+/// A connection that assumes that nobody writes, and so needs no locks and no files beside.
+pub(super) fn connect_immutable(path: &Path) -> Result<Connection, Error> {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| translate(path, &error))
+}
+
+/// The version of a file that is ours and not newer than `known`; 0 for an empty one.
+pub(super) fn check(connection: &Connection, path: &Path, known: usize) -> Result<usize, Error> {
+    let number = |query| {
+        connection.query_row(query, [], |row| row.get::<_, i64>(0)).map_err(|error| translate(path, &error))
+    };
+    let application = number("PRAGMA application_id")?;
+    let version = number("PRAGMA user_version")?;
+    if application == 0 && version == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0 {
+        return Ok(0);
+    }
+    if application != i64::from(APPLICATION) {
+        let application_id = i32::try_from(application).unwrap_or_default();
+        return Err(Error::Foreign { path: path.to_owned(), application_id });
+    }
+    match usize::try_from(version) {
+        Ok(version) if version <= known => Ok(version),
+        _ => Err(Error::Newer { path: path.to_owned(), found: version, known }),
+    }
+}
+
+/// Takes the steps that the file lacks, all or none.
+pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Error> {
+    if check(connection, path, steps.len())? == steps.len() {
+        return Ok(());
+    }
+    let say = |error| translate(path, &error);
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(say)?;
+    for step in &steps[check(&transaction, path, steps.len())?..] {
+        transaction.execute_batch(step).map_err(say)?;
+    }
+    let version = steps.len();
+    let marks = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version};");
+    transaction.execute_batch(&marks).map_err(say)?;
+    transaction.commit().map_err(say)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = "CREATE TABLE a (x INTEGER) STRICT";
+    const NEW: &str = "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 7";
+
+    fn old_file() -> Connection {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, Path::new("a"), &[OLD]).unwrap();
+        connection.execute("INSERT INTO a VALUES (1)", []).unwrap();
+        connection
+    }
+
+    #[test]
+    fn an_old_file_takes_the_steps_that_it_lacks() {
+        let mut connection = old_file();
+
+        migrate(&mut connection, Path::new("a"), &[OLD, NEW]).unwrap();
+        migrate(&mut connection, Path::new("a"), &[OLD, NEW]).unwrap();
+
+        assert_eq!(check(&connection, Path::new("a"), 2), Ok(2));
+        let y: i64 = connection.query_row("SELECT y FROM a", [], |row| row.get(0)).unwrap();
+        assert_eq!(y, 7);
+        let newer = check(&connection, Path::new("a"), 1).unwrap_err();
+        assert_eq!(newer, Error::Newer { path: "a".into(), found: 2, known: 1 });
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_file_at_its_version() {
+        let mut connection = old_file();
+
+        let failed = migrate(&mut connection, Path::new("a"), &[OLD, NEW, "CREATE nonsense"]);
+
+        assert!(matches!(failed, Err(Error::Database { .. })));
+        assert_eq!(check(&connection, Path::new("a"), 3), Ok(1));
+        assert!(connection.prepare("SELECT y FROM a").is_err());
+    }
+
+    #[test]
+    fn the_database_itself_refuses_to_change_told_trials() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, Path::new("a"), &STEPS).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO study VALUES (0, 'a', 'b');
+                 INSERT INTO trial (study, id, revision, params, state, value, told, attempts, created, note)
+                 VALUES (0, 0, 1, '{}', 'complete', 1.5, 0, 1, 0, '{}');",
+            )
+            .unwrap();
+
+        for change in [
+            "UPDATE trial SET value = 2",
+            "DELETE FROM trial",
+            "DELETE FROM study",
+            "UPDATE study SET definition = 'c'",
+        ] {
+            let refused = connection.execute(change, []).unwrap_err().to_string();
+            assert!(refused.contains("never"), "{change}: {refused}");
+        }
+    }
+}

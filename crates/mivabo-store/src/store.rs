@@ -1,0 +1,321 @@
+//! The store: what users call, and the rules of the [crate](crate), over the rows of a [`Backend`].
+
+use crate::backend::{Backend, Rows, Transaction};
+use crate::error::Error;
+use crate::object::Object;
+use crate::trial::{Outcome, Proposal, Revision, State, Study, StudyId, Trial};
+
+/// Studies and trials in one place. The rules are in the documentation of the [crate](crate).
+pub struct Store {
+    backend: Box<dyn Backend>,
+}
+
+/// Who takes a trial, when, and for how long without a sign of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease<'a> {
+    /// The worker. Two that work at the same time have different names.
+    pub worker: &'a str,
+    /// Now, in milliseconds since 1970.
+    pub now: i64,
+    /// For how long, in milliseconds.
+    pub millis: i64,
+}
+
+impl Lease<'_> {
+    /// When it ends.
+    pub(crate) fn end(&self) -> i64 {
+        self.now.saturating_add(self.millis)
+    }
+}
+
+/// How a trial is claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Claim<'a> {
+    /// Who claims it.
+    pub lease: Lease<'a>,
+    /// Up to which revision the claimer knows the study.
+    pub since: Revision,
+    /// No new trial is made when there are this many, whatever became of them.
+    pub max_trials: Option<u64>,
+}
+
+/// How a trial is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tell<'a> {
+    /// Who tells, if it is a worker.
+    pub worker: Option<&'a str>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Now, in milliseconds since 1970.
+    pub now: i64,
+    /// What to add to its note; keys that it has are replaced.
+    pub note: Object,
+}
+
+impl Tell<'_> {
+    /// An outcome that nobody in particular tells, in 1970.
+    pub fn new(outcome: Outcome) -> Self {
+        Tell { worker: None, outcome, now: 0, note: Object::default() }
+    }
+}
+
+/// What changed since a revision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Changes {
+    /// The trials that changed, as they are now, each once, in the order of their last changes.
+    pub trials: Vec<Trial>,
+    /// The revision up to which this tells everything: the `since` of the next question.
+    pub revision: Revision,
+}
+
+impl Store {
+    /// A store on this backend.
+    pub fn new(backend: impl Backend + 'static) -> Store {
+        Store { backend: Box::new(backend) }
+    }
+
+    /// The study of this name, made if there is none.
+    ///
+    /// # Errors
+    /// [`Error::DefinitionDiffers`] if there is one with another definition, [`Error::BadName`], or what the backend meets.
+    pub fn create(&mut self, name: &str, definition: &str) -> Result<StudyId, Error> {
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err(Error::BadName { name: name.to_owned() });
+        }
+        if let Some(id) = existing(&*self.backend.read()?, name, definition)? {
+            return Ok(id);
+        }
+        self.write(|rows| {
+            if let Some(id) = existing(rows, name, definition)? {
+                return Ok(id);
+            }
+            let id = StudyId(rows.studies()?.len() as u64);
+            rows.insert_study(&Study { id, name: name.to_owned() }, definition)?;
+            Ok(id)
+        })
+    }
+
+    /// All studies, by number.
+    ///
+    /// # Errors
+    /// What the backend meets.
+    pub fn studies(&self) -> Result<Vec<Study>, Error> {
+        self.backend.read()?.studies()
+    }
+
+    /// What a study was made from.
+    ///
+    /// # Errors
+    /// [`Error::UnknownStudy`], or what the backend meets.
+    pub fn definition(&self, study: StudyId) -> Result<String, Error> {
+        definition(&*self.backend.read()?, study)
+    }
+
+    /// One trial.
+    ///
+    /// # Errors
+    /// [`Error::UnknownStudy`], [`Error::UnknownTrial`], or what the backend meets.
+    pub fn trial(&self, study: StudyId, id: u64) -> Result<Trial, Error> {
+        trial(&*self.backend.read()?, study, id)
+    }
+
+    /// What changed after a revision; since `Revision::default()`, all trials.
+    ///
+    /// # Errors
+    /// [`Error::UnknownStudy`], or what the backend meets.
+    pub fn changes(&self, study: StudyId, since: Revision) -> Result<Changes, Error> {
+        let rows = self.backend.read()?;
+        definition(&*rows, study)?;
+        changes(&*rows, study, since)
+    }
+
+    /// A trial to work on: the oldest one that waits, or a new one where `suggest` says; none when nothing waits and
+    /// there are `max_trials`. `suggest` computes while nobody else can claim or tell, and hears of everything that
+    /// changed since the revision that the claimer knows.
+    ///
+    /// # Errors
+    /// Those of `suggest`, [`Error::UnknownStudy`], or what the backend meets; nothing is changed then.
+    pub fn claim<E: From<Error>>(
+        &mut self,
+        study: StudyId,
+        claim: &Claim<'_>,
+        suggest: impl FnOnce(&Changes) -> Result<Proposal, E>,
+    ) -> Result<Option<Trial>, E> {
+        self.write(|rows| {
+            definition(rows, study)?;
+            let mut trial = if let Some(waiting) = rows.oldest_waiting(study)? {
+                waiting
+            } else {
+                let n_trials = rows.last(study)?.trials;
+                if claim.max_trials.is_some_and(|limit| n_trials >= limit) {
+                    return Ok(None);
+                }
+                let proposal = suggest(&changes(rows, study, claim.since)?)?;
+                Trial::new(n_trials, proposal, claim.lease.now)
+            };
+            trial.start(&claim.lease);
+            Ok(Some(put(rows, study, trial)?))
+        })
+    }
+
+    /// A new trial that waits for a worker.
+    ///
+    /// # Errors
+    /// [`Error::UnknownStudy`], or what the backend meets.
+    pub fn enqueue(&mut self, study: StudyId, proposal: Proposal, now: i64) -> Result<Trial, Error> {
+        self.write(|rows| {
+            definition(rows, study)?;
+            let trial = Trial::new(rows.last(study)?.trials, proposal, now);
+            put(rows, study, trial)
+        })
+    }
+
+    /// A new trial that is told already: a result from elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`], [`Error::UnknownStudy`], or what the backend meets.
+    pub fn add(&mut self, study: StudyId, proposal: Proposal, tell: &Tell<'_>) -> Result<Trial, Error> {
+        tell.outcome.check()?;
+        self.write(|rows| {
+            definition(rows, study)?;
+            let last = rows.last(study)?;
+            let mut trial = Trial::new(last.trials, proposal, tell.now);
+            trial.finish(tell, last.tells)?;
+            put(rows, study, trial)
+        })
+    }
+
+    /// A sign of life: the lease ends later. It is no change of the trial: its revision stays.
+    ///
+    /// # Errors
+    /// [`Error::NotHeld`] when the trial is no longer this worker's, with what became of it;
+    /// [`Error::UnknownStudy`], [`Error::UnknownTrial`], or what the backend meets.
+    pub fn heartbeat(&mut self, study: StudyId, id: u64, lease: &Lease<'_>) -> Result<(), Error> {
+        self.write(|rows| {
+            let mut trial = trial(rows, study, id)?;
+            trial.renew(lease)?;
+            rows.put(study, &trial)
+        })
+    }
+
+    /// The outcome of a trial. The first one counts, whoever tells it and whoever holds the trial.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyTold`] with what the trial has, [`Error::NotFinite`], [`Error::UnknownStudy`],
+    /// [`Error::UnknownTrial`], or what the backend meets.
+    pub fn tell(&mut self, study: StudyId, id: u64, tell: &Tell<'_>) -> Result<Trial, Error> {
+        tell.outcome.check()?;
+        self.write(|rows| {
+            let mut trial = trial(rows, study, id)?;
+            trial.finish(tell, rows.last(study)?.tells)?;
+            put(rows, study, trial)
+        })
+    }
+
+    /// A worker that stops gives its trial back. It waits again, and the attempt does not count.
+    ///
+    /// # Errors
+    /// [`Error::NotHeld`] when the trial is not this worker's, with what became of it;
+    /// [`Error::UnknownStudy`], [`Error::UnknownTrial`], or what the backend meets.
+    pub fn release(&mut self, study: StudyId, id: u64, worker: &str) -> Result<Trial, Error> {
+        self.write(|rows| {
+            let mut trial = trial(rows, study, id)?;
+            trial.give_back(worker)?;
+            put(rows, study, trial)
+        })
+    }
+
+    /// Running trials whose lease has ended wait again, or fail if they were tried `max_attempts` times. Returns them, by
+    /// number.
+    ///
+    /// # Errors
+    /// [`Error::UnknownStudy`], or what the backend meets.
+    pub fn release_expired(
+        &mut self,
+        study: StudyId,
+        now: i64,
+        max_attempts: u32,
+    ) -> Result<Vec<Trial>, Error> {
+        // Workers ask often and mostly in vain: only those who find something wait for their turn.
+        let rows = self.backend.read()?;
+        definition(&*rows, study)?;
+        if expired(&*rows, study, now)?.is_empty() {
+            return Ok(Vec::new());
+        }
+        drop(rows);
+        self.write(|rows| {
+            let mut released = Vec::new();
+            for (worker, mut trial) in expired(rows, study, now)? {
+                if trial.attempts < max_attempts {
+                    trial.state = State::Waiting;
+                } else {
+                    let reason = format!("worker {worker} stopped answering");
+                    let tell = Tell { now, ..Tell::new(Outcome::Failed { reason }) };
+                    trial.finish(&tell, rows.last(study)?.tells)?;
+                }
+                released.push(put(rows, study, trial)?);
+            }
+            Ok(released)
+        })
+    }
+
+    /// Everything or nothing: an error, or a panic, leaves the rows as they were.
+    fn write<T, E: From<Error>>(
+        &mut self,
+        act: impl FnOnce(&mut dyn Transaction) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut transaction = self.backend.write()?;
+        let answer = act(&mut *transaction)?;
+        transaction.commit()?;
+        Ok(answer)
+    }
+}
+
+/// The study of this name, whose definition must be this one.
+fn existing(rows: &(impl Rows + ?Sized), name: &str, given: &str) -> Result<Option<StudyId>, Error> {
+    let Some(study) = rows.studies()?.into_iter().find(|study| study.name == name) else {
+        return Ok(None);
+    };
+    let stored = definition(rows, study.id)?;
+    if stored != given {
+        return Err(Error::DefinitionDiffers { name: study.name, stored, given: given.to_owned() });
+    }
+    Ok(Some(study.id))
+}
+
+fn definition(rows: &(impl Rows + ?Sized), study: StudyId) -> Result<String, Error> {
+    match rows.definition(study)? {
+        Some(text) => Ok(text),
+        None => Err(Error::UnknownStudy { id: study.0, n: rows.studies()?.len() }),
+    }
+}
+
+fn trial(rows: &(impl Rows + ?Sized), study: StudyId, id: u64) -> Result<Trial, Error> {
+    if let Some(trial) = rows.trial(study, id)? {
+        return Ok(trial);
+    }
+    definition(rows, study)?;
+    Err(Error::UnknownTrial { id, n: rows.last(study)?.trials })
+}
+
+fn changes(rows: &(impl Rows + ?Sized), study: StudyId, since: Revision) -> Result<Changes, Error> {
+    let trials = rows.changes(study, since)?;
+    let revision = trials.last().map_or(since, |trial| trial.revision);
+    Ok(Changes { trials, revision })
+}
+
+/// Running trials whose lease has ended, and who had them.
+fn expired(rows: &(impl Rows + ?Sized), study: StudyId, now: i64) -> Result<Vec<(String, Trial)>, Error> {
+    let ended = |trial: Trial| match &trial.state {
+        State::Running { worker, lease } if *lease <= now => Some((worker.clone(), trial)),
+        _ => None,
+    };
+    Ok(rows.running(study)?.into_iter().filter_map(ended).collect())
+}
+
+/// Writes a changed trial, under the next revision.
+fn put(rows: &mut dyn Transaction, study: StudyId, mut trial: Trial) -> Result<Trial, Error> {
+    trial.revision = Revision(rows.last(study)?.revision.0 + 1);
+    rows.put(study, &trial)?;
+    Ok(trial)
+}

@@ -1,0 +1,504 @@
+//! What every backend must do: the rules of the crate, each as a test that runs on all backends.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::channel;
+use std::thread;
+
+use mivabo_store::{
+    Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, Sqlite, State, Store, StudyId, Tell,
+    Trial,
+};
+
+/// Opens the same store once more.
+type Open<'a> = &'a (dyn Fn() -> Store + Sync);
+
+macro_rules! contract {
+    ($($rule:ident)*) => {
+        mod memory {
+            use super::*;
+            $(
+                #[test]
+                fn $rule() {
+                    let memory = Memory::default();
+                    super::$rule(&|| Store::new(memory.clone()));
+                }
+            )*
+        }
+
+        mod sqlite {
+            use super::*;
+            $(
+                #[test]
+                fn $rule() {
+                    let folder = tempfile::tempdir().unwrap();
+                    super::$rule(&|| Store::new(Sqlite::open(folder.path().join("a.db")).unwrap()));
+                }
+            )*
+        }
+    };
+}
+
+contract! {
+    a_study_is_made_once_and_found_again
+    another_definition_is_refused_with_both
+    names_must_be_readable
+    what_does_not_exist_is_named
+    trials_are_numbered_within_their_study
+    waiting_trials_are_claimed_before_new_ones_are_made
+    the_number_of_trials_is_limited_for_all_together
+    a_claim_sees_everything_since_the_revision_it_knows
+    an_error_or_a_panic_of_suggest_changes_nothing
+    tells_have_places_in_their_order
+    a_trial_is_told_once
+    only_finite_values_are_stored_and_those_exactly
+    a_heartbeat_prolongs_the_lease_and_is_no_change
+    only_the_holder_renews_and_gives_back
+    a_trial_given_back_waits_and_the_attempt_does_not_count
+    an_ended_lease_lets_the_trial_wait_again_and_at_last_fail
+    a_late_result_counts_while_the_trial_waits
+    a_late_result_counts_while_the_trial_runs_for_another
+    a_result_after_the_trial_was_given_up_is_refused
+    notes_are_kept_and_added_to
+    a_result_from_elsewhere_is_a_told_trial
+    changes_hold_each_trial_once_in_the_order_of_change
+    readers_do_not_wait_for_a_claim_and_see_the_state_before
+    eight_threads_claim_and_tell_without_gaps_or_doubles
+}
+
+fn params(x: u64) -> Proposal {
+    Object::new(format!(r#"{{"x": {x}}}"#)).unwrap().into()
+}
+
+fn claim_of(worker: &str, now: i64) -> Claim<'_> {
+    Claim { lease: Lease { worker, now, millis: 100 }, since: Revision::default(), max_trials: None }
+}
+
+/// Takes a trial, which is at `x` if it is a new one.
+fn take(store: &mut Store, study: StudyId, worker: &str, x: u64) -> Trial {
+    store.claim(study, &claim_of(worker, 0), |_| Ok::<_, Error>(params(x))).unwrap().unwrap()
+}
+
+fn value(value: f64) -> Tell<'static> {
+    Tell::new(Outcome::Complete(value))
+}
+
+fn failure(reason: &str) -> Tell<'static> {
+    Tell::new(Outcome::Failed { reason: reason.into() })
+}
+
+fn all(store: &Store, study: StudyId) -> Vec<Trial> {
+    store.changes(study, Revision::default()).unwrap().trials
+}
+
+fn a_study_is_made_once_and_found_again(open: Open<'_>) {
+    let a = open().create("a", "text\n\u{0}'\"é").unwrap();
+    let b = open().create("b", "text\n\u{0}'\"é").unwrap();
+
+    assert_ne!(a, b);
+    assert_eq!(open().create("a", "text\n\u{0}'\"é"), Ok(a));
+    assert_eq!(open().definition(a).unwrap(), "text\n\u{0}'\"é");
+    let names: Vec<String> = open().studies().unwrap().into_iter().map(|study| study.name).collect();
+    assert_eq!(names, ["a", "b"]);
+    assert_eq!([a.index(), b.index()], [0, 1]);
+}
+
+fn another_definition_is_refused_with_both(open: Open<'_>) {
+    open().create("a", "x = 1").unwrap();
+
+    let refused = open().create("a", "x = 2").unwrap_err();
+
+    let expected =
+        Error::DefinitionDiffers { name: "a".into(), stored: "x = 1".into(), given: "x = 2".into() };
+    assert_eq!(refused, expected);
+}
+
+fn names_must_be_readable(open: Open<'_>) {
+    for name in ["", "a\nb", "\u{0}"] {
+        assert_eq!(open().create(name, ""), Err(Error::BadName { name: name.into() }));
+    }
+    assert!(open().create("Größe 3 / `x` 'y'; DROP TABLE trial", "").is_ok());
+}
+
+fn what_does_not_exist_is_named(open: Open<'_>) {
+    // A number of a study that exists elsewhere only.
+    let mut elsewhere = Store::new(Memory::default());
+    elsewhere.create("a", "").unwrap();
+    let strange = elsewhere.create("b", "").unwrap();
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+
+    let no_study = Error::UnknownStudy { id: 1, n: 1 };
+    assert_eq!(store.definition(strange).unwrap_err(), no_study);
+    assert_eq!(store.changes(strange, Revision::default()).unwrap_err(), no_study);
+    assert_eq!(store.enqueue(strange, params(0), 0).unwrap_err(), no_study);
+    assert_eq!(store.add(strange, params(0), &value(1.0)).unwrap_err(), no_study);
+    assert_eq!(store.release_expired(strange, 0, 1).unwrap_err(), no_study);
+    assert_eq!(store.tell(strange, 0, &value(1.0)).unwrap_err(), no_study);
+    let claimed = store.claim(strange, &claim_of("w", 0), |_| Ok::<_, Error>(params(0)));
+    assert_eq!(claimed.unwrap_err(), no_study);
+    for id in [1, u64::MAX] {
+        let no_trial = Error::UnknownTrial { id, n: 1 };
+        assert_eq!(store.trial(study, id).unwrap_err(), no_trial);
+        assert_eq!(store.tell(study, id, &value(1.0)).unwrap_err(), no_trial);
+        assert_eq!(store.release(study, id, "w").unwrap_err(), no_trial);
+        assert_eq!(store.heartbeat(study, id, &claim_of("w", 0).lease).unwrap_err(), no_trial);
+    }
+}
+
+fn trials_are_numbered_within_their_study(open: Open<'_>) {
+    let mut store = open();
+    let a = store.create("a", "").unwrap();
+    let b = store.create("b", "").unwrap();
+
+    let ids = [
+        take(&mut store, a, "w", 0).id,
+        store.add(b, params(1), &value(1.0)).unwrap().id,
+        store.add(a, params(2), &value(1.0)).unwrap().id,
+        take(&mut store, b, "w", 3).id,
+        store.enqueue(a, params(4), 0).unwrap().id,
+    ];
+
+    assert_eq!(ids, [0, 0, 1, 1, 2]);
+    assert_eq!(store.trial(a, 2).unwrap().params.as_str(), r#"{"x": 4}"#);
+    assert_eq!(store.trial(b, 1).unwrap().params.as_str(), r#"{"x": 3}"#);
+}
+
+fn waiting_trials_are_claimed_before_new_ones_are_made(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    let first = take(&mut store, study, "w", 0);
+    store.enqueue(study, params(1), 7).unwrap();
+    store.enqueue(study, params(2), 8).unwrap();
+    store.release(study, first.id, "w").unwrap();
+
+    let claimed: Vec<u64> = (0..4).map(|_| take(&mut store, study, "v", 9).id).collect();
+
+    assert_eq!(claimed, [0, 1, 2, 3]);
+    let second = store.trial(study, 1).unwrap();
+    assert_eq!((second.created, second.started, second.attempts), (7, Some(0), 1));
+    assert_eq!(second.state, State::Running { worker: "v".into(), lease: 100 });
+}
+
+fn the_number_of_trials_is_limited_for_all_together(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    store.add(study, params(0), &failure("bad")).unwrap();
+    let mut other = open();
+    let limited = Claim { max_trials: Some(2), ..claim_of("w", 0) };
+    let claim = |store: &mut Store| store.claim(study, &limited, |_| Ok::<_, Error>(params(1))).unwrap();
+
+    assert!(claim(&mut store).is_some());
+    assert!(claim(&mut other).is_none());
+
+    // What exists already may be claimed again.
+    store.release(study, 1, "w").unwrap();
+    assert_eq!(claim(&mut other).map(|trial| trial.id), Some(1));
+}
+
+fn a_claim_sees_everything_since_the_revision_it_knows(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+    let known = store.changes(study, Revision::default()).unwrap();
+    open().tell(study, 0, &value(2.0)).unwrap();
+    open().add(study, params(1), &value(3.0)).unwrap();
+
+    let mut seen = None;
+    let claim = Claim { since: known.revision, ..claim_of("w", 0) };
+    store
+        .claim(study, &claim, |changes| {
+            seen = Some(changes.clone());
+            Ok::<_, Error>(params(2))
+        })
+        .unwrap();
+
+    let seen = seen.unwrap();
+    assert_eq!(seen.trials.iter().map(Trial::value).collect::<Vec<_>>(), [Some(2.0), Some(3.0)]);
+    let since = store.changes(study, seen.revision).unwrap();
+    assert_eq!(since.trials, [store.trial(study, 2).unwrap()]);
+    assert!(store.changes(study, since.revision).unwrap().trials.is_empty());
+    assert_eq!(store.changes(study, Revision(u64::MAX)).unwrap().trials, []);
+}
+
+fn an_error_or_a_panic_of_suggest_changes_nothing(open: Open<'_>) {
+    #[derive(Debug, PartialEq)]
+    enum Mine {
+        Store(Error),
+        Stuck,
+    }
+    impl From<Error> for Mine {
+        fn from(error: Error) -> Mine {
+            Mine::Store(error)
+        }
+    }
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+
+    assert_eq!(store.claim(study, &claim_of("w", 0), |_| Err(Mine::Stuck)), Err(Mine::Stuck));
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        store.claim(study, &claim_of("w", 0), |_| -> Result<_, Error> { panic!("a bug in suggest") })
+    }));
+
+    assert!(panicked.is_err());
+    assert_eq!(all(&store, study), []);
+    assert_eq!(take(&mut open(), study, "v", 0).id, 0);
+    assert_eq!(take(&mut store, study, "w", 0).id, 1);
+}
+
+fn tells_have_places_in_their_order(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    (0..3).for_each(|x| drop(take(&mut store, study, "w", x)));
+
+    store.tell(study, 2, &value(1.0)).unwrap();
+    store.tell(study, 0, &failure("bad")).unwrap();
+    store.add(study, params(3), &value(0.5)).unwrap();
+    let last = store.tell(study, 1, &Tell { worker: Some("w"), now: 77, ..value(2.0) }).unwrap();
+
+    let places: Vec<Option<u64>> = (0..4).map(|id| store.trial(study, id).unwrap().told).collect();
+    assert_eq!(places, [Some(1), Some(3), Some(0), Some(2)]);
+    assert_eq!(last, store.trial(study, 1).unwrap());
+    assert_eq!((last.finished, last.worker.as_deref()), (Some(77), Some("w")));
+}
+
+fn a_trial_is_told_once(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+    let told = store.tell(study, 0, &value(1.5)).unwrap();
+    let failed = store.add(study, params(0), &failure("bad")).unwrap();
+
+    for again in [value(1.5), value(2.0), failure("late")] {
+        let outcome = Outcome::Complete(1.5);
+        assert_eq!(open().tell(study, 0, &again).unwrap_err(), Error::AlreadyTold { id: 0, outcome });
+        let outcome = Outcome::Failed { reason: "bad".into() };
+        assert_eq!(open().tell(study, 1, &again).unwrap_err(), Error::AlreadyTold { id: 1, outcome });
+    }
+    assert!(matches!(store.release(study, 0, "w"), Err(Error::NotHeld { .. })));
+    assert_eq!(store.release_expired(study, i64::MAX, 0).unwrap(), []);
+    assert_eq!(all(&store, study), [told, failed]);
+}
+
+fn only_finite_values_are_stored_and_those_exactly(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        assert!(matches!(store.tell(study, 0, &value(bad)), Err(Error::NotFinite { .. })));
+        assert!(matches!(store.add(study, params(0), &value(bad)), Err(Error::NotFinite { .. })));
+    }
+    let third = 1.0 / 3.0;
+    let values =
+        [0.0, -0.0, 5e-324, -5e-324, f64::MIN_POSITIVE, f64::MAX, f64::MIN, third, 1e15, 2f64.powi(60)];
+    let ids: Vec<u64> = values.iter().map(|v| store.add(study, params(0), &value(*v)).unwrap().id).collect();
+
+    for (id, expected) in ids.into_iter().zip(values) {
+        let found = open().trial(study, id).unwrap().value().unwrap();
+        assert_eq!(found.to_bits(), expected.to_bits(), "{expected:e}");
+    }
+    assert_eq!(store.trial(study, 0).unwrap().told, None);
+}
+
+fn a_heartbeat_prolongs_the_lease_and_is_no_change(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    let taken = take(&mut store, study, "w", 0);
+
+    store.heartbeat(study, 0, &Lease { worker: "w", now: 90, millis: 100 }).unwrap();
+
+    let state = State::Running { worker: "w".into(), lease: 190 };
+    assert_eq!(store.trial(study, 0).unwrap(), Trial { state, ..taken.clone() });
+    assert_eq!(store.changes(study, taken.revision).unwrap().trials, []);
+    assert_eq!(open().release_expired(study, 189, 9).unwrap(), []);
+    assert_eq!(open().release_expired(study, 190, 9).unwrap().len(), 1);
+    store.heartbeat(study, 0, &Lease { worker: "w", now: 200, millis: 100 }).unwrap_err();
+}
+
+fn only_the_holder_renews_and_gives_back(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+    store.enqueue(study, params(1), 0).unwrap();
+    store.add(study, params(2), &value(1.0)).unwrap();
+    let states = [State::Running { worker: "w".into(), lease: 100 }, State::Waiting, State::Complete(1.0)];
+
+    for (id, state) in (0..).zip(states) {
+        let lost = Error::NotHeld { id, worker: "v".into(), state };
+        assert_eq!(store.heartbeat(study, id, &claim_of("v", 5).lease).unwrap_err(), lost);
+        assert_eq!(store.release(study, id, "v").unwrap_err(), lost);
+    }
+}
+
+fn a_trial_given_back_waits_and_the_attempt_does_not_count(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+
+    let back = store.release(study, 0, "w").unwrap();
+
+    assert_eq!((&back.state, back.attempts), (&State::Waiting, 0));
+    assert_eq!(take(&mut store, study, "v", 9).attempts, 1);
+}
+
+fn an_ended_lease_lets_the_trial_wait_again_and_at_last_fail(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+    take(&mut store, study, "v", 1);
+    store.tell(study, 1, &value(1.0)).unwrap();
+
+    assert_eq!(store.release_expired(study, 99, 2).unwrap(), []);
+    let released = store.release_expired(study, 100, 2).unwrap();
+    assert_eq!(released, [store.trial(study, 0).unwrap()]);
+    assert_eq!((&released[0].state, released[0].attempts), (&State::Waiting, 1));
+
+    assert_eq!(take(&mut store, study, "u", 9).attempts, 2);
+    let given_up = store.release_expired(study, 300, 2).unwrap();
+    assert_eq!(given_up[0].state, State::Failed { reason: "worker u stopped answering".into() });
+    assert_eq!((given_up[0].told, given_up[0].finished), (Some(1), Some(300)));
+    assert_eq!(store.release_expired(study, 300, 2).unwrap(), []);
+}
+
+fn a_late_result_counts_while_the_trial_waits(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+    store.release_expired(study, 100, 9).unwrap();
+
+    let told = store.tell(study, 0, &Tell { worker: Some("w"), ..value(1.0) }).unwrap();
+
+    assert_eq!(told.state, State::Complete(1.0));
+    assert_eq!(take(&mut store, study, "v", 1).id, 1);
+}
+
+fn a_late_result_counts_while_the_trial_runs_for_another(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+    store.release_expired(study, 100, 9).unwrap();
+    assert_eq!(take(&mut store, study, "v", 9).id, 0);
+
+    let told = store.tell(study, 0, &Tell { worker: Some("w"), ..value(1.0) }).unwrap();
+
+    assert_eq!((told.state.clone(), told.worker.as_deref()), (State::Complete(1.0), Some("w")));
+    let lost = Error::NotHeld { id: 0, worker: "v".into(), state: State::Complete(1.0) };
+    assert_eq!(store.heartbeat(study, 0, &claim_of("v", 0).lease).unwrap_err(), lost);
+    let second = store.tell(study, 0, &Tell { worker: Some("v"), ..value(1.1) });
+    assert_eq!(second.unwrap_err(), Error::AlreadyTold { id: 0, outcome: Outcome::Complete(1.0) });
+}
+
+fn a_result_after_the_trial_was_given_up_is_refused(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+    store.release_expired(study, 100, 1).unwrap();
+
+    let outcome = Outcome::Failed { reason: "worker w stopped answering".into() };
+    assert_eq!(store.tell(study, 0, &value(1.0)).unwrap_err(), Error::AlreadyTold { id: 0, outcome });
+
+    // It is not lost: it can be added as a trial of its own.
+    assert_eq!(store.add(study, params(0), &value(1.0)).unwrap().id, 1);
+}
+
+fn notes_are_kept_and_added_to(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    let note = |text: &str| Object::new(text).unwrap();
+    let proposal = Proposal { note: note(r#"{"by": "thompson", "n": 1}"#), ..params(0) };
+    store.claim(study, &claim_of("w", 0), |_| Ok::<_, Error>(proposal.clone())).unwrap();
+    assert_eq!(store.trial(study, 0).unwrap().note, proposal.note);
+
+    store.tell(study, 0, &Tell { note: note(r#"{"log": "a\u0000b", "n": 2.50}"#), ..value(1.0) }).unwrap();
+
+    let expected = r#"{"by":"thompson","log":"a\u0000b","n":2.50}"#;
+    assert_eq!(open().trial(study, 0).unwrap().note.as_str(), expected);
+}
+
+fn a_result_from_elsewhere_is_a_told_trial(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+
+    let added = store.add(study, params(0), &Tell { now: 5, ..value(1.0) }).unwrap();
+
+    assert_eq!((added.told, added.attempts, added.worker.clone()), (Some(0), 0, None));
+    assert_eq!((added.created, added.started, added.finished), (5, None, Some(5)));
+    assert_eq!(open().trial(study, 0).unwrap(), added);
+}
+
+fn changes_hold_each_trial_once_in_the_order_of_change(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    (0..3).for_each(|x| drop(take(&mut store, study, "w", x)));
+    let known = store.changes(study, Revision::default()).unwrap();
+    assert_eq!(known.revision, Revision(3));
+
+    store.tell(study, 2, &value(1.0)).unwrap();
+    store.release(study, 0, "w").unwrap();
+    take(&mut store, study, "v", 0);
+
+    let ids = |since| store.changes(study, since).unwrap().trials.iter().map(|t| t.id).collect::<Vec<_>>();
+    assert_eq!(ids(known.revision), [2, 0]);
+    assert_eq!(ids(Revision::default()), [1, 2, 0]);
+    assert_eq!(store.changes(study, Revision::default()).unwrap().revision, Revision(6));
+}
+
+fn readers_do_not_wait_for_a_claim_and_see_the_state_before(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+
+    store
+        .claim(study, &claim_of("w", 0), |_| {
+            let reader = open();
+            assert_eq!(all(&reader, study).len(), 1);
+            assert!(reader.definition(study).is_ok());
+            Ok::<_, Error>(params(1))
+        })
+        .unwrap();
+
+    assert_eq!(all(&store, study).len(), 2);
+}
+
+fn eight_threads_claim_and_tell_without_gaps_or_doubles(open: Open<'_>) {
+    const N: u64 = 500;
+    let (said, heard) = channel();
+    thread::scope(|scope| {
+        for thread in 0..8 {
+            let said = said.clone();
+            scope.spawn(move || {
+                let mut store = open();
+                let study = store.create("a", "b").unwrap();
+                let worker = thread.to_string();
+                let mut since = Revision::default();
+                let mut known = 0;
+                while let Some(trial) = store
+                    .claim(study, &Claim { since, max_trials: Some(N), ..claim_of(&worker, 0) }, |changes| {
+                        known += changes.trials.iter().filter(|trial| trial.attempts == 1).count();
+                        since = changes.revision;
+                        Ok::<_, Error>(params(known as u64))
+                    })
+                    .unwrap()
+                {
+                    let told = store.tell(study, trial.id, &value(trial.id as f64)).unwrap();
+                    said.send((trial.id, told.told.unwrap())).unwrap();
+                }
+            });
+        }
+    });
+    drop(said);
+
+    let (mut ids, mut places): (Vec<u64>, Vec<u64>) = heard.iter().unzip();
+    ids.sort_unstable();
+    places.sort_unstable();
+    let expected: Vec<u64> = (0..N).collect();
+    assert_eq!(ids, expected);
+    assert_eq!(places, expected);
+    let store = open();
+    let study = store.studies().unwrap()[0].id;
+    let changes = store.changes(study, Revision::default()).unwrap();
+    assert_eq!(changes.revision, Revision(2 * N));
+    assert!(changes.trials.iter().all(|trial| trial.value() == Some(trial.id as f64)));
+}

@@ -1,0 +1,142 @@
+//! Memory and SQLite give the same answers to the same calls, and keep the rules under all of them.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use std::collections::BTreeMap;
+
+use mivabo_store::{
+    Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, Sqlite, Store, StudyId, Tell, Trial,
+};
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+
+#[derive(Debug, Clone)]
+enum Call {
+    Claim { worker: String, millis: i64, since: u64, max_trials: Option<u64>, suggestion: Option<Proposal> },
+    Enqueue(Proposal),
+    Add(Proposal, Outcome),
+    Heartbeat { id: u64, worker: String, millis: i64 },
+    Tell { id: u64, worker: Option<String>, outcome: Outcome, note: Object },
+    Release { id: u64, worker: String },
+    ReleaseExpired { max_attempts: u32 },
+}
+
+fn object() -> impl Strategy<Value = Object> {
+    proptest::collection::btree_map(any::<String>(), any::<(f32, String)>(), 0..3)
+        .prop_map(|map| Object::new(serde_json::to_string(&map).unwrap()).unwrap())
+}
+
+fn proposal() -> impl Strategy<Value = Proposal> {
+    (object(), object()).prop_map(|(params, note)| Proposal { params, note })
+}
+
+fn outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        any::<f64>().prop_map(Outcome::Complete),
+        Just(Outcome::Complete(f64::NAN)),
+        any::<String>().prop_map(|reason| Outcome::Failed { reason }),
+    ]
+}
+
+fn worker() -> impl Strategy<Value = String> {
+    prop_oneof![Just("a".to_owned()), Just("b".to_owned()), any::<String>()]
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    let id = || 0..8_u64;
+    let millis = || prop_oneof![0..30_i64, any::<i64>()];
+    prop_oneof![
+        4 => (worker(), millis(), 0..20_u64, proptest::option::of(0..10_u64), proptest::option::weighted(0.9, proposal()))
+            .prop_map(|(worker, millis, since, max_trials, suggestion)| {
+                Call::Claim { worker, millis, since, max_trials, suggestion }
+            }),
+        1 => proposal().prop_map(Call::Enqueue),
+        1 => (proposal(), outcome()).prop_map(|(proposal, outcome)| Call::Add(proposal, outcome)),
+        2 => (id(), worker(), millis())
+            .prop_map(|(id, worker, millis)| Call::Heartbeat { id, worker, millis }),
+        3 => (id(), proptest::option::of(worker()), outcome(), object())
+            .prop_map(|(id, worker, outcome, note)| Call::Tell { id, worker, outcome, note }),
+        1 => (id(), worker()).prop_map(|(id, worker)| Call::Release { id, worker }),
+        1 => (0..4_u32).prop_map(|max_attempts| Call::ReleaseExpired { max_attempts }),
+    ]
+}
+
+/// Makes the call; the answer, written out. Debug output of numbers is exact.
+fn make(call: &Call, store: &mut Store, study: StudyId, now: i64) -> String {
+    match call.clone() {
+        Call::Claim { worker, millis, since, max_trials, suggestion } => {
+            let lease = Lease { worker: &worker, now, millis };
+            let mut seen = None;
+            let answer =
+                store.claim(study, &Claim { lease, since: Revision(since), max_trials }, |changes| {
+                    seen = Some(changes.clone());
+                    suggestion.ok_or(Error::BadName { name: "nothing to suggest".into() })
+                });
+            format!("{answer:?} {seen:?}")
+        }
+        Call::Enqueue(proposal) => format!("{:?}", store.enqueue(study, proposal, now)),
+        Call::Add(proposal, outcome) => {
+            format!("{:?}", store.add(study, proposal, &Tell { now, ..Tell::new(outcome) }))
+        }
+        Call::Heartbeat { id, worker, millis } => {
+            format!("{:?}", store.heartbeat(study, id, &Lease { worker: &worker, now, millis }))
+        }
+        Call::Tell { id, worker, outcome, note } => {
+            let tell = Tell { worker: worker.as_deref(), outcome, now, note };
+            format!("{:?}", store.tell(study, id, &tell))
+        }
+        Call::Release { id, worker } => format!("{:?}", store.release(study, id, &worker)),
+        Call::ReleaseExpired { max_attempts } => {
+            format!("{:?}", store.release_expired(study, now, max_attempts))
+        }
+    }
+}
+
+fn all(store: &Store, study: StudyId) -> Vec<Trial> {
+    store.changes(study, Revision::default()).unwrap().trials
+}
+
+/// Numbers and places without gaps, revisions in order, told trials as they were when they were told.
+fn keep_the_rules(trials: &[Trial], told: &mut BTreeMap<u64, Trial>) {
+    let sorted = |mut numbers: Vec<u64>| {
+        numbers.sort_unstable();
+        numbers
+    };
+    let ids = sorted(trials.iter().map(|trial| trial.id).collect());
+    assert_eq!(ids, (0..trials.len() as u64).collect::<Vec<_>>());
+    let places = sorted(trials.iter().filter_map(|trial| trial.told).collect());
+    assert_eq!(places, (0..places.len() as u64).collect::<Vec<_>>());
+    assert!(trials.windows(2).all(|pair| pair[0].revision < pair[1].revision));
+    for trial in trials {
+        assert_eq!(trial.told.is_some(), trial.outcome().is_some());
+        assert!(trial.value().is_none_or(f64::is_finite));
+        if trial.told.is_some() {
+            assert_eq!(told.entry(trial.id).or_insert_with(|| trial.clone()), trial);
+        }
+    }
+    assert_eq!(told.len(), places.len());
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 40, ..Config::default() })]
+
+    #[test]
+    fn the_fast_and_the_slow_backend_give_the_same_answers(calls in proptest::collection::vec(call(), 1..40)) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let mut fast = Store::new(Sqlite::open(&path).unwrap());
+        let mut slow = Store::new(Memory::default());
+        let study = fast.create("a", "b").unwrap();
+        prop_assert_eq!(slow.create("a", "b"), Ok(study));
+        let mut told = BTreeMap::new();
+
+        for (now, call) in (0..).map(|step| 10 * step).zip(&calls) {
+            prop_assert_eq!(make(call, &mut fast, study, now), make(call, &mut slow, study, now));
+            keep_the_rules(&all(&slow, study), &mut told);
+        }
+
+        drop(fast);
+        let fast = Store::new(Sqlite::open_read_only(&path).unwrap());
+        prop_assert_eq!(format!("{:?}", all(&fast, study)), format!("{:?}", all(&slow, study)));
+    }
+}
