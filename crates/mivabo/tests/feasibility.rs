@@ -173,3 +173,61 @@ fn no_strategy_ever_suggests_what_violates_a_constraint() {
     assert!(n_spaces > 100 && n_asks > 2000, "{n_spaces} {n_asks}");
     assert!(n_empty * 10 <= n_spaces, "{n_empty} of {n_spaces}");
 }
+
+/// A box beam: plate thickness and steel from lists, width and height real. Stress, local buckling and deflection bind.
+fn beam() -> Space {
+    Space::from_toml(
+        r#"
+        [parameters]
+        flange   = { type = "ordinal", values = [6, 8, 10, 12, 15, 20] }
+        web      = { type = "ordinal", values = [4, 5, 6, 8, 10] }
+        steel    = { type = "choice", values = ["S235", "S355", "S460"] }
+        stiffened = { type = "bool" }
+        width    = { type = "float", low = 50.0, high = 400.0 }
+        height   = { type = "float", low = 100.0, high = 900.0 }
+
+        [definitions]
+        strength = "235 + 120 * (steel == 'S355') + 225 * (steel == 'S460')"
+
+        [constraints]
+        "stress"     = "400e6 <= strength * (width * flange * height + web * height ** 2 / 3)"
+        "flange"     = "width / flange <= 42 * sqrt(235 / strength)"
+        "web"        = "not stiffened -> height / web <= 124 * sqrt(235 / strength)"
+        "stiffeners" = "stiffened -> height / web <= 250"
+        "deflection" = "width * flange * height ** 2 / 2 + web * height ** 3 / 6 >= 600e6"
+        "mass"       = "2 * width * flange + 2 * height * web <= 9000"
+        "#,
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_design_code_with_discrete_plates_and_steels_is_never_violated() {
+    let space = beam();
+    for strategy in strategies() {
+        let mut study = Study::new(space.clone(), Spec { strategy, ..Spec::default() }).unwrap();
+        for _ in 0..25 {
+            let suggestion = study.ask().unwrap();
+            let values: BTreeMap<&str, Value> = space.values(suggestion.point()).collect();
+            let number = |name: &str| values[name].as_f64().unwrap();
+            let (t, s, b, h) = (number("flange"), number("web"), number("width"), number("height"));
+            let strength: f64 = match &values["steel"] {
+                Value::Text(steel) => steel[1..].parse().unwrap(),
+                other => panic!("{other}"),
+            };
+            let limit = if values["stiffened"] == Value::Bool(true) {
+                250.0
+            } else {
+                124.0 * (235.0 / strength).sqrt()
+            };
+            let slack = 1.0 + 1e-6;
+            assert!(400e6 <= slack * strength * (b * t * h + s * h * h / 3.0), "stress at {values:?}");
+            assert!(b / t <= slack * 42.0 * (235.0 / strength).sqrt(), "flange at {values:?}");
+            assert!(h / s <= slack * limit, "web at {values:?}");
+            assert!(slack * (b * t * h * h / 2.0 + s * h * h * h / 6.0) >= 600e6, "deflection at {values:?}");
+            let mass = 2.0 * b * t + 2.0 * h * s;
+            assert!(mass <= slack * 9000.0, "mass at {values:?}");
+            study.tell(suggestion.id(), mass * (1.0 + strength / 1000.0)).unwrap();
+        }
+    }
+}

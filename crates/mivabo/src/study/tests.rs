@@ -385,3 +385,40 @@ fn wrong_settings_are_refused_when_the_study_is_made() {
 
     assert_eq!(refused, Error::BadHyperparameter { name: "alpha", value: 0.0 });
 }
+
+/// Whatever has the bits 0 and 1 set fails. The model learns to stay away, and the failed
+/// points themselves are never tried again.
+#[test]
+fn what_is_near_failures_is_avoided() {
+    let space = mixed_space();
+    let fails = |point: &Point| {
+        let code = space.encoding().encode(point);
+        code.bits[0] && code.bits[1]
+    };
+    let share = |name: &str| {
+        let (mut failed, mut n) = (0.0, 0.0);
+        for seed in 0..4 {
+            let strategy = Strategy::named(name).unwrap();
+            let mut study = Study::new(space.clone(), Spec { strategy, ..thompson(seed) }).unwrap();
+            for k in 0..40 {
+                let suggestion = study.ask().unwrap();
+                let is_failure = fails(suggestion.point());
+                if k >= 20 {
+                    failed += f64::from(u8::from(is_failure));
+                    n += 1.0;
+                }
+                if is_failure {
+                    study.tell_failed(suggestion.id(), "crashed").unwrap();
+                } else {
+                    study.tell(suggestion.id(), objective(&space, suggestion.point())).unwrap();
+                }
+            }
+        }
+        failed / n
+    };
+
+    let (with_model, by_chance) = (share("thompson-learned"), share("random"));
+
+    println!("{with_model} {by_chance}");
+    assert!(with_model < 0.5 * by_chance, "{with_model} {by_chance}");
+}
