@@ -112,28 +112,27 @@ impl Term {
         }
     }
 
-    /// Bounds over the whole unit box; perhaps too wide.
-    pub fn range(&self) -> Range {
+    /// Bounds over a part of the unit box, one range for each coordinate; perhaps too wide.
+    pub fn range(&self, within: &[Range]) -> Range {
         const ALL: Range = (f64::NEG_INFINITY, f64::INFINITY);
+        let each = |parts: &[Term]| parts.iter().map(|t| t.range(within)).collect::<Vec<Range>>();
         let range = match self {
             Term::Constant(c) => (*c, *c),
             Term::Real(axis) => {
-                let (low, high) = (axis.start, axis.start + axis.length);
+                let at = |u: f64| axis.start + axis.length * u;
+                let (low, high) = (at(within[axis.coordinate].0), at(within[axis.coordinate].1));
                 if axis.log { (low.exp(), high.exp()) } else { (low, high) }
             }
-            Term::Sum(parts) => parts.iter().map(Term::range).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1)),
-            Term::Product(parts) => parts.iter().map(Term::range).fold((1.0, 1.0), interval::product),
-            Term::Divide(a, b) => match b.range() {
+            Term::Sum(parts) => each(parts).into_iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1)),
+            Term::Product(parts) => each(parts).into_iter().fold((1.0, 1.0), interval::product),
+            Term::Divide(a, b) => match b.range(within) {
                 (low, high) if low > 0.0 || high < 0.0 => {
-                    interval::product(a.range(), (1.0 / high, 1.0 / low))
+                    interval::product(a.range(within), (1.0 / high, 1.0 / low))
                 }
                 _ => ALL,
             },
-            Term::Power(a, b) => interval::power(a.range(), b.range()).unwrap_or(ALL),
-            Term::Call(function, parts) => {
-                let parts: Vec<Range> = parts.iter().map(Term::range).collect();
-                interval::call(*function, &parts).unwrap_or(ALL)
-            }
+            Term::Power(a, b) => interval::power(a.range(within), b.range(within)).unwrap_or(ALL),
+            Term::Call(function, parts) => interval::call(*function, &each(parts)).unwrap_or(ALL),
         };
         if range.0.is_nan() || range.1.is_nan() { ALL } else { range }
     }
