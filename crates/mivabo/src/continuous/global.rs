@@ -5,6 +5,13 @@
 //! the region are dropped, the others bounded ([`Landscape::bound`]). Values come from L-BFGS, or from [`Region::minimise`]:
 //! once from the middle, then from every box whose middle is better than what is known, and each time the number of
 //! boxes has doubled.
+//!
+//! Where affine constraints hold a minimum x* on an edge of the region, the landscape still falls beyond the edge, and boxes
+//! that the edge cuts would have to become tiny. There the Lagrangian bounds them too, with the multipliers of x*:
+//!
+//! ```text
+//! g(x) ≥ g(x) + Σᵣ μᵣ (aᵣ·x - bᵣ)   where aᵣ·x ≤ bᵣ,   μ ≥ 0,   ∇g(x*) + Σᵣ μᵣaᵣ ≈ 0
+//! ```
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -155,6 +162,8 @@ struct Search<'a> {
     bends: Vec<f64>,
     x: Vec<f64>,
     value: f64,
+    /// The Lagrangian at `x`.
+    lagrangian: Option<Landscape<'a>>,
     open: BinaryHeap<Cell>,
     /// The least bound of the boxes that are not looked at any more.
     dropped: f64,
@@ -169,8 +178,18 @@ impl<'a> Search<'a> {
             let most = bends.iter().copied().fold(0.0, f64::max);
             bends.iter_mut().for_each(|bend| *bend = bend.max(0.01 * most).max(f64::MIN_POSITIVE));
         }
-        let (x, value, dropped) = (vec![], f64::INFINITY, f64::INFINITY);
-        Search { f, domain, limits, bends, x, value, open: BinaryHeap::new(), dropped, n_cells: 0 }
+        Search {
+            f,
+            domain,
+            limits,
+            bends,
+            x: vec![],
+            value: f64::INFINITY,
+            lagrangian: None,
+            open: BinaryHeap::new(),
+            dropped: f64::INFINITY,
+            n_cells: 0,
+        }
     }
 
     fn run(mut self) -> Certified {
@@ -232,7 +251,8 @@ impl<'a> Search<'a> {
     /// `above`: the bound of a box around this one.
     fn push(&mut self, within: Vec<(f64, f64)>, above: f64) {
         let beside = Some(&self.x[..]).filter(|x| x.len() == within.len());
-        let bound = self.f.bound(&within, beside).max(above);
+        let lagrangian = self.lagrangian.as_ref().map_or(f64::NEG_INFINITY, |l| l.bound(&within, beside));
+        let bound = self.f.bound(&within, beside).max(lagrangian).max(above);
         if bound >= self.value.min(self.limits.cutoff) {
             self.dropped = self.dropped.min(bound);
             return;
@@ -245,9 +265,60 @@ impl<'a> Search<'a> {
         let Some(end) = self.domain.descend(self.f, start) else { return };
         let value = self.f.value(&end);
         if value < self.value {
+            if let Domain::Region(region) = self.domain {
+                self.lagrangian = lagrangian(self.f, region, &end);
+            }
             (self.x, self.value) = (end, value);
         }
     }
+}
+
+/// Rows that are met with this little to spare are active.
+const ACTIVE: f64 = 1e-6;
+const SWEEPS: usize = 200;
+
+/// g + Σ μ (a·x - b) with μ from min |∇g(x) + Σ μa|, μ ≥ 0, over the active rows and sides of the box; none without active
+/// rows. An equation is a row in both directions.
+fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<Landscape<'a>> {
+    let turned = |a: &[f64], sign: f64| a.iter().map(|a| sign * a).collect::<Vec<f64>>();
+    let mut rows: Vec<(Vec<f64>, f64)> = Vec::new();
+    for (row, slack) in region.rows_and_slacks() {
+        let spare = row.bound - row.coefficients.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
+        if row.is_equation || spare <= ACTIVE {
+            rows.push((turned(&row.coefficients, 1.0), row.bound + slack));
+        }
+        if row.is_equation {
+            rows.push((turned(&row.coefficients, -1.0), slack - row.bound));
+        }
+    }
+    let n_rows = rows.len();
+    let side =
+        |k: usize, sign: f64| (0..x.len()).map(|l| if l == k { sign } else { 0.0 }).collect::<Vec<f64>>();
+    for (k, (low, high)) in region.bounds().iter().enumerate() {
+        // The box takes care of its sides itself; here they only take their share of the gradient.
+        rows.extend((x[k] - low <= ACTIVE).then(|| (side(k, -1.0), 0.0)));
+        rows.extend((high - x[k] <= ACTIVE).then(|| (side(k, 1.0), 0.0)));
+    }
+    let mut residual = vec![0.0; x.len()];
+    feasible::Smooth::value(f, x, &mut residual);
+    let mut multipliers = vec![0.0; rows.len()];
+    for _ in 0..SWEEPS {
+        for ((a, _), old) in rows.iter().zip(&mut multipliers) {
+            let (mut along, mut square) = (0.0, 0.0);
+            a.iter().zip(&residual).for_each(|(a, r)| (along, square) = (along + a * r, square + a * a));
+            let new = f64::max(*old - along / square, 0.0);
+            residual.iter_mut().zip(a).for_each(|(r, a)| *r += (new - *old) * a);
+            *old = new;
+        }
+    }
+    let mut slope = vec![0.0; x.len()];
+    let mut raise = 0.0;
+    for ((a, b), multiplier) in rows[..n_rows].iter().zip(&multipliers) {
+        slope.iter_mut().zip(a).for_each(|(slope, a)| *slope += multiplier * a);
+        raise -= multiplier * b;
+    }
+    let is_number = raise.is_finite() && slope.iter().all(|s| s.is_finite());
+    (n_rows > 0 && is_number).then(|| f.clone().tilted(&slope, &[]).raised(raise))
 }
 
 fn middle(within: &[(f64, f64)]) -> Vec<f64> {

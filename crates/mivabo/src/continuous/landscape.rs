@@ -50,6 +50,12 @@ impl<'a> Landscape<'a> {
         self
     }
 
+    /// Adds a constant.
+    pub(super) fn raised(mut self, by: f64) -> Landscape<'a> {
+        self.constant += by;
+        self
+    }
+
     /// Dc, the number of coordinates.
     pub fn n_reals(&self) -> usize {
         self.slope.len()

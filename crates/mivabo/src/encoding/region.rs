@@ -125,8 +125,13 @@ impl<'a> Region<'a> {
 
     /// The affine constraints.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows_and_slacks().map(|(row, _)| row)
+    }
+
+    /// The affine constraints, each with what a point of the region may fail it by.
+    pub(crate) fn rows_and_slacks(&self) -> impl Iterator<Item = (&Row, f64)> {
         self.limits.iter().filter_map(|limit| match &limit.form {
-            Form::Affine(row) => Some(row),
+            Form::Affine(row) => Some((row, limit.slack)),
             Form::Smooth(..) => None,
         })
     }
