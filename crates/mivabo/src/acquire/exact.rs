@@ -5,9 +5,10 @@
 //! min over bits of { min over reals of (Wᵀa)ᵀ b̃(reals) }
 //! ```
 //!
-//! Every feasible pattern of bits gets a cheap bound, by a few boxes of the certified search over its region
-//! ([`Landscape::minimise_in`]). Patterns are then searched to the end, the least bound first, until the next bound is
-//! above the best value: the rest cannot hold the minimum.
+//! Every feasible pattern of bits whose region is not known to be empty gets a cheap bound, by a few boxes of the certified
+//! search over all reals ([`Landscape::minimise`]). Patterns are then searched to the end over their regions
+//! ([`Landscape::minimise_in`]), the least bound first, until the next bound is above the best value: the rest cannot hold
+//! the minimum.
 
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
@@ -52,7 +53,7 @@ pub enum Outcome {
         /// No feasible point has a value below this.
         bound: f64,
     },
-    /// There are more feasible patterns of bits than the settings allow.
+    /// There are more feasible patterns of bits than the settings allow, or they are too rare to list.
     TooManyPatterns,
 }
 
@@ -78,7 +79,10 @@ const DIRECT: usize = 200;
 /// The lowest feasible point of `weights`, by enumeration of the bits.
 ///
 /// # Errors
-/// [`Error::BadCode`] never, unless the weights belong to another space.
+/// [`Error::BadCode`] when bits that satisfy every row and table stand for no value, which no valid space has.
+///
+/// # Panics
+/// When the weights belong to a space with more bits.
 pub fn minimise(space: &Space, weights: &Weights, settings: Settings) -> Result<Outcome, Error> {
     let Some(patterns) = patterns(space.encoding().problem(), settings.patterns) else {
         return Ok(Outcome::TooManyPatterns);
@@ -187,7 +191,7 @@ fn patterns(problem: &Bqp, most: usize) -> Option<Vec<Vec<bool>>> {
         return Some(found);
     }
     let mut open = vec![root];
-    let mut nodes = 64 * most.max(1);
+    let mut nodes = most.max(1).saturating_mul(64);
     while let Some(assignment) = open.pop() {
         nodes = nodes.checked_sub(1)?;
         let Some(bit) = (0..problem.n()).find(|bit| assignment.is_free(*bit)) else {

@@ -18,6 +18,7 @@ use std::collections::BinaryHeap;
 
 use super::feasible;
 pub use super::landscape::Landscape;
+use super::landscape::middle;
 use super::lbfgs;
 use crate::encoding::region::Region;
 
@@ -176,7 +177,9 @@ impl<'a> Search<'a> {
         if matches!(domain, Domain::Region(_)) {
             // Constraints may ask for a coordinate that the landscape does not.
             let most = bends.iter().copied().fold(0.0, f64::max);
-            bends.iter_mut().for_each(|bend| *bend = bend.max(0.01 * most).max(f64::MIN_POSITIVE));
+            for bend in &mut bends {
+                *bend = bend.max(0.01 * most).max(f64::MIN_POSITIVE);
+            }
         }
         Search {
             f,
@@ -319,10 +322,6 @@ fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<L
     }
     let is_number = raise.is_finite() && slope.iter().all(|s| s.is_finite());
     (n_rows > 0 && is_number).then(|| f.clone().tilted(&slope, &[]).raised(raise))
-}
-
-fn middle(within: &[(f64, f64)]) -> Vec<f64> {
-    within.iter().map(|(low, high)| low + 0.5 * (high - low)).collect()
 }
 
 #[cfg(test)]

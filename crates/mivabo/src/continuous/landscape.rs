@@ -81,14 +81,13 @@ impl<'a> Landscape<'a> {
         bends
     }
 
-    /// No value of g in `within` is below this. Each of `beside`, moved into the box, is tried as p; and its middle.
+    /// No value of g in `within` is below this. The middle is tried as p, and `beside` moved into the box.
     pub(super) fn bound(&self, within: &[(f64, f64)], beside: Option<&[f64]>) -> f64 {
         let around = Surroundings::new(self, within);
-        let middle: Vec<f64> = within.iter().map(|(low, high)| low + 0.5 * (high - low)).collect();
         let moved = |x: &[f64]| -> Vec<f64> {
             x.iter().zip(within).map(|(x, (low, high))| x.max(*low).min(*high)).collect()
         };
-        let mut bound = around.least.max(around.taylor(&middle));
+        let mut bound = around.least.max(around.taylor(&middle(within)));
         if let Some(x) = beside {
             bound = bound.max(around.taylor(&moved(x)));
         }
@@ -126,7 +125,7 @@ impl<'a> Surroundings<'a> {
     fn new(landscape: &'a Landscape<'a>, within: &'a [(f64, f64)]) -> Surroundings<'a> {
         let n = within.len();
         let widths: Vec<f64> = within.iter().map(|(low, high)| high - low).collect();
-        let middle: Vec<f64> = within.iter().map(|(low, high)| low + 0.5 * (high - low)).collect();
+        let middle = middle(within);
         let far = within.iter().map(|(low, high)| low.abs().max(high.abs()));
         let far: Vec<f64> = far.collect();
         let steps = (landscape.scales.len() + n * n + 8) as f64;
@@ -188,8 +187,7 @@ fn least_of_parabola(g: f64, h: f64, (low, high): (f64, f64)) -> f64 {
 
 /// Lowest and highest cosine within `radius` of `middle`; a little wider than they are.
 fn cosine_range(middle: f64, radius: f64) -> (f64, f64) {
-    // Not `radius >= PI`: a radius that is no number must end here too.
-    if !(radius < PI) {
+    if radius >= PI || radius.is_nan() {
         return (-1.0, 1.0);
     }
     let (low, high) = (middle - radius, middle + radius);
@@ -198,6 +196,10 @@ fn cosine_range(middle: f64, radius: f64) -> (f64, f64) {
     let least = if has(PI) { -1.0 } else { at_low.min(at_high) - 4.0 * f64::EPSILON };
     let most = if has(0.0) { 1.0 } else { at_low.max(at_high) + 4.0 * f64::EPSILON };
     (least, most)
+}
+
+pub(super) fn middle(within: &[(f64, f64)]) -> Vec<f64> {
+    within.iter().map(|(low, high)| low + 0.5 * (high - low)).collect()
 }
 
 /// Relative error of an angle over n coordinates, with room to spare.

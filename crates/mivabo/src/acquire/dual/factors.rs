@@ -170,7 +170,7 @@ mod tests {
             }).sum();
 
             let columns = weights.features().n_columns();
-            let is_mixed = |at: usize| at >= columns && at % columns > 0;
+            let is_mixed = |at: usize| at >= columns && !at.is_multiple_of(columns);
             let matrix = weights.matrix().iter().enumerate().map(|(at, w)| if is_mixed(at) { *w } else { 0.0 });
             let mixed = Weights::new(weights.features().clone(), matrix.collect()).value(&bits, &unit);
             prop_assert!((sum - mixed).abs() < 1e-10, "{sum} {mixed}");

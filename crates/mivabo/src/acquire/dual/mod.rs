@@ -25,6 +25,7 @@ use self::slaves::{Answer, Link, Slaves};
 use super::Feasible;
 use super::alternating::{self, Minimum};
 use crate::continuous::feasible;
+use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::features::Weights;
 use crate::space::Space;
@@ -126,19 +127,41 @@ pub struct Decomposed {
 ///
 /// # Errors
 /// [`Error::NoProgram`] when a weight is too large for a program, or a monomial has more than 14 bits.
+///
+/// # Panics
+/// When the weights belong to a space with more bits.
+///
+/// ```
+/// use mivabo::Space;
+/// use mivabo::acquire::{Feasible, dual};
+/// use mivabo::features::{Features, Settings, Weights};
+///
+/// let mut space = Space::builder();
+/// let _ = (space.integer("n", 0..=3), space.float("x", 0.0..=1.0));
+/// let space = space.build()?;
+/// let features = Features::for_encoding(space.encoding(), &Settings::default(), 0)?;
+/// let weights = Weights::from_flat(features.into(), &[0.1, -0.3, 0.5]);
+///
+/// let found = dual::minimise(&space, &weights, &[], dual::Settings::default())?.expect("there are points");
+///
+/// let start = Feasible::of_code(&space, &[true, true], &[0.7]).expect("all points are feasible");
+/// assert!(found.bound <= weights.value(&start.code().bits, &start.code().unit));
+/// # Ok::<(), mivabo::Error>(())
+/// ```
 pub fn minimise(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
     settings: Settings,
 ) -> Result<Option<Decomposed>, Error> {
-    let best = alternating::minimise(space, weights, starts, settings.polish)?;
-    let mut recovery = Recovery { space, weights, settings, tried: BTreeSet::new(), best };
+    let mut recovery = Recovery { space, weights, settings, tried: BTreeSet::new(), best: None };
+    for start in starts {
+        recovery.polish(Some(start.clone()))?;
+    }
     let mut slaves = Slaves::new(space, weights, settings)?;
     let mut ascent = Ascent::new(slaves.zeros());
     let mut iterations = 0;
-    loop {
-        let Some(answer) = ascent.answer(&mut slaves, settings.master) else { break };
+    while let Some(answer) = ascent.answer(&mut slaves, settings.master) {
         iterations += 1;
         recovery.recover(&answer)?;
         let value = recovery.best.as_ref().map(|best| best.value);
@@ -185,7 +208,9 @@ impl Ascent {
         let minima = slaves.minima(&self.links);
         if master == Master::BlockCoordinate {
             let bits: BTreeSet<usize> = slaves.factors.iter().flat_map(|f| f.bits.iter().copied()).collect();
-            bits.into_iter().for_each(|bit| slaves.average(bit, &mut self.links, &minima));
+            for bit in bits {
+                slaves.average(bit, &mut self.links, &minima);
+            }
         }
         slaves.answer(&self.links, &minima).ok()
     }
@@ -216,7 +241,9 @@ impl Ascent {
         self.n_steps += 1;
         let mut directions = answer.differences.clone();
         if master == Master::BlockCoordinate {
-            directions.iter_mut().for_each(|direction| direction.bits.fill(0.0));
+            for direction in &mut directions {
+                direction.bits.fill(0.0);
+            }
         }
         let square: f64 = directions.iter().flat_map(Link::all).map(|d| d * d).sum();
         // Without a value to aim at: steps whose lengths vanish and whose sum does not.
@@ -240,30 +267,28 @@ struct Recovery<'a> {
 
 impl Recovery<'_> {
     fn recover(&mut self, answer: &Answer) -> Result<(), Error> {
-        if let Some(bits) = &answer.bits {
-            let found = self.given_bits(bits, answer)?;
+        if let Some(bits) = answer.bits.as_ref().filter(|bits| !self.tried.contains(*bits)) {
+            self.tried.insert(bits.clone());
+            let mut starts = answer.copies.clone();
+            starts.push(answer.unit.clone());
+            let found = self.given_bits(bits, &starts);
             self.polish(found)?;
         }
         let found = self.given_reals(&answer.unit)?;
         self.polish(found)
     }
 
-    /// The continuous half at the discrete slave's bits, from the reals of every slave.
-    fn given_bits(&mut self, bits: &[bool], answer: &Answer) -> Result<Option<Feasible>, Error> {
-        if !self.tried.insert(bits.to_vec()) {
-            return Ok(None);
-        }
-        let Ok(region) = self.space.encoding().given_bits(bits) else { return Ok(None) };
+    /// The continuous half at these bits.
+    fn given_bits(&self, bits: &[bool], starts: &[Vec<f64>]) -> Option<Feasible> {
+        let region = self.space.encoding().given_bits(bits).ok()?;
         let sum = self.weights.given_bits(bits);
         let objective = |x: &[f64], gradient: &mut [f64]| sum.value_and_gradient(x, gradient);
-        let mut starts = answer.copies.clone();
-        starts.push(answer.unit.clone());
-        let end = region.minimise(&objective, &starts, feasible::Settings::default());
-        Ok(end.and_then(|end| Feasible::of_code(self.space, bits, &end.x)))
+        let end = region.minimise(&objective, starts, feasible::Settings::default())?;
+        Feasible::of_code(self.space, bits, &end.x)
     }
 
-    /// The discrete half at the continuous slave's reals.
-    fn given_reals(&mut self, unit: &[f64]) -> Result<Option<Feasible>, Error> {
+    /// The discrete half at these reals.
+    fn given_reals(&self, unit: &[f64]) -> Result<Option<Feasible>, Error> {
         let encoding = self.space.encoding();
         let Ok(problem) = encoding.given_reals(unit) else { return Ok(None) };
         let program = self.weights.program_given_reals(&problem, unit)?;
@@ -273,11 +298,21 @@ impl Recovery<'_> {
         Ok(solution.and_then(|s| Feasible::of_code(self.space, &s.x[..encoding.n_bits()], unit)))
     }
 
+    /// Both halves in turn, the continuous one first, until nothing improves.
     fn polish(&mut self, found: Option<Feasible>) -> Result<(), Error> {
-        let Some(found) = found else { return Ok(()) };
-        let end = alternating::minimise(self.space, self.weights, &[found], self.settings.polish)?;
-        let value = self.best.as_ref().map_or(f64::INFINITY, |best| best.value);
-        self.best = end.filter(|end| end.value < value).or(self.best.take());
+        let Some(mut here) = found else { return Ok(()) };
+        let mut last = f64::INFINITY;
+        for _ in 0..self.settings.polish.rounds {
+            let Encoded { bits, unit } = here.code();
+            let start = self.given_bits(bits, std::slice::from_ref(unit)).unwrap_or(here);
+            let end = alternating::minimise(self.space, self.weights, &[start], self.settings.polish)?;
+            let Some(end) = end.filter(|end| end.value < last) else { break };
+            last = end.value;
+            here = end.feasible.clone();
+            if self.best.as_ref().is_none_or(|best| end.value < best.value) {
+                self.best = Some(end);
+            }
+        }
         Ok(())
     }
 }

@@ -104,6 +104,26 @@ fn one_factor_that_has_all_bits_closes_the_gap_by_its_waves() {
     }
 }
 
+/// Five random starts, both orders of the halves, and what the slaves propose.
+#[test]
+fn values_are_within_a_hundredth_of_the_exact_minimum_in_nearly_all_small_problems() {
+    let (mut n, mut n_good) = (0, 0);
+    for seed in 0..40 {
+        let Some(space) = mixed_space(seed) else { continue };
+        let weights = drawn(&space, &features::Settings::default(), seed);
+        let settings = quick(Master::Subgradient, Coupling::Waves);
+        let exact = exact::minimise(&space, &weights, exact::Settings::default()).unwrap();
+        let Outcome::Found(exact) = exact else { continue };
+
+        let found = minimise(&space, &weights, &starts(&space, seed, 5), settings).unwrap().unwrap();
+
+        n += 1;
+        n_good += usize::from(found.value - exact.value <= 0.01 * exact.value.abs().max(1.0));
+        assert!(exact.bound <= found.value && found.bound <= exact.value, "seed {seed}: {found:?} {exact:?}");
+    }
+    assert!(n >= 30 && n_good * 100 >= 95 * n, "{n_good} of {n}");
+}
+
 #[test]
 #[ignore = "a measurement: gaps by master, coupling and bits of factors"]
 fn gaps_by_master_and_coupling() {
@@ -134,5 +154,30 @@ fn gaps_by_master_and_coupling() {
                 );
             }
         }
+    }
+}
+
+#[test]
+#[ignore = "a measurement: the time of an iteration with fifty bits"]
+fn an_iteration_with_fifty_bits() {
+    let space = Space::from_toml(include_str!("../../../../../examples/vae.toml")).unwrap();
+    let weights = drawn(&space, &features::Settings::default(), 0);
+    for (master, coupling, factor_bits, iterations) in [
+        (Master::Subgradient, Coupling::Waves, 4, 1),
+        (Master::Subgradient, Coupling::Waves, 4, 5),
+        (Master::Subgradient, Coupling::Coordinates, 4, 5),
+        (Master::BlockCoordinate, Coupling::Waves, 4, 2),
+        (Master::Subgradient, Coupling::Waves, 2, 2),
+    ] {
+        let started = std::time::Instant::now();
+        let settings = Settings { master, coupling, iterations, factor_bits, ..Settings::default() };
+        let found = minimise(&space, &weights, &starts(&space, 0, 5), settings).unwrap().unwrap();
+        println!(
+            "{master:?} {coupling:?} {factor_bits} bits {iterations}: {} factors, {} to {}, {:?}",
+            found.n_factors,
+            found.bound,
+            found.value,
+            started.elapsed()
+        );
     }
 }
