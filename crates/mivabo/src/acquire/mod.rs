@@ -4,6 +4,8 @@
 //! expressions themselves ([`Space::check`]), not of the rows and tables that the search works with.
 
 pub mod alternating;
+pub mod dual;
+pub mod exact;
 pub mod random;
 #[cfg(test)]
 mod tests;

@@ -3,4 +3,6 @@
 
 pub mod direct;
 pub mod feasible;
+pub mod global;
+mod landscape;
 pub mod lbfgs;

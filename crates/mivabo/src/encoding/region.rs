@@ -10,7 +10,6 @@ use crate::space::check;
 use crate::space::domain::Set;
 use crate::space::eval::{Evaluator, Setting};
 use crate::space::gradient::{Axis, Comparison, Term, Translator};
-use crate::space::interval::Range;
 use crate::space::model::Model;
 use crate::space::number::TOLERANCE;
 use crate::space::point::Point;
@@ -106,7 +105,7 @@ impl<'a> Region<'a> {
         let mut open = vec![self.bounds.clone()];
         while let Some(piece) = open.pop() {
             let mut counted = self.comparisons.iter().filter(|(c, _)| counts(*c));
-            if counted.any(|(_, comparison)| is_impossible(comparison, Some(&piece))) {
+            if counted.any(|(_, comparison)| is_impossible(comparison, &piece)) {
                 continue;
             }
             let widest = (0..piece.len()).max_by(|i, j| {
@@ -126,6 +125,12 @@ impl<'a> Region<'a> {
             }
         }
         true
+    }
+
+    /// Whether it is proved that no point of a part of the unit box belongs to the region, by the ranges of both sides of
+    /// every constraint over the part. `within` has one range for each coordinate.
+    pub fn misses(&self, within: &[(f64, f64)]) -> bool {
+        self.is_empty || self.limits.iter().any(|limit| limit.is_impossible(within))
     }
 
     /// Whether a constraint is neither affine nor smooth, so that it can only be tested.
@@ -158,8 +163,13 @@ impl<'a> Region<'a> {
 
     /// The affine constraints.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows_and_slacks().map(|(row, _)| row)
+    }
+
+    /// The affine constraints, each with what a point of the region may fail it by.
+    pub(crate) fn rows_and_slacks(&self) -> impl Iterator<Item = (&Row, f64)> {
         self.limits.iter().filter_map(|limit| match &limit.form {
-            Form::Affine(row) => Some(row),
+            Form::Affine(row) => Some((row, limit.slack)),
             Form::Smooth(..) => None,
         })
     }
@@ -182,6 +192,7 @@ impl<'a> Region<'a> {
         let definitions = model.definitions_of(&model.order.iter().copied().collect());
         let evaluator = Evaluator::new(model, settings, &definitions);
         let translator = Translator { model, evaluator: &evaluator, axes };
+        let unit = vec![(0.0, 1.0); self.bounds.len()];
         let applies =
             |requires: &std::collections::BTreeSet<_>| requires.iter().all(|s| evaluator.is_active(*s));
         for (c, constraint) in model.constraints.iter().enumerate().filter(|(_, c)| applies(&c.requires)) {
@@ -189,12 +200,12 @@ impl<'a> Region<'a> {
             self.is_empty |= claim.is_false;
             self.is_opaque |= claim.is_opaque;
             for comparison in claim.comparisons {
-                self.is_empty |= is_impossible(&comparison, None);
+                self.is_empty |= is_impossible(&comparison, &unit);
                 self.comparisons.push((c, comparison.clone()));
                 self.limits.extend(Limit::new(comparison, self.bounds.len()));
             }
         }
-        self.is_empty |= self.limits.iter().any(Limit::is_impossible);
+        self.is_empty |= self.limits.iter().any(|limit| limit.is_impossible(&unit));
     }
 }
 
@@ -207,7 +218,7 @@ impl Limit {
         let mut gradient = vec![0.0; n];
         let gap = difference(&comparison, &middle, &mut gradient);
         let length = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
-        let slack = slack(&comparison) / length;
+        let slack = slack(&comparison, &vec![(0.0, 1.0); n]) / length;
         if degree >= 2 {
             let length = if length.is_finite() && length > 0.0 { length } else { 1.0 };
             return Some(Limit { form: Form::Smooth(comparison, length), is_equation, slack });
@@ -236,11 +247,15 @@ impl Limit {
         }
     }
 
-    /// Whether an affine row misses the box by more than any tolerance.
-    fn is_impossible(&self) -> bool {
-        let Form::Affine(row) = &self.form else { return false };
-        let least: f64 = row.coefficients.iter().map(|a| a.min(0.0)).sum();
-        let most: f64 = row.coefficients.iter().map(|a| a.max(0.0)).sum();
+    /// Whether a row misses a box, or the sides of a smooth constraint are apart over it, by more than any tolerance.
+    fn is_impossible(&self, within: &[(f64, f64)]) -> bool {
+        let row = match &self.form {
+            Form::Affine(row) => row,
+            Form::Smooth(comparison, _) => return is_impossible(comparison, within),
+        };
+        let terms = || row.coefficients.iter().zip(within);
+        let least: f64 = terms().map(|(a, (low, high))| (a * low).min(a * high)).sum();
+        let most: f64 = terms().map(|(a, (low, high))| (a * low).max(a * high)).sum();
         least > row.bound + self.slack || row.is_equation && most < row.bound - self.slack
     }
 }
@@ -255,23 +270,23 @@ fn difference(comparison: &Comparison, x: &[f64], gradient: &mut [f64]) -> f64 {
     large.value - small.value
 }
 
-/// Whether both sides of the comparison are apart over a whole box, by more than the tolerance of a comparison.
-fn is_impossible(comparison: &Comparison, sides: Option<&[Range]>) -> bool {
-    let (small, large) = (comparison.small.range_over(sides), comparison.large.range_over(sides));
-    let slack = slack(comparison);
+/// Whether the sides are apart over a box, by more than the tolerance of a comparison.
+fn is_impossible(comparison: &Comparison, within: &[(f64, f64)]) -> bool {
+    let (small, large) = (comparison.small.range(within), comparison.large.range(within));
+    let slack = slack(comparison, within);
     small.0 > large.1 + slack || comparison.is_equation && large.0 > small.1 + slack
 }
 
-/// Twice the largest tolerance. Parts are counted apart: a term moved to the other side may cancel.
-fn slack(comparison: &Comparison) -> f64 {
-    fn size(term: &Term) -> f64 {
-        let (low, high) = term.range();
+/// Twice the largest tolerance over a box. Parts are counted apart: a term moved to the other side may cancel.
+fn slack(comparison: &Comparison, within: &[(f64, f64)]) -> f64 {
+    fn size(term: &Term, within: &[(f64, f64)]) -> f64 {
+        let (low, high) = term.range(within);
         match term {
-            Term::Sum(parts) => parts.iter().map(size).sum(),
+            Term::Sum(parts) => parts.iter().map(|part| size(part, within)).sum(),
             _ => low.abs().max(high.abs()),
         }
     }
-    2.0 * TOLERANCE * size(&comparison.small).max(size(&comparison.large)).max(1.0)
+    2.0 * TOLERANCE * size(&comparison.small, within).max(size(&comparison.large, within)).max(1.0)
 }
 
 fn axes(encoding: &Encoding) -> Vec<Option<Axis>> {

@@ -125,6 +125,19 @@ impl CosineSum {
         self.waves.n_reals()
     }
 
+    pub(crate) fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    /// c, one for each wave.
+    pub(crate) fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    pub(crate) fn waves(&self) -> &Waves {
+        &self.waves
+    }
+
     /// The value at `unit`.
     pub fn value(&self, unit: &[f64]) -> f64 {
         self.weights.iter().zip(self.waves.values(unit)).fold(self.constant, |sum, (c, phi)| sum + c * phi)

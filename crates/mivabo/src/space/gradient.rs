@@ -112,33 +112,27 @@ impl Term {
         }
     }
 
-    /// Bounds over the whole unit box; perhaps too wide.
-    pub fn range(&self) -> Range {
-        self.range_over(None)
-    }
-
-    /// Bounds over a part of the unit box, given by the sides of its coordinates, or over all of it.
-    pub fn range_over(&self, sides: Option<&[Range]>) -> Range {
+    /// Bounds over a part of the unit box, one range for each coordinate; perhaps too wide.
+    pub fn range(&self, within: &[Range]) -> Range {
         const ALL: Range = (f64::NEG_INFINITY, f64::INFINITY);
-        let of = |term: &Term| term.range_over(sides);
+        let each = |parts: &[Term]| parts.iter().map(|t| t.range(within)).collect::<Vec<Range>>();
         let range = match self {
             Term::Constant(c) => (*c, *c),
             Term::Real(axis) => {
-                let (from, to) = sides.map_or((0.0, 1.0), |sides| sides[axis.coordinate]);
-                let (low, high) = (axis.start + axis.length * from, axis.start + axis.length * to);
+                let at = |u: f64| axis.start + axis.length * u;
+                let (low, high) = (at(within[axis.coordinate].0), at(within[axis.coordinate].1));
                 if axis.log { (low.exp(), high.exp()) } else { (low, high) }
             }
-            Term::Sum(parts) => parts.iter().map(of).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1)),
-            Term::Product(parts) => parts.iter().map(of).fold((1.0, 1.0), interval::product),
-            Term::Divide(a, b) => match of(b) {
-                (low, high) if low > 0.0 || high < 0.0 => interval::product(of(a), (1.0 / high, 1.0 / low)),
+            Term::Sum(parts) => each(parts).into_iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1)),
+            Term::Product(parts) => each(parts).into_iter().fold((1.0, 1.0), interval::product),
+            Term::Divide(a, b) => match b.range(within) {
+                (low, high) if low > 0.0 || high < 0.0 => {
+                    interval::product(a.range(within), (1.0 / high, 1.0 / low))
+                }
                 _ => ALL,
             },
-            Term::Power(a, b) => interval::power(of(a), of(b)).unwrap_or(ALL),
-            Term::Call(function, parts) => {
-                let parts: Vec<Range> = parts.iter().map(of).collect();
-                interval::call(*function, &parts).unwrap_or(ALL)
-            }
+            Term::Power(a, b) => interval::power(a.range(within), b.range(within)).unwrap_or(ALL),
+            Term::Call(function, parts) => interval::call(*function, &each(parts)).unwrap_or(ALL),
         };
         if range.0.is_nan() || range.1.is_nan() { ALL } else { range }
     }

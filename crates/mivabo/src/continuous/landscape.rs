@@ -1,0 +1,285 @@
+//! A sum of cosines with a slope, and what is known of it over a box: a box enters, a number that no value in it is
+//! below leaves.
+//!
+//! ```text
+//! g(x) = c₀ + Σⱼ sⱼ cos θⱼ(x) + λ·x,   θⱼ(x) = ωⱼ·x + bⱼ
+//!
+//! ranges   g ≥ c₀ + Σⱼ min sⱼ cos θⱼ + Σₖ min λₖxₖ                     each term by itself
+//! Taylor   g(p + d) ≥ g(p) + ∇g(p)·d + ½ dᵀHd,   H = -Σⱼ κⱼ ωⱼωⱼᵀ,   κⱼ = max sⱼ cos θⱼ
+//!          ½ dᵀHd ≥ ½ Σₖ hₖdₖ²,   hₖ = Hₖₖ - Σ_{l≠k} |Hₖₗ| wₗ/wₖ          w: widths of the box
+//! ```
+//!
+//! Minima and maxima are over the box. ∇²g(x) - H is positive semidefinite there, and |2dₖdₗ| ≤ dₖ² wₗ/wₖ + dₗ² wₖ/wₗ, so
+//! the second bound holds for every p in the box and falls apart by coordinates. Ranges win in large boxes. In small ones
+//! Taylor errs like the square of their size, and where H is dominated by its diagonal around a minimum p, not at all:
+//! that box is done. Both allow for rounding, so they hold for the values that are computed.
+
+use std::f64::consts::{PI, TAU};
+
+use super::feasible::Smooth;
+use crate::features::{CosineSum, Waves};
+
+/// c₀ + Σⱼ sⱼ cos(ωⱼ·x + bⱼ) + λ·x.
+#[derive(Debug, Clone)]
+pub struct Landscape<'a> {
+    waves: &'a Waves,
+    constant: f64,
+    /// s, one for each wave.
+    scales: Vec<f64>,
+    /// λ
+    slope: Vec<f64>,
+}
+
+impl<'a> Landscape<'a> {
+    /// The sum itself.
+    pub fn new(sum: &'a CosineSum) -> Landscape<'a> {
+        Landscape::of_weights(sum.waves(), sum.constant(), sum.weights())
+    }
+
+    /// `constant` + Σⱼ `weights`ⱼ φⱼ(x).
+    pub(crate) fn of_weights(waves: &'a Waves, constant: f64, weights: &[f64]) -> Landscape<'a> {
+        let scales = weights.iter().enumerate().map(|(j, c)| c * waves.amplitude(j)).collect();
+        Landscape { waves, constant, scales, slope: vec![0.0; waves.n_reals()] }
+    }
+
+    /// Adds `slope`·x and Σⱼ `weights`ⱼ φⱼ(x); what is missing counts as 0.
+    pub fn tilted(mut self, slope: &[f64], weights: &[f64]) -> Landscape<'a> {
+        self.slope.iter_mut().zip(slope).for_each(|(old, by)| *old += by);
+        let amplitudes = (0..self.scales.len()).map(|j| self.waves.amplitude(j));
+        self.scales.iter_mut().zip(amplitudes).zip(weights).for_each(|((old, a), by)| *old += by * a);
+        self
+    }
+
+    /// Adds a constant.
+    pub(super) fn raised(mut self, by: f64) -> Landscape<'a> {
+        self.constant += by;
+        self
+    }
+
+    /// Dc, the number of coordinates.
+    pub fn n_reals(&self) -> usize {
+        self.slope.len()
+    }
+
+    /// g(x).
+    pub fn value(&self, x: &[f64]) -> f64 {
+        let waves = self.terms().map(|(j, scale)| scale * self.waves.angle(j, x).cos());
+        self.constant + waves.sum::<f64>() + dot(&self.slope, x)
+    }
+
+    /// Waves that take part.
+    fn terms(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.scales.iter().copied().enumerate().filter(|(_, scale)| *scale != 0.0)
+    }
+
+    /// Σⱼ |sⱼωⱼₖ|: how fast each coordinate can bend g.
+    pub(super) fn bends(&self) -> Vec<f64> {
+        let mut bends = vec![0.0; self.n_reals()];
+        for (j, scale) in self.terms() {
+            add_scaled(&mut bends, 1.0, self.waves.frequency(j).iter().map(|w| (scale * w).abs()));
+        }
+        bends
+    }
+
+    /// No value of g in `within` is below this. The middle is tried as p, and `beside` moved into the box.
+    pub(super) fn bound(&self, within: &[(f64, f64)], beside: Option<&[f64]>) -> f64 {
+        let around = Surroundings::new(self, within);
+        let moved = |x: &[f64]| -> Vec<f64> {
+            x.iter().zip(within).map(|(x, (low, high))| x.max(*low).min(*high)).collect()
+        };
+        let mut bound = around.least.max(around.taylor(&middle(within)));
+        if let Some(x) = beside {
+            bound = bound.max(around.taylor(&moved(x)));
+        }
+        // `max` passes over NaN, which only overflow brings.
+        if bound.is_nan() { f64::NEG_INFINITY } else { bound }
+    }
+}
+
+impl Smooth for Landscape<'_> {
+    fn value(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        gradient.copy_from_slice(&self.slope);
+        let mut value = self.constant + dot(&self.slope, x);
+        for (j, scale) in self.terms() {
+            let (sin, cos) = self.waves.angle(j, x).sin_cos();
+            value += scale * cos;
+            add_scaled(gradient, -scale * sin, self.waves.frequency(j).iter().copied());
+        }
+        value
+    }
+}
+
+/// What is known of a landscape over one box.
+struct Surroundings<'a> {
+    landscape: &'a Landscape<'a>,
+    within: &'a [(f64, f64)],
+    /// The bound by ranges.
+    least: f64,
+    /// h
+    curvature: Vec<f64>,
+    /// What rounding may change in the bound by Taylor.
+    slack: f64,
+}
+
+impl<'a> Surroundings<'a> {
+    fn new(landscape: &'a Landscape<'a>, within: &'a [(f64, f64)]) -> Surroundings<'a> {
+        let n = within.len();
+        let widths: Vec<f64> = within.iter().map(|(low, high)| high - low).collect();
+        let middle = middle(within);
+        let far = within.iter().map(|(low, high)| low.abs().max(high.abs()));
+        let far: Vec<f64> = far.collect();
+        let steps = (landscape.scales.len() + n * n + 8) as f64;
+        let tilt: f64 = landscape.slope.iter().zip(&far).map(|(l, x)| (l * x).abs()).sum();
+        let mut size = landscape.constant.abs() + tilt;
+        let (mut least, mut slack, mut reach) = (landscape.constant, 0.0, size);
+        let mut hessian = vec![0.0; n * n];
+        for (j, scale) in landscape.terms() {
+            let frequency = landscape.waves.frequency(j);
+            let angle = landscape.waves.angle(j, &middle);
+            let along = |x: &[f64]| frequency.iter().zip(x).map(|(w, x)| (w * x).abs()).sum::<f64>();
+            let (width, blur) = (along(&widths), rounding(n) * (angle.abs() + 2.0 * along(&far)));
+            let (low, high) = cosine_range(angle, 0.5 * width * (1.0 + rounding(n)) + blur);
+            let (low, high) =
+                if scale < 0.0 { (scale * high, scale * low) } else { (scale * low, scale * high) };
+            least += low;
+            size += scale.abs();
+            reach += scale.abs() * (1.0 + width + width * width);
+            slack += 2.0 * scale.abs() * blur * (2.0 + width + width * width);
+            for (k, w) in frequency.iter().enumerate().filter(|(_, w)| **w != 0.0) {
+                add_scaled(&mut hessian[k * n..][..n], -high * w, frequency.iter().copied());
+            }
+        }
+        let tilts = landscape.slope.iter().zip(within);
+        least += tilts.map(|(l, (low, high))| (l * low).min(l * high)).sum::<f64>();
+        least -= 4.0 * f64::EPSILON * steps * size;
+        slack += 8.0 * f64::EPSILON * steps * reach;
+        Surroundings { landscape, within, least, curvature: separable(&hessian, &widths), slack }
+    }
+
+    /// min over d of g(p) + ∇g(p)·d + ½ Σ hₖdₖ².
+    fn taylor(&self, p: &[f64]) -> f64 {
+        let mut gradient = vec![0.0; p.len()];
+        let mut bound = Smooth::value(self.landscape, p, &mut gradient) - self.slack;
+        for (k, (low, high)) in self.within.iter().enumerate() {
+            bound += least_of_parabola(gradient[k], self.curvature[k], (low - p[k], high - p[k]));
+        }
+        bound
+    }
+}
+
+/// hₖ = Hₖₖ - Σ_{l≠k} |Hₖₗ| wₗ/wₖ; 0 where the box has no width, for nothing moves there.
+fn separable(hessian: &[f64], widths: &[f64]) -> Vec<f64> {
+    let n = widths.len();
+    let at = |k: usize| {
+        let others = (0..n).filter(|l| *l != k).map(|l| hessian[k * n + l].abs() * widths[l]);
+        if widths[k] > 0.0 { hessian[k * n + k] - others.sum::<f64>() / widths[k] } else { 0.0 }
+    };
+    (0..n).map(at).collect()
+}
+
+/// The least of g·d + ½h·d² over low ≤ d ≤ high.
+fn least_of_parabola(g: f64, h: f64, (low, high): (f64, f64)) -> f64 {
+    let at = |d: f64| d * (g + 0.5 * h * d);
+    let inner = (-g / h).max(low).min(high);
+    let ends = at(low).min(at(high));
+    if h > 0.0 { ends.min(at(inner)) } else { ends }
+}
+
+/// Lowest and highest cosine within `radius` of `middle`; a little wider than they are.
+fn cosine_range(middle: f64, radius: f64) -> (f64, f64) {
+    if radius >= PI || radius.is_nan() {
+        return (-1.0, 1.0);
+    }
+    let (low, high) = (middle - radius, middle + radius);
+    let (at_low, at_high) = (low.cos(), high.cos());
+    let has = |angle: f64| angle + TAU * ((low - angle) / TAU).ceil() <= high;
+    let least = if has(PI) { -1.0 } else { at_low.min(at_high) - 4.0 * f64::EPSILON };
+    let most = if has(0.0) { 1.0 } else { at_low.max(at_high) + 4.0 * f64::EPSILON };
+    (least, most)
+}
+
+pub(super) fn middle(within: &[(f64, f64)]) -> Vec<f64> {
+    within.iter().map(|(low, high)| low + 0.5 * (high - low)).collect()
+}
+
+/// Relative error of an angle over n coordinates, with room to spare.
+fn rounding(n: usize) -> f64 {
+    8.0 * f64::EPSILON * (n + 2) as f64
+}
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+fn add_scaled(x: &mut [f64], scale: f64, y: impl IntoIterator<Item = f64>) {
+    x.iter_mut().zip(y).for_each(|(x, y)| *x += scale * y);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::{Expansion, Kernel};
+    use crate::random::{Purpose, stream};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_range_holds_every_cosine_in_it(middle in -30.0_f64..30.0, radius in 0.0_f64..4.0, t in -1.0_f64..=1.0) {
+            let (low, high) = cosine_range(middle, radius);
+
+            let cosine = (middle + t * radius).cos();
+
+            prop_assert!((low..=high).contains(&cosine), "{low} {cosine} {high}");
+            prop_assert!(low >= -1.0 - 1e-15 && high <= 1.0 + 1e-15);
+        }
+
+        #[test]
+        fn no_value_in_a_box_is_below_its_bound(
+            seed in 0_u64..1000, n in 1_usize..4, bandwidth in -4.0_f64..1.0, size in -8.0_f64..0.0,
+        ) {
+            let mut draws = stream(seed, 0, Purpose::Weights);
+            let kernel = Kernel::Matern32;
+            let waves = Waves::new(Expansion::Random { kernel, n: 6 }, n, &mut draws).unwrap();
+            let waves = waves.with_bandwidths(&vec![10_f64.powf(bandwidth); n]);
+            let weights: Vec<f64> = (0..6).map(|_| draws.normal()).collect();
+            let slope: Vec<f64> = (0..n).map(|_| draws.normal()).collect();
+            let g = Landscape::of_weights(&waves, draws.normal(), &weights).tilted(&slope, &[]);
+            let within: Vec<(f64, f64)> = (0..n).map(|_| {
+                let (x, width) = (draws.unit(), draws.unit() * 10_f64.powf(size));
+                ((x - width).max(0.0), (x + width).min(1.0))
+            }).collect();
+            let mut inside = || within.iter().map(|(l, h)| l + (h - l) * draws.unit()).collect::<Vec<f64>>();
+
+            let bound = g.bound(&within, Some(&inside()));
+
+            for _ in 0..200 {
+                let x = inside();
+                prop_assert!(bound <= g.value(&x), "{bound} {}", g.value(&x));
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_box_around_a_minimum_is_bounded_by_it() {
+        let waves =
+            Waves::new(Expansion::Quadrature { nodes: 2 }, 1, &mut stream(0, 0, Purpose::Features)).unwrap();
+        // √½·2 cos x: falls until π.
+        let g = Landscape::of_weights(&waves, 0.0, &[-1.0, 0.0]);
+
+        let bound = g.bound(&[(-0.3, 0.4)], Some(&[0.0]));
+
+        assert!(g.value(&[0.0]) - bound < 1e-12, "{bound} {}", g.value(&[0.0]));
+    }
+
+    #[test]
+    fn weights_and_frequencies_beyond_all_bounds_give_a_bound_that_says_nothing() {
+        let waves = Waves::new(Expansion::default(), 1, &mut stream(0, 0, Purpose::Features)).unwrap();
+
+        let huge = Landscape::of_weights(&waves, 0.0, &[f64::MAX; 16]).bound(&[(0.0, 1.0)], None);
+        let fast = waves.with_bandwidths(&[1e-50]);
+        let wild = Landscape::of_weights(&fast, 0.0, &[1.0; 16]);
+
+        assert_eq!(huge, f64::NEG_INFINITY);
+        assert!(wild.bound(&[(0.5, 0.500_001)], None) <= wild.value(&[0.500_000_3]));
+    }
+}
