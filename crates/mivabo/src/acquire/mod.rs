@@ -4,6 +4,8 @@
 //! expressions themselves ([`Space::check`]), not of the rows and tables that the search works with.
 
 pub mod alternating;
+pub mod annealing;
+pub mod improvement;
 pub mod random;
 mod reals;
 #[cfg(test)]

@@ -135,10 +135,7 @@ impl Triangle {
     pub(crate) fn inverse(&self) -> Vec<f64> {
         let n = self.n;
         // L⁻¹ by columns of the identity would be n solves of vectors; by blocks it is one of a matrix.
-        let mut lower = vec![0.0; n * n];
-        for i in 0..n {
-            lower[i * n..][..=i].copy_from_slice(&self.packed[i * (i + 1) / 2..][..=i]);
-        }
+        let Dense { mut lower, .. } = self.dense();
         let mut inverse = vec![0.0; n * n];
         (0..n).for_each(|i| inverse[i * n + i] = 1.0);
         faer::linalg::triangular_solve::solve_lower_triangular_in_place(
@@ -150,6 +147,34 @@ impl Triangle {
         lower.fill(0.0);
         add_product(&mut lower, factor.transpose(), factor);
         lower
+    }
+
+    /// The same with its zeros, for many solves at once.
+    pub(crate) fn dense(&self) -> Dense {
+        let n = self.n;
+        let mut lower = vec![0.0; n * n];
+        for i in 0..n {
+            lower[i * n..][..=i].copy_from_slice(&self.packed[i * (i + 1) / 2..][..=i]);
+        }
+        Dense { n, lower }
+    }
+}
+
+/// A lower triangular matrix L with its zeros, row-major.
+pub(crate) struct Dense {
+    n: usize,
+    lower: Vec<f64>,
+}
+
+impl Dense {
+    /// x ← L⁻¹x for each of the vectors that stand one after the other.
+    pub(crate) fn forward(&self, vectors: &mut [f64]) {
+        let m = vectors.len().checked_div(self.n).unwrap_or(0);
+        faer::linalg::triangular_solve::solve_lower_triangular_in_place(
+            matrix(&self.lower, self.n),
+            MatMut::from_column_major_slice_mut(vectors, self.n, m),
+            Par::Seq,
+        );
     }
 }
 
