@@ -28,8 +28,8 @@ use super::linalg::{Triangle, dot};
 use super::records::check_output;
 use crate::error::{BadCode, Error};
 
-/// Candidates that are predicted at a time.
-const BATCH: usize = 256;
+/// Candidates that are predicted at a time: their rows stay in the cache.
+const BATCH: usize = 64;
 
 /// Above this variance of the noise the lowest output may owe its place to luck.
 const QUIET: f64 = 1e-3;
@@ -146,8 +146,7 @@ impl Process {
         let mut predictions = Vec::with_capacity(points.len());
         let factor = self.factor.dense();
         for points in points.chunks(BATCH) {
-            let rows = points.iter().map(|traits| self.sites.row(&self.terms, traits, n).kernel);
-            let mut rows: Vec<f64> = rows.flatten().collect();
+            let mut rows = self.sites.rows(&self.terms, points);
             let means: Vec<f64> =
                 (0..points.len()).map(|i| dot(&rows[i * n..][..n], &self.weights)).collect();
             factor.forward(&mut rows);

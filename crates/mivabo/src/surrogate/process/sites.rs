@@ -5,6 +5,7 @@
 
 use super::kernel::{LENGTH, Terms, matern};
 use super::layout::{Layout, Traits};
+use crate::surrogate::linalg::add_scaled;
 
 /// One parameter at all points.
 #[derive(Debug, Clone)]
@@ -88,12 +89,17 @@ impl Sites {
         Traits(self.columns.iter().map(|column| column.at[i]).collect())
     }
 
-    /// kᵢ and dᵢ of one parameter between point `j` and all before it.
-    pub(super) fn parts(&self, parameter: usize, j: usize) -> (Vec<f64>, Vec<f64>) {
-        let (mut main, mut squares) = (vec![0.0; j], vec![0.0; j]);
+    /// One parameter at all points, and whether it is a label.
+    pub(super) fn column(&self, parameter: usize) -> (&[f64], bool) {
+        (&self.columns[parameter].at, self.columns[parameter].is_label)
+    }
+
+    /// kᵢ of one parameter between point `j` and all before it.
+    pub(super) fn main_effects(&self, parameter: usize, j: usize) -> Vec<f64> {
+        let mut main = vec![0.0; j];
         let column = &self.columns[parameter];
-        column.add(column.at[j], (1.0, 1.0), &mut main, &mut squares);
-        (main, squares)
+        column.add(column.at[j], (1.0, 0.0), &mut main, &mut vec![0.0; j]);
+        main
     }
 
     /// k(x, xⱼ) for the first `n` points.
@@ -107,6 +113,34 @@ impl Sites {
             *kernel += terms.interaction * matern(*square).0;
         }
         Row { kernel, squares }
+    }
+
+    /// k(x, xⱼ) of many points, one after the other. Equal values share their part: those of discrete parameters are few.
+    pub(super) fn rows(&self, terms: &Terms, points: &[Traits]) -> Vec<f64> {
+        let n = self.n;
+        let mut kernel = vec![terms.constant; points.len() * n];
+        let mut squares = vec![0.0; kernel.len()];
+        let (mut main, mut square) = (vec![0.0; n], vec![0.0; n]);
+        for (k, column) in self.columns.iter().enumerate() {
+            let weights = (terms.main.get(k).copied().unwrap_or(0.0), terms.relevance[k]);
+            let mut values: Vec<(f64, usize)> = points.iter().enumerate().map(|(i, x)| (x.0[k], i)).collect();
+            values.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let mut last = f64::NAN;
+            for (x, i) in values {
+                if x != last {
+                    main.fill(0.0);
+                    square.fill(0.0);
+                    column.add(x, weights, &mut main, &mut square);
+                    last = x;
+                }
+                add_scaled(&mut kernel[i * n..][..n], 1.0, &main);
+                add_scaled(&mut squares[i * n..][..n], 1.0, &square);
+            }
+        }
+        for (kernel, square) in kernel.iter_mut().zip(&squares) {
+            *kernel += terms.interaction * matern(*square).0;
+        }
+        kernel
     }
 
     /// ∂k(x, xⱼ)/∂u for one parameter that is a number.
