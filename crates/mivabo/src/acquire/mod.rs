@@ -4,8 +4,10 @@
 //! expressions themselves ([`Space::check`]), not of the rows and tables that the search works with.
 
 pub mod alternating;
+pub mod annealing;
 pub mod dual;
 pub mod exact;
+pub mod improvement;
 pub mod random;
 #[cfg(test)]
 mod tests;

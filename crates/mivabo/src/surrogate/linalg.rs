@@ -2,6 +2,9 @@
 //! that grows by a row at a time.
 
 use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::triangular_inverse::invert_lower_triangular;
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, MatMut, MatRef, Par, Side};
 
 /// The least share of a diagonal element that may be left of it in a Cholesky factor; see [`Triangle::append`].
@@ -131,25 +134,57 @@ impl Triangle {
         (0..self.n).map(|i| 2.0 * self.row(i).1.ln()).sum()
     }
 
-    /// K⁻¹, row-major, both halves.
+    /// K⁻¹ = L⁻ᵀL⁻¹, row-major, both halves.
     pub(crate) fn inverse(&self) -> Vec<f64> {
         let n = self.n;
-        // L⁻¹ by columns of the identity would be n solves of vectors; by blocks it is one of a matrix.
+        let Dense { mut lower, .. } = self.dense();
+        let mut factor = vec![0.0; n * n];
+        let inverse = MatMut::from_row_major_slice_mut(&mut factor, n, n);
+        invert_lower_triangular(inverse, matrix(&lower, n), Par::Seq);
+        let factor = matrix(&factor, n);
+        triangular::matmul(
+            MatMut::from_row_major_slice_mut(&mut lower, n, n),
+            BlockStructure::TriangularLower,
+            Accum::Replace,
+            factor.transpose(),
+            BlockStructure::TriangularUpper,
+            factor,
+            BlockStructure::TriangularLower,
+            1.0,
+            Par::Seq,
+        );
+        for i in 0..n {
+            (0..i).for_each(|j| lower[j * n + i] = lower[i * n + j]);
+        }
+        lower
+    }
+
+    /// The same with its zeros, for many solves at once.
+    pub(crate) fn dense(&self) -> Dense {
+        let n = self.n;
         let mut lower = vec![0.0; n * n];
         for i in 0..n {
             lower[i * n..][..=i].copy_from_slice(&self.packed[i * (i + 1) / 2..][..=i]);
         }
-        let mut inverse = vec![0.0; n * n];
-        (0..n).for_each(|i| inverse[i * n + i] = 1.0);
-        faer::linalg::triangular_solve::solve_lower_triangular_in_place(
-            matrix(&lower, n),
-            MatMut::from_row_major_slice_mut(&mut inverse, n, n),
+        Dense { n, lower }
+    }
+}
+
+/// A lower triangular matrix L with its zeros, row-major.
+pub(crate) struct Dense {
+    n: usize,
+    lower: Vec<f64>,
+}
+
+impl Dense {
+    /// x ← L⁻¹x for each of the vectors that stand one after the other.
+    pub(crate) fn forward(&self, vectors: &mut [f64]) {
+        let m = vectors.len().checked_div(self.n).unwrap_or(0);
+        solve_lower_triangular_in_place(
+            matrix(&self.lower, self.n),
+            MatMut::from_column_major_slice_mut(vectors, self.n, m),
             Par::Seq,
         );
-        let factor = matrix(&inverse, n);
-        lower.fill(0.0);
-        add_product(&mut lower, factor.transpose(), factor);
-        lower
     }
 }
 

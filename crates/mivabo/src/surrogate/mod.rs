@@ -21,6 +21,7 @@ mod growth;
 mod linalg;
 mod outputs;
 mod prior;
+pub mod process;
 mod records;
 pub mod sparse;
 

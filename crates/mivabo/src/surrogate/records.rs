@@ -340,7 +340,7 @@ impl Records {
     }
 }
 
-fn check_output(y: f64) -> Result<(), Error> {
+pub(super) fn check_output(y: f64) -> Result<(), Error> {
     if !y.is_finite() {
         return Err(Error::BadOutput { value: y, why: "it is not finite" });
     }

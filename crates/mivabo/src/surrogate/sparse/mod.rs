@@ -20,7 +20,7 @@ mod horseshoe;
 mod laplace;
 mod model;
 mod spike_slab;
-mod tail;
+pub(crate) mod tail;
 #[cfg(test)]
 mod tests;
 

@@ -16,7 +16,7 @@ const TAIL: f64 = 5.0;
 
 /// The law proportional to exp(-½ρw² + cw) on w > 0.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct HalfLine {
+pub(crate) struct HalfLine {
     /// log ∫₀^∞ exp(-½ρw² + cw) dw
     pub log_mass: f64,
     pub mean: f64,
@@ -28,7 +28,7 @@ pub(super) struct HalfLine {
 /// ```text
 /// a = c/√ρ,   ∫ = √(2π/ρ) exp(a²/2) Φ(a),   mean = (a + r)/√ρ,   variance = (1 - r(a + r))/ρ
 /// ```
-pub(super) fn half_line(precision: f64, pull: f64) -> HalfLine {
+pub(crate) fn half_line(precision: f64, pull: f64) -> HalfLine {
     let root = precision.sqrt();
     let a = pull / root;
     if a < -TAIL {

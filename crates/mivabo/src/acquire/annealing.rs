@@ -1,0 +1,440 @@
+//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) over feasible points: an energy and starts enter, the lowest
+//! point that was visited leaves. The paper's baseline for the acquisition problem.
+//!
+//! ```text
+//! T_t = hot · spread · (cold/hot)^(t/(steps - 1))         spread: interquartile range of the first random energies
+//! accept with probability min(1, exp(-(E' - E)/T_t))
+//! ```
+//!
+//! A move changes one or two parameters, or flips one or two bits; reals step by a normal of deviation 0.3 √(T/T_0), and
+//! where reals are constrained what is violated is repaired ([`Region::repaired`](crate::encoding::region::Region)). Where
+//! single changes never stay feasible (equations), a random feasible point is drawn back towards the present one, a parameter
+//! at a time in random order, as long as it stays feasible: the colder, the more of them.
+
+use super::Feasible;
+use super::random::RandomPoints;
+use crate::error::Error;
+use crate::random::Stream;
+use crate::space::domain::Domain;
+use crate::space::eval::Setting;
+use crate::space::{Class, Point, Space};
+
+/// How long to search, and how hot.
+///
+/// | field | default | what it is |
+/// |---|---|---|
+/// | `steps` | 2000 | proposals, and so evaluations of the energy |
+/// | `draws` | 200 | the most random feasible points; beyond them, old ones are used again |
+/// | `hot` | 1 | the first temperature, in spreads of the energy |
+/// | `cold` | 1e-4 | the last temperature, likewise |
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Proposals.
+    pub steps: usize,
+    /// The most random feasible points.
+    pub draws: usize,
+    /// The first temperature, in spreads.
+    pub hot: f64,
+    /// The last temperature, in spreads.
+    pub cold: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings { steps: 2000, draws: 200, hot: 1.0, cold: 1e-4 }
+    }
+}
+
+/// Where the search was lowest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Minimum {
+    /// The point.
+    pub feasible: Feasible,
+    /// Its energy; infinite where that was NaN.
+    pub energy: f64,
+    /// How often the energy was asked for.
+    pub n_evaluations: usize,
+}
+
+/// Random points by which the temperature is set.
+const PROBES: usize = 20;
+
+/// Proposals that may be infeasible before a random point is used.
+const ATTEMPTS: usize = 8;
+
+/// One proposal in so many flips bits.
+const FLIPS: usize = 4;
+
+/// The deviation of the first steps of reals and numbers, as a share of their range.
+const FIRST_STEP: f64 = 0.3;
+
+/// The lowest point visited: never above the energy of a start. Begins at the lowest of the starts and some random points.
+///
+/// # Errors
+/// [`Error::NoFeasiblePoint`] when there are no starts and none was found.
+pub fn minimise(
+    space: &Space,
+    energy: &mut dyn FnMut(&Feasible) -> f64,
+    starts: &[Feasible],
+    settings: Settings,
+    stream: &mut Stream,
+) -> Result<Minimum, Error> {
+    let mut n_evaluations = 0;
+    let mut at = |feasible: Feasible| {
+        n_evaluations += 1;
+        let energy = energy(&feasible);
+        (if energy.is_nan() { f64::INFINITY } else { energy }, feasible)
+    };
+    let mut moves = Moves::new(space, settings.draws);
+    let mut first: Vec<(f64, Feasible)> = starts.iter().cloned().map(&mut at).collect();
+    if let Err(refused) = moves.draw_first(stream)
+        && first.is_empty()
+    {
+        return Err(refused);
+    }
+    first.extend(moves.pool.iter().cloned().map(&mut at));
+    let hottest = settings.hot * spread(first.iter().map(|(energy, _)| *energy));
+    let lowest = first.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+    let mut here = lowest.ok_or(Error::NoFeasiblePoint { tried: "no start".into() })?;
+    let mut best = here.clone();
+    for step in 0..settings.steps {
+        let share = step as f64 / settings.steps.saturating_sub(1).max(1) as f64;
+        let heat = (settings.cold / settings.hot).powf(share);
+        let Some(next) = moves.proposed(&here.1, heat, stream) else { continue };
+        let next = at(next);
+        if next.0 <= here.0 || stream.unit() < (-(next.0 - here.0) / (hottest * heat)).exp() {
+            here = next;
+        }
+        if here.0 < best.0 {
+            best = here.clone();
+        }
+    }
+    Ok(Minimum { feasible: best.1, energy: best.0, n_evaluations })
+}
+
+/// The interquartile range of the energies that are numbers; their range where that is 0, and 1 where that is 0 too.
+fn spread(energies: impl Iterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = energies.filter(|energy| energy.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    let between = |low: usize, high: usize| Some(sorted.get(high)? - sorted.get(low)?);
+    let is_spread = |by: &f64| *by > 0.0 && by.is_finite();
+    let inner = between(n / 4, 3 * n / 4).filter(is_spread);
+    inner.or_else(|| between(0, n.saturating_sub(1)).filter(is_spread)).unwrap_or(1.0)
+}
+
+/// Feasible moves in one space.
+struct Moves<'a> {
+    space: &'a Space,
+    points: RandomPoints<'a>,
+    /// What was drawn so far.
+    pool: Vec<Feasible>,
+    draws_left: usize,
+    /// The coordinate of each continuous parameter.
+    coordinates: Vec<Option<usize>>,
+    /// Whether a constraint speaks of reals.
+    is_mixed: bool,
+}
+
+impl<'a> Moves<'a> {
+    fn new(space: &'a Space, draws: usize) -> Moves<'a> {
+        let mut n_reals = 0;
+        let coordinates = space.parameters().iter().map(|parameter| {
+            n_reals += usize::from(parameter.domain().is_continuous());
+            parameter.domain().is_continuous().then(|| n_reals - 1)
+        });
+        let coordinates = coordinates.collect();
+        let is_mixed = space.constraints().iter().any(|c| c.class() >= Class::LinearContinuous);
+        Moves {
+            space,
+            points: RandomPoints::new(space),
+            pool: vec![],
+            draws_left: draws,
+            coordinates,
+            is_mixed,
+        }
+    }
+
+    /// Fills the pool for the first time.
+    fn draw_first(&mut self, stream: &mut Stream) -> Result<(), Error> {
+        for _ in 0..PROBES.min(self.draws_left.max(1)) {
+            self.draw(stream)?;
+        }
+        Ok(())
+    }
+
+    /// Draws a point into the pool. One failure is enough: it took long.
+    fn draw(&mut self, stream: &mut Stream) -> Result<(), Error> {
+        let drawn = self.points.draw(stream);
+        self.draws_left = if drawn.is_ok() { self.draws_left.saturating_sub(1) } else { 0 };
+        self.pool.push(drawn?);
+        Ok(())
+    }
+
+    /// A feasible point that is not `here`.
+    fn proposed(&mut self, here: &Feasible, heat: f64, stream: &mut Stream) -> Option<Feasible> {
+        for _ in 0..ATTEMPTS {
+            let is_flip = stream.below(FLIPS) == 0;
+            let moved = if is_flip { self.flipped(here, stream) } else { self.changed(here, heat, stream) };
+            let moved = moved.filter(|moved| moved.point() != here.point());
+            if moved.is_some() {
+                return moved;
+            }
+        }
+        let is_new = self.draws_left > 0 && self.draw(stream).is_ok();
+        let other = if is_new { self.pool.len() - 1 } else { stream.below(self.pool.len()) };
+        let other = self.pool.get(other)?.clone();
+        Some(self.drawn_back(other, here, heat, stream)).filter(|moved| moved.point() != here.point())
+    }
+
+    /// One or two active parameters at other values. What becomes active by that takes a random value.
+    fn changed(&self, here: &Feasible, heat: f64, stream: &mut Stream) -> Option<Feasible> {
+        let mut unit = here.code().unit.clone();
+        let mut settings = here.point().settings.clone();
+        let mut visible = Vec::new();
+        let mut active = Vec::new();
+        for (p, parameter) in self.space.parameters().iter().enumerate() {
+            match (settings[p], self.coordinates[p]) {
+                (Some(_), _) => {
+                    active.push(p);
+                    visible.extend((!parameter.is_auxiliary()).then_some(p));
+                }
+                (None, Some(k)) => unit[k] = stream.unit(),
+                (None, None) => settings[p] = random_index(parameter.domain(), stream),
+            }
+        }
+        let first = *visible.get(stream.below(visible.len()))?;
+        // The second may be an auxiliary one, which often has to follow the first.
+        let second = if stream.below(2) == 0 { active.get(stream.below(active.len())) } else { None };
+        for p in std::iter::once(first).chain(second.copied().filter(|p| *p != first)) {
+            match (settings[p], self.coordinates[p]) {
+                (Some(Setting::Index(index)), _) => {
+                    let other = other_index(self.space.parameters()[p].domain(), index, heat, stream);
+                    settings[p] = Some(Setting::Index(other));
+                }
+                (_, Some(k)) => {
+                    unit[k] = (unit[k] + FIRST_STEP * heat.sqrt() * stream.normal()).clamp(0.0, 1.0);
+                }
+                _ => {}
+            }
+        }
+        let bits = self.space.encoding().encode(&Point { settings }).bits;
+        self.accepted(&bits, &unit)
+    }
+
+    /// One or two bits of active parameters flipped.
+    fn flipped(&self, here: &Feasible, stream: &mut Stream) -> Option<Feasible> {
+        let active = (0..self.coordinates.len()).filter(|p| here.point().settings[*p].is_some());
+        let of_active: Vec<usize> = active.flat_map(|p| self.space.encoding().bits_of(p)).collect();
+        let mut bits = here.code().bits.clone();
+        for _ in 0..=stream.below(2) {
+            let bit = *of_active.get(stream.below(of_active.len()))?;
+            bits[bit] = !bits[bit];
+        }
+        self.accepted(&bits, &here.code().unit)
+    }
+
+    /// The point of a code, with its reals repaired where that is needed and possible.
+    fn accepted(&self, bits: &[bool], unit: &[f64]) -> Option<Feasible> {
+        let as_it_is = Feasible::of_code(self.space, bits, unit);
+        if as_it_is.is_some() || !self.is_mixed {
+            return as_it_is;
+        }
+        let region = self.space.encoding().given_bits(bits).ok()?;
+        Feasible::of_code(self.space, bits, &region.repaired(unit)?)
+    }
+
+    /// Takes over values of `here`, in random order, where the point stays feasible and another one than `here`.
+    fn drawn_back(&self, other: Feasible, here: &Feasible, heat: f64, stream: &mut Stream) -> Feasible {
+        let mut found = other;
+        let mut order: Vec<usize> = (0..self.coordinates.len()).collect();
+        while !order.is_empty() {
+            let p = order.swap_remove(stream.below(order.len()));
+            let value = here.point().settings[p];
+            if stream.unit() < heat || value.is_none() || value == found.point().settings[p] {
+                continue;
+            }
+            let (mut bits, mut unit) = (found.code().bits.clone(), found.code().unit.clone());
+            let range = self.space.encoding().bits_of(p);
+            bits[range.clone()].copy_from_slice(&here.code().bits[range]);
+            if let Some(k) = self.coordinates[p] {
+                unit[k] = here.code().unit[k];
+            }
+            let nearer = Feasible::of_code(self.space, &bits, &unit);
+            found = nearer.filter(|nearer| nearer.point() != here.point()).unwrap_or(found);
+        }
+        found
+    }
+}
+
+fn random_index(domain: &Domain, stream: &mut Stream) -> Option<Setting> {
+    let n = usize::try_from(domain.size()?).unwrap_or(usize::MAX);
+    Some(Setting::Index(stream.below(n) as u64))
+}
+
+/// Another index: any, or for ordered values half of the time a near one.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a size is a size")]
+fn other_index(domain: &Domain, index: u64, heat: f64, stream: &mut Stream) -> u64 {
+    let n = domain.size().unwrap_or(1);
+    let below = |n: u64, stream: &mut Stream| stream.below(usize::try_from(n).unwrap_or(usize::MAX)) as u64;
+    if n < 2 {
+        return index;
+    }
+    if !domain.is_ordered() || stream.below(2) == 0 {
+        return (index + 1 + below(n - 1, stream)) % n;
+    }
+    let reach = (FIRST_STEP * heat.sqrt() * n as f64) as u64;
+    let by = 1 + below(reach, stream);
+    let is_up = index == 0 || index + 1 < n && stream.below(2) == 0;
+    if is_up { (index + by).min(n - 1) } else { index.saturating_sub(by) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::encoding::tests::random_valid_space;
+    use crate::random::{Purpose, stream};
+
+    /// A random quadratic function of the bits and a wave of each coordinate.
+    fn energy(space: &Space, seed: u64) -> impl Fn(&Feasible) -> f64 + use<> {
+        let (n, m) = (space.encoding().n_bits(), space.encoding().n_reals());
+        let mut draws = stream(seed, 0, Purpose::Weights);
+        let pairs: Vec<f64> = (0..n * n).map(|_| draws.normal()).collect();
+        let waves: Vec<f64> = (0..m).map(|_| 6.0 * draws.normal()).collect();
+        move |feasible| {
+            let code = feasible.code();
+            let set: Vec<usize> = (0..n).filter(|i| code.bits[*i]).collect();
+            let discrete: f64 = set.iter().map(|i| set.iter().map(|j| pairs[i * n + j]).sum::<f64>()).sum();
+            discrete + code.unit.iter().zip(&waves).map(|(u, w)| (u * w).sin()).sum::<f64>()
+        }
+    }
+
+    fn annealed(space: &Space, seed: u64, steps: usize) -> Result<Minimum, Error> {
+        let energy = energy(space, seed);
+        let settings = Settings { steps, ..Settings::default() };
+        minimise(space, &mut |x| energy(x), &[], settings, &mut stream(seed, 0, Purpose::Acquisition))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_asked_and_answered_is_feasible_and_no_worse_than_the_start(
+            tape in proptest::collection::vec(0_u32..5040, 0..120),
+            seed in 0_u64..1000,
+        ) {
+            let Some(space) = random_valid_space(&tape) else { return Ok(()) };
+            let mut draws = stream(seed, 0, Purpose::Acquisition);
+            let Ok(start) = RandomPoints::new(&space).draw(&mut draws) else { return Ok(()) };
+            let energy = energy(&space, seed);
+            let mut n_asked = 0;
+            let mut are_feasible = true;
+            let mut ask = |x: &Feasible| {
+                n_asked += 1;
+                are_feasible &= space.check(x.point()).is_feasible();
+                energy(x)
+            };
+            let settings = Settings { steps: 60, draws: 30, ..Settings::default() };
+
+            let found = minimise(&space, &mut ask, std::slice::from_ref(&start), settings, &mut draws).unwrap();
+
+            prop_assert!(are_feasible && space.check(found.feasible.point()).is_feasible());
+            prop_assert!(found.energy <= energy(&start));
+            prop_assert_eq!(found.energy, energy(&found.feasible));
+            prop_assert_eq!(found.n_evaluations, n_asked);
+        }
+    }
+
+    #[test]
+    fn most_small_problems_are_solved() {
+        let mut draws = stream(2, 0, Purpose::Design);
+        let (mut n_solved, mut n) = (0, 0);
+        for seed in 0..400 {
+            let tape: Vec<u32> = (0..120).map(|_| u32::try_from(draws.below(5040)).unwrap()).collect();
+            let Some(space) = random_valid_space(&tape) else { continue };
+            let n_bits = space.encoding().n_bits();
+            if space.encoding().n_reals() > 0 || n_bits > 10 {
+                continue;
+            }
+            let energy = energy(&space, seed);
+            let codes = (0..1_u32 << n_bits).map(|code| (0..n_bits).map(|k| code >> k & 1 == 1).collect());
+            let feasible = codes.filter_map(|bits: Vec<bool>| Feasible::of_code(&space, &bits, &[]));
+            let lowest = feasible.map(|x| energy(&x)).min_by(f64::total_cmp).unwrap();
+            n += 1;
+            n_solved += u32::from(annealed(&space, seed, 300).unwrap().energy <= lowest + 1e-9);
+        }
+        assert!(n >= 50 && n_solved * 20 >= n * 19, "{n_solved} of {n}");
+    }
+
+    #[test]
+    fn equations_over_integers_are_moved_along() {
+        let mut space = Space::builder();
+        for name in ["a", "b", "c", "d"] {
+            let _ = space.integer(name, 0..=20);
+        }
+        space.subject_to("sum", "a + b + c + d == 30");
+        let space = space.build().unwrap();
+        let far = |x: &Feasible| {
+            let wish = [("a", 17.0), ("b", 2.0), ("c", 1.0), ("d", 10.0)];
+            let value = |name| space.value(x.point(), name).and_then(|v| v.as_f64()).unwrap();
+            wish.iter().map(|(name, wish)| f64::abs(value(name) - wish)).sum()
+        };
+        let solved = (0..10).filter(|seed| {
+            let mut draws = stream(*seed, 0, Purpose::Acquisition);
+            minimise(&space, &mut |x| far(x), &[], Settings::default(), &mut draws).unwrap().energy == 0.0
+        });
+
+        let n_solved = solved.count();
+
+        assert!(n_solved >= 9, "{n_solved} of 10");
+    }
+
+    #[test]
+    fn equations_over_reals_are_moved_along() {
+        let mut space = Space::builder();
+        let _ = space.integer("n", 1..=3);
+        for name in ["x", "y", "z"] {
+            let _ = space.float(name, 0.0..=1.0);
+        }
+        space.subject_to("sum", "x + y + z == 1");
+        let space = space.build().unwrap();
+        let start =
+            space.point([("n", 1.into()), ("x", 1.0.into()), ("y", 0.0.into()), ("z", 0.0.into())]).unwrap();
+        let start = Feasible::of_point(&space, start).unwrap();
+        let far = |x: &Feasible| {
+            let unit = &x.code().unit;
+            (unit[0] - 0.2).powi(2) + (unit[1] - 0.7).powi(2) + f64::from(u8::from(!x.code().bits[1]))
+        };
+        let settings = Settings { draws: 1, steps: 1000, ..Settings::default() };
+        let mut draws = stream(1, 0, Purpose::Acquisition);
+
+        let found = minimise(&space, &mut |x| far(x), &[start], settings, &mut draws).unwrap();
+
+        assert!(found.energy < 1e-3, "{found:?}");
+    }
+
+    #[test]
+    fn equal_streams_give_equal_ends() {
+        let space = Space::from_toml(include_str!("../../../../examples/vae.toml")).unwrap();
+
+        let [first, again, other] = [1, 1, 2].map(|seed| annealed(&space, seed, 200).unwrap());
+
+        assert_eq!(first, again);
+        assert_ne!(first.feasible, other.feasible);
+    }
+
+    #[test]
+    fn an_energy_without_numbers_or_without_spread_ends_at_a_feasible_point() {
+        let space = Space::from_toml(include_str!("../../../../examples/cnn.toml")).unwrap();
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, f64::MAX] {
+            let mut draws = stream(0, 0, Purpose::Acquisition);
+            let settings = Settings { steps: 50, ..Settings::default() };
+
+            let found = minimise(&space, &mut |_| value, &[], settings, &mut draws).unwrap();
+
+            assert!(space.check(found.feasible.point()).is_feasible());
+        }
+    }
+}

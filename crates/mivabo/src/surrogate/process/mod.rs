@@ -1,0 +1,243 @@
+//! A Gaussian process over the parameters of a space, not over its bits: traits and outputs enter, predictions leave.
+//!
+//! ```text
+//! f ~ GP(0, k),   y = f(x) + ε,   ε ~ N(0, noise)
+//! mean = kᵀb,   variance = k(x, x) - |L⁻¹k|²,   K + noise I = LLᵀ,   b = (K + noise I)⁻¹y
+//! ∂mean/∂u = bᵀ ∂k/∂u,   ∂variance/∂u = -2 (L⁻ᵀL⁻¹k)ᵀ ∂k/∂u
+//! ```
+//!
+//! The contract is that of [`surrogate`](super): outputs in the model's units ([`Outputs`](super::Outputs) makes them), no
+//! answer is NaN, equal observations in equal order give equal answers. An observation costs O(nD + n²), hyper-parameters
+//! stay what they are until [`fit`](Process::fit) is called.
+
+mod fit;
+mod kernel;
+mod layout;
+mod sites;
+#[cfg(test)]
+mod tests;
+
+pub use self::fit::Settings;
+pub use self::kernel::Kernel;
+use self::kernel::Terms;
+pub use self::layout::{Layout, Traits};
+use self::sites::Sites;
+use super::Prediction;
+use super::evidence::spread_out;
+use super::linalg::{Triangle, dot};
+use super::records::check_output;
+use crate::error::{BadCode, Error};
+
+/// Candidates that are predicted at a time: their rows stay in the cache.
+const BATCH: usize = 64;
+
+/// Above this variance of the noise the lowest output may owe its place to luck.
+const QUIET: f64 = 1e-3;
+
+/// A Gaussian process after n observations.
+#[derive(Debug, Clone)]
+pub struct Process {
+    layout: Layout,
+    kernel: Kernel,
+    theta: Vec<f64>,
+    terms: Terms,
+    sites: Sites,
+    y: Vec<f64>,
+    /// L
+    factor: Triangle,
+    /// b
+    weights: Vec<f64>,
+}
+
+/// A prediction, and its derivatives by the continuous coordinates, in their order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sloped {
+    /// The prediction.
+    pub prediction: Prediction,
+    /// ∂mean/∂u
+    pub mean: Vec<f64>,
+    /// ∂variance/∂u
+    pub variance: Vec<f64>,
+}
+
+impl Process {
+    /// A process without observations, with its hyper-parameters at the means of their priors.
+    pub fn new(layout: Layout, kernel: Kernel) -> Process {
+        let theta = middle(kernel, &layout);
+        let terms = kernel.terms(&layout, &theta);
+        let (sites, factor) = (Sites::new(&layout), Triangle::default());
+        Process { layout, kernel, theta, terms, sites, y: Vec::new(), factor, weights: Vec::new() }
+    }
+
+    /// Takes in one observation.
+    ///
+    /// # Errors
+    /// [`Error::BadCode`] for traits of another layout, [`Error::BadOutput`] for an output that is not finite or beyond
+    /// ±1e100; the process is then unchanged.
+    pub fn observe(&mut self, traits: &Traits, y: f64) -> Result<(), Error> {
+        self.layout.check_length("traits", traits.0.len())?;
+        check_output(y)?;
+        let row = self.sites.row(&self.terms, traits, self.n_observations()).kernel;
+        self.factor.append(row, self.terms.variance() + self.terms.noise);
+        self.sites.push(traits);
+        self.y.push(y);
+        self.learn();
+        Ok(())
+    }
+
+    /// Replaces all outputs, in the order of observation.
+    ///
+    /// # Errors
+    /// [`Error::BadCode`] for a wrong number of them, [`Error::BadOutput`] as [`observe`](Self::observe).
+    pub fn set_outputs(&mut self, y: &[f64]) -> Result<(), Error> {
+        let (what, found, expected) = ("outputs", y.len(), self.n_observations());
+        if found != expected {
+            return Err(Error::BadCode(BadCode::Length { what, found, expected }));
+        }
+        y.iter().try_for_each(|y| check_output(*y))?;
+        self.y = y.to_vec();
+        self.learn();
+        Ok(())
+    }
+
+    /// Moves the hyper-parameters to the greatest posterior density found from where they are and from the means of their
+    /// priors.
+    pub fn fit(&mut self, settings: Settings) {
+        let mut starts = vec![self.theta.clone(), middle(self.kernel, &self.layout)];
+        starts.dedup();
+        let chosen = self.chosen(settings);
+        let density = self.density(&chosen);
+        if let Some(theta) = fit::best(&density, &starts, settings) {
+            self.become_theta(theta);
+        }
+    }
+
+    /// θ: the logarithms of the hyper-parameters, in the order that the [`Kernel`] gives.
+    pub fn hyperparameters(&self) -> &[f64] {
+        &self.theta
+    }
+
+    /// Sets θ, moved into its bounds: three standard deviations about the mean of its prior.
+    ///
+    /// # Errors
+    /// [`Error::BadCode`] for a wrong number of them.
+    pub fn set_hyperparameters(&mut self, theta: &[f64]) -> Result<(), Error> {
+        let bounds = self.kernel.bounds(&self.layout);
+        let (what, found, expected) = ("hyper-parameters", theta.len(), bounds.len());
+        if found != expected {
+            return Err(Error::BadCode(BadCode::Length { what, found, expected }));
+        }
+        // `max` before `min`: a NaN becomes the low bound.
+        self.become_theta(theta.iter().zip(bounds).map(|(t, (low, high))| t.max(low).min(high)).collect());
+        Ok(())
+    }
+
+    /// Mean and variance of f, without noise.
+    pub fn predict(&self, traits: &Traits) -> Prediction {
+        let mut k = self.sites.row(&self.terms, traits, self.n_observations()).kernel;
+        let mean = dot(&k, &self.weights);
+        self.factor.forward(&mut k);
+        self.prediction(mean, &k)
+    }
+
+    /// The same for many points, up to rounding, in less time for each.
+    pub fn predict_all(&self, points: &[Traits]) -> Vec<Prediction> {
+        let n = self.n_observations();
+        let mut predictions = Vec::with_capacity(points.len());
+        let factor = self.factor.dense();
+        for points in points.chunks(BATCH) {
+            let mut rows = self.sites.rows(&self.terms, points);
+            let means: Vec<f64> =
+                (0..points.len()).map(|i| dot(&rows[i * n..][..n], &self.weights)).collect();
+            factor.forward(&mut rows);
+            predictions.extend(
+                means.iter().enumerate().map(|(i, mean)| self.prediction(*mean, &rows[i * n..][..n])),
+            );
+        }
+        predictions
+    }
+
+    /// The prediction with its derivatives by all continuous coordinates; hold those of inactive parameters.
+    pub fn predict_with_gradient(&self, traits: &Traits) -> Sloped {
+        let row = self.sites.row(&self.terms, traits, self.n_observations());
+        let mean = dot(&row.kernel, &self.weights);
+        let mut k = row.kernel.clone();
+        self.factor.forward(&mut k);
+        let prediction = self.prediction(mean, &k);
+        self.factor.backward(&mut k);
+        let slopes = self.layout.reals().map(|t| self.sites.slopes(&self.terms, &row, (t, traits.0[t])));
+        let (mean, variance) = slopes.map(|s| (dot(&s, &self.weights), -2.0 * dot(&s, &k))).unzip();
+        Sloped { prediction, mean, variance }
+    }
+
+    /// The value to improve on: the lowest output where they are nearly exact, else the lowest mean at the observations.
+    /// None without observations.
+    pub fn target(&self) -> Option<f64> {
+        let noise = if self.terms.noise > QUIET { self.terms.noise } else { 0.0 };
+        // K b = y - noise b
+        self.y.iter().zip(&self.weights).map(|(y, b)| y - noise * b).min_by(f64::total_cmp)
+    }
+
+    /// log p(y | θ)
+    pub fn log_evidence(&self) -> f64 {
+        let constant = self.y.len() as f64 * std::f64::consts::TAU.ln();
+        -0.5 * (dot(&self.y, &self.weights) + self.factor.log_determinant() + constant)
+    }
+
+    /// The variance of the noise.
+    pub fn noise(&self) -> f64 {
+        self.terms.noise
+    }
+
+    /// The layout of its traits.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// n, the number of observations.
+    pub fn n_observations(&self) -> usize {
+        self.y.len()
+    }
+
+    /// `forward` is L⁻¹k.
+    fn prediction(&self, mean: f64, forward: &[f64]) -> Prediction {
+        Prediction { mean, variance: (self.terms.variance() - dot(forward, forward)).max(0.0) }
+    }
+
+    fn learn(&mut self) {
+        self.weights.clone_from(&self.y);
+        self.factor.solve(&mut self.weights);
+    }
+
+    fn become_theta(&mut self, theta: Vec<f64>) {
+        self.terms = self.kernel.terms(&self.layout, &theta);
+        self.theta = theta;
+        let n = self.n_observations();
+        let mut k = vec![0.0; n * n];
+        for (i, row) in k.chunks_exact_mut(n.max(1)).enumerate() {
+            row[..i].copy_from_slice(&self.sites.row(&self.terms, &self.sites.traits(i), i).kernel);
+            row[i] = self.terms.variance() + self.terms.noise;
+        }
+        self.factor = Triangle::factor(&k, n);
+        self.learn();
+    }
+
+    /// The observations that a fit looks at.
+    fn chosen(&self, settings: Settings) -> Vec<usize> {
+        let n = self.n_observations();
+        spread_out(n, fit::n_points(n, self.layout.len(), settings))
+    }
+
+    fn density(&self, chosen: &[usize]) -> fit::Density<'_> {
+        let mut sites = Sites::new(&self.layout);
+        for i in chosen {
+            sites.push(&self.sites.traits(*i));
+        }
+        fit::Density::new(self.kernel, &self.layout, &sites, chosen.iter().map(|i| self.y[*i]).collect())
+    }
+}
+
+/// The means of the priors.
+fn middle(kernel: Kernel, layout: &Layout) -> Vec<f64> {
+    kernel.prior(layout).into_iter().map(|(mean, _)| mean).collect()
+}
