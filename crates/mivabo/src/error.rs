@@ -358,6 +358,14 @@ pub enum Error {
         /// The most similar known name.
         nearest: Option<String>,
     },
+    /// An exact search in a space that is too large for it.
+    #[error(
+        "the exact search needs at most {limit} feasible settings of the discrete parameters, and there are more"
+    )]
+    TooManyPatterns {
+        /// The most that are allowed.
+        limit: usize,
+    },
     /// A search that found no feasible point, and did not prove that there is none.
     #[error("no feasible point was found, though there may be one; tried: {tried}")]
     NoFeasiblePoint {

@@ -120,7 +120,8 @@ fn seen(space: &Space, point: &Point) -> Seen {
 }
 
 fn strategies() -> Vec<Strategy> {
-    vec![Strategy::default(), Strategy::Random]
+    let names = ["thompson", "annealing", "gp-annealing", "random"];
+    names.iter().map(|name| Strategy::named(name).unwrap()).collect()
 }
 
 /// Asks with failures, late tells and pending trials in between. Returns the number of suggestions.
@@ -160,7 +161,7 @@ fn asked(promise: &Promise, strategy: Strategy, seed: u64) -> usize {
 fn no_strategy_ever_suggests_what_violates_a_constraint() {
     let mut draws = stream(2026, 0, Purpose::Design);
     let (mut n_spaces, mut n_asks, mut n_empty) = (0, 0, 0);
-    for seed in 0..150 {
+    for seed in 0..100 {
         let Some(promise) = promise(&mut draws) else { continue };
         n_spaces += 1;
         for strategy in strategies() {
@@ -170,8 +171,8 @@ fn no_strategy_ever_suggests_what_violates_a_constraint() {
         }
     }
     println!("{n_asks} suggestions in {n_spaces} spaces; nothing was found in {n_empty} studies");
-    assert!(n_spaces > 100 && n_asks > 2000, "{n_spaces} {n_asks}");
-    assert!(n_empty * 10 <= n_spaces, "{n_empty} of {n_spaces}");
+    assert!(n_spaces > 80 && n_asks > 3000, "{n_spaces} {n_asks}");
+    assert!(n_empty * 5 <= n_spaces, "{n_empty} of {n_spaces}");
 }
 
 /// A box beam: plate thickness and steel from lists, width and height real. Stress, local buckling and deflection bind.

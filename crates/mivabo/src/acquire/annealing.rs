@@ -11,13 +11,13 @@
 //! single changes never stay feasible (equations), a random feasible point is drawn back towards the present one, a parameter
 //! at a time in random order, as long as it stays feasible: the colder, the more of them.
 
-use super::Feasible;
 use super::random::RandomPoints;
+use super::{Feasible, is_mixed};
 use crate::error::Error;
 use crate::random::Stream;
 use crate::space::domain::Domain;
 use crate::space::eval::Setting;
-use crate::space::{Class, Point, Space};
+use crate::space::{Point, Space};
 
 /// How long to search, and how hot.
 ///
@@ -144,15 +144,8 @@ impl<'a> Moves<'a> {
             parameter.domain().is_continuous().then(|| n_reals - 1)
         });
         let coordinates = coordinates.collect();
-        let is_mixed = space.constraints().iter().any(|c| c.class() >= Class::LinearContinuous);
-        Moves {
-            space,
-            points: RandomPoints::new(space),
-            pool: vec![],
-            draws_left: draws,
-            coordinates,
-            is_mixed,
-        }
+        let points = RandomPoints::new(space);
+        Moves { space, points, pool: vec![], draws_left: draws, coordinates, is_mixed: is_mixed(space) }
     }
 
     /// Fills the pool for the first time.

@@ -76,6 +76,15 @@ pub struct Exact {
 const FIRST_BOXES: usize = 8;
 const DIRECT: usize = 200;
 
+/// Whether a space is small enough.
+///
+/// # Errors
+/// [`Error::TooManyPatterns`] when it is not.
+pub fn check_size(space: &Space, settings: Settings) -> Result<(), Error> {
+    let limit = settings.patterns;
+    patterns(space.encoding().problem(), limit).map(drop).ok_or(Error::TooManyPatterns { limit })
+}
+
 /// The lowest feasible point of `weights`, by enumeration of the bits.
 ///
 /// # Errors

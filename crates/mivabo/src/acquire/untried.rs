@@ -94,13 +94,13 @@ impl Search<'_> {
     pub(crate) fn at_or_instead_of(
         &self,
         wish: Feasible,
-        weights: &Weights,
+        weights: Option<&Weights>,
         stream: &mut Stream,
     ) -> Result<Feasible, Error> {
         if !self.tried.contains(self.space, wish.point()) {
             return Ok(wish);
         }
-        self.instead_of(&wish, Some(weights), stream)
+        self.instead_of(&wish, weights, stream)
     }
 
     fn instead_of(

@@ -1,15 +1,18 @@
 //! The next point: what was told enters, an untried feasible point leaves.
 
-use super::model::{Model, observations};
+use super::linear::Linear;
+use super::process::ProcessModel;
 use super::spec::Search;
-use super::{Origin, Recommendation, Study, Trial};
+use super::{Model, Origin, Recommendation, Study, Trial};
+use crate::acquire::alternating::Minimum;
 use crate::acquire::random::RandomPoints;
 use crate::acquire::untried;
-use crate::acquire::{Feasible, alternating, distance};
+use crate::acquire::{Feasible, alternating, annealing, distance, dual, exact};
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::features::Weights;
 use crate::random::{Purpose, Stream, stream};
+use crate::space::Point;
 
 /// Random points of which the initial design takes the one farthest from all others.
 const DESIGN_CANDIDATES: usize = 30;
@@ -31,7 +34,10 @@ impl Study {
                 Ok((self.designed()?, Origin::Design))
             }
             Some(mut model) => {
-                let chosen = self.thompson(&mut model);
+                let chosen = match &mut model {
+                    Model::Linear(linear) => self.thompson(linear),
+                    Model::Process(process) => self.improvement(process),
+                };
                 self.model = Some(model);
                 chosen
             }
@@ -70,7 +76,7 @@ impl Study {
     }
 
     /// The minimum of a function drawn from the posterior, or an untried point instead of it.
-    fn thompson(&self, model: &mut Model) -> Result<(Feasible, Origin), Error> {
+    fn thompson(&self, model: &mut Linear) -> Result<(Feasible, Origin), Error> {
         let (search, scaling) = (model.settings().search, model.settings().scaling);
         let belief = model.after(&self.observations())?;
         let weights = belief.surrogate_mut().sample(scaling, &mut self.stream(Purpose::Weights));
@@ -79,11 +85,27 @@ impl Study {
         let mut starts = self.incumbents(INCUMBENTS);
         starts.extend(self.trials.last().and_then(|last| self.feasible(last)));
         starts.extend(self.random_starts(&points, &mut stream));
-        let Some(wish) = self.lowest(&weights, &starts, search)? else {
+        let Some(wish) = self.lowest(&weights, &starts, search, &mut stream)? else {
             return Ok((self.untried(&points).random(&mut stream)?, Origin::Random));
         };
-        let found = self.untried(&points).at_or_instead_of(wish.feasible, &weights, &mut stream)?;
+        let found = self.untried(&points).at_or_instead_of(wish.feasible, Some(&weights), &mut stream)?;
         Ok((found, Origin::Thompson))
+    }
+
+    /// The point of the largest expected improvement, or an untried point instead of it.
+    fn improvement(&self, model: &mut ProcessModel) -> Result<(Feasible, Origin), Error> {
+        let search = model.settings().search;
+        let pending = self.trials.iter().zip(&self.known).filter(|(trial, _)| !trial.is_told());
+        let pending: Vec<_> = pending.map(|(trial, known)| (&trial.point, &known.code)).collect();
+        let observations = self.observed_points();
+        let improvement = model.after(&observations, &pending)?;
+        let points = RandomPoints::new(&self.space);
+        let mut stream = self.stream(Purpose::Acquisition);
+        let starts = self.incumbents(INCUMBENTS);
+        let mut energy = |at: &Feasible| -improvement.log(at);
+        let wish = annealing::minimise(&self.space, &mut energy, &starts, search, &mut stream)?.feasible;
+        let found = self.untried(&points).at_or_instead_of(wish, None, &mut stream)?;
+        Ok((found, Origin::Improvement))
     }
 
     /// The lowest point that the search finds from these starts.
@@ -92,9 +114,26 @@ impl Study {
         weights: &Weights,
         starts: &[Feasible],
         search: Search,
-    ) -> Result<Option<alternating::Minimum>, Error> {
+        stream: &mut Stream,
+    ) -> Result<Option<Minimum>, Error> {
         match search {
             Search::Alternating(settings) => alternating::minimise(&self.space, weights, starts, settings),
+            Search::Decomposition(settings) => {
+                let found = dual::minimise(&self.space, weights, starts, settings)?;
+                Ok(found.map(|found| Minimum { feasible: found.feasible, value: found.value }))
+            }
+            Search::Exact(settings) => match exact::minimise(&self.space, weights, settings)? {
+                exact::Outcome::Found(found) => {
+                    Ok(Some(Minimum { feasible: found.feasible, value: found.value }))
+                }
+                exact::Outcome::NoPoint { .. } => Ok(None),
+                exact::Outcome::TooManyPatterns => Err(Error::TooManyPatterns { limit: settings.patterns }),
+            },
+            Search::Annealing(settings) => {
+                let mut energy = |at: &Feasible| weights.value(&at.code().bits, &at.code().unit);
+                let found = annealing::minimise(&self.space, &mut energy, starts, settings, stream)?;
+                Ok(Some(Minimum { feasible: found.feasible, value: found.energy }))
+            }
         }
     }
 
@@ -102,17 +141,28 @@ impl Study {
     pub(super) fn lowest_mean(&self, model: &mut Model, best: Feasible) -> Result<Recommendation, Error> {
         let mut stream = stream(self.spec.seed, self.told.len() as u64, Purpose::Recommendation);
         let mut starts = self.incumbents(RECOMMENDATION_STARTS);
-        starts.extend(self.random_starts(&RandomPoints::new(&self.space), &mut stream));
-        let search = model.settings().search;
-        let belief = model.after(&self.observations())?;
-        let weights = belief.surrogate_mut().mean();
-        let found = self.lowest(&weights, &starts, search)?;
-        let found = found.unwrap_or_else(|| {
-            let value = weights.value(&best.code().bits, &best.code().unit);
-            alternating::Minimum { feasible: best, value }
-        });
-        let mean = self.spec.direction.turned(belief.outputs().from_model(found.value));
-        Ok(Recommendation { feasible: found.feasible, mean })
+        match model {
+            Model::Linear(linear) => {
+                starts.extend(self.random_starts(&RandomPoints::new(&self.space), &mut stream));
+                let search = linear.settings().search;
+                let belief = linear.after(&self.observations())?;
+                let weights = belief.surrogate_mut().mean();
+                let found = self.lowest(&weights, &starts, search, &mut stream)?.unwrap_or_else(|| {
+                    let value = weights.value(&best.code().bits, &best.code().unit);
+                    Minimum { feasible: best, value }
+                });
+                let mean = self.spec.direction.turned(belief.outputs().from_model(found.value));
+                Ok(Recommendation { feasible: found.feasible, mean })
+            }
+            Model::Process(process) => {
+                let search = process.settings().search;
+                let improvement = process.after(&self.observed_points(), &[])?;
+                let mut energy = |at: &Feasible| improvement.mean(at);
+                let found = annealing::minimise(&self.space, &mut energy, &starts, search, &mut stream)?;
+                let mean = self.spec.direction.turned(improvement.raw(found.energy));
+                Ok(Recommendation { feasible: found.feasible, mean })
+            }
+        }
     }
 
     fn untried<'a>(&'a self, points: &'a RandomPoints<'a>) -> untried::Search<'a> {
@@ -141,21 +191,31 @@ impl Study {
     /// The best `n` feasible trials with a value, the best first; of equal ones the first comes first.
     pub(super) fn ranked(&self, n: usize) -> Vec<&Trial> {
         let mut best: Vec<(f64, &Trial)> = Vec::with_capacity(n + 1);
-        for (trial, known) in self.trials.iter().zip(&self.known).filter(|(_, known)| known.is_feasible) {
+        for (trial, _) in self.trials.iter().zip(&self.known).filter(|(_, known)| known.is_feasible) {
             let Some(value) = trial.value().map(|value| self.spec.direction.turned(value)) else { continue };
             let place = best.partition_point(|(other, _)| *other <= value);
             if place < n {
                 best.insert(place, (value, trial));
                 best.truncate(n);
             }
-            debug_assert!(known.is_feasible);
         }
         best.into_iter().map(|(_, trial)| trial).collect()
     }
 
+    /// Codes and values of the told trials in the order of their tells.
     fn observations(&self) -> Vec<(&Encoded, f64)> {
-        let told = self.told.iter().map(|at| (&self.trials[*at], &self.known[*at].code));
-        observations(told, |value| self.spec.direction.turned(value))
+        self.observed_points().into_iter().map(|(_, code, y)| (code, y)).collect()
+    }
+
+    /// Points, codes and values of the told trials in the order of their tells, turned so that low is good. Failed trials
+    /// have the worst value of all; without any value there are no observations.
+    fn observed_points(&self) -> Vec<(&Point, &Encoded, f64)> {
+        let turned = |trial: &Trial| trial.value().map(|value| self.spec.direction.turned(value));
+        let told = || self.told.iter().map(|at| (&self.trials[*at], &self.known[*at]));
+        let Some(worst) = told().filter_map(|(trial, _)| turned(trial)).max_by(f64::total_cmp) else {
+            return Vec::new();
+        };
+        told().map(|(trial, known)| (&trial.point, &known.code, turned(trial).unwrap_or(worst))).collect()
     }
 }
 

@@ -14,8 +14,8 @@
 //! * Failed trials are neither forgotten nor tried again. To the model they have the worst value told so far (and do not
 //!   exist until there is one), so it also stays away from what is near them by its own measure. Where failure was bad
 //!   luck, [`Study::replicate`] tries the point again.
-//! * Several pending trials are no problem for Thompson sampling: each one minimises another function, drawn for it
-//!   alone, and none gets a point of another.
+//! * Pending trials do not collide. For Thompson sampling each one minimises another function, drawn for it alone; expected
+//!   improvement takes them for observed at their predicted mean.
 //! * Each trial draws from streams of its own, keyed by seed and number. A study is a fold over its trials and the order
 //!   of their tells: [`Study::resume`] with the same trials goes on with the same suggestions.
 //!
@@ -44,7 +44,8 @@
 
 mod choose;
 mod history;
-mod model;
+mod linear;
+mod process;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -52,8 +53,9 @@ mod trial;
 
 use std::collections::BTreeSet;
 
-use self::model::Model;
-pub use self::spec::{Direction, Search, Spec, Strategy, Thompson, WeightPrior};
+use self::linear::Linear;
+use self::process::ProcessModel;
+pub use self::spec::{Direction, Improvement, Search, Spec, Strategy, Thompson, WeightPrior};
 pub use self::trial::{Origin, State, Suggestion, Trial};
 use crate::acquire::Feasible;
 use crate::acquire::untried::Tried;
@@ -76,6 +78,13 @@ pub struct Study {
     waiting: BTreeSet<usize>,
     tried: Tried,
     model: Option<Model>,
+}
+
+/// What a strategy believes.
+#[derive(Debug, Clone)]
+enum Model {
+    Linear(Linear),
+    Process(ProcessModel),
 }
 
 #[derive(Debug, Clone)]
@@ -108,10 +117,16 @@ impl Study {
     /// A study without trials.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`] or [`Error::TooManyFeatures`] when the strategy's model cannot be made.
+    /// [`Error::BadHyperparameter`] or [`Error::TooManyFeatures`] when the strategy's model cannot be made,
+    /// [`Error::TooManyPatterns`] when its search is exact and the space is too large for that.
     pub fn new(space: Space, spec: Spec) -> Result<Study, Error> {
         let model = match &spec.strategy {
-            Strategy::Thompson(thompson) => Some(Model::new(&space, thompson.clone(), spec.seed)?),
+            Strategy::Thompson(thompson) => {
+                Some(Model::Linear(Linear::new(&space, thompson.clone(), spec.seed)?))
+            }
+            Strategy::Improvement(improvement) => {
+                Some(Model::Process(ProcessModel::new(&space, improvement.clone(), spec.seed)?))
+            }
             Strategy::Random => None,
         };
         let tried = Tried::default();

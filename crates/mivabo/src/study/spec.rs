@@ -1,10 +1,11 @@
 //! What a study is asked to do: direction, strategy, seed.
 
 use crate::Error;
-use crate::acquire::alternating;
+use crate::acquire::{alternating, annealing, dual, exact};
 use crate::error::nearest;
 use crate::features::{Expansion, Features, Kernel, Settings};
 use crate::space::Space;
+use crate::surrogate::process;
 use crate::surrogate::sparse::{Horseshoe, Laplace, Sparse, SparsePrior, SpikeSlab};
 use crate::surrogate::{Gaussian, Prior, Scaling, Surrogate, Transform, Variances};
 
@@ -63,6 +64,8 @@ impl Spec {
 pub enum Strategy {
     /// The paper's algorithm: the minimum of a function drawn from the posterior.
     Thompson(Thompson),
+    /// The largest expected improvement by a Gaussian process over the parameters.
+    Improvement(Improvement),
     /// Random feasible points, without any model.
     Random,
 }
@@ -81,6 +84,9 @@ impl Strategy {
         "thompson-laplace",
         "thompson-horseshoe",
         "thompson-spike-slab",
+        "thompson-theory",
+        "annealing",
+        "gp-annealing",
         "random",
     ];
 
@@ -91,6 +97,9 @@ impl Strategy {
     /// | `thompson` | the paper's algorithm: α = β = σ = 1, 16 waves |
     /// | `thompson-learned` | the same with variances, noise and bandwidth chosen by evidence before each draw |
     /// | `thompson-laplace`, `thompson-horseshoe`, `thompson-spike-slab` | the same with a sparse prior |
+    /// | `thompson-theory` | variance scaled as in Prop. 1, for 100 trials with δ = 0.1, and the exact argmin: small spaces only |
+    /// | `annealing` | `thompson` with simulated annealing for the search (the paper's MiVaBo-SA) |
+    /// | `gp-annealing` | expected improvement by a full-dimensional Gaussian process and simulated annealing (its GP-SA) |
     /// | `random` | random feasible points |
     ///
     /// # Errors
@@ -104,6 +113,17 @@ impl Strategy {
             "thompson-laplace" => sparse(SparsePrior::Laplace(Laplace::default())),
             "thompson-horseshoe" => sparse(SparsePrior::Horseshoe(Horseshoe::default())),
             "thompson-spike-slab" => sparse(SparsePrior::SpikeSlab(SpikeSlab::default())),
+            "thompson-theory" => {
+                let scaling = Scaling::Theory { horizon: 100, delta: 0.1 };
+                Thompson { scaling, search: Search::Exact(exact::Settings::default()), ..Thompson::default() }
+            }
+            "annealing" => {
+                Thompson { search: Search::Annealing(annealing::Settings::default()), ..Thompson::default() }
+            }
+            "gp-annealing" => {
+                let kernel = process::Kernel::Product;
+                return Ok(Strategy::Improvement(Improvement { kernel, ..Improvement::default() }));
+            }
             "random" => return Ok(Strategy::Random),
             _ => {
                 let nearest = nearest(name, Self::NAMES.iter().copied());
@@ -154,6 +174,12 @@ pub struct Thompson {
 pub enum Search {
     /// Bits and reals in turn, from several starts.
     Alternating(alternating::Settings),
+    /// Dual decomposition, with its own bound.
+    Decomposition(dual::Settings),
+    /// Every pattern of bits: small spaces only.
+    Exact(exact::Settings),
+    /// Simulated annealing.
+    Annealing(annealing::Settings),
 }
 
 impl Default for Search {
@@ -178,6 +204,30 @@ impl Default for Thompson {
     }
 }
 
+/// Expected improvement by a Gaussian process over the parameters.
+///
+/// | field | default | what it is |
+/// |---|---|---|
+/// | `kernel` | additive | see [`Kernel`](process::Kernel) |
+/// | `outputs` | robust | what becomes of values before the model sees them |
+/// | `search` | see there | how the largest improvement is searched for |
+#[derive(Debug, Clone, PartialEq)]
+pub struct Improvement {
+    /// The kernel.
+    pub kernel: process::Kernel,
+    /// What becomes of values before the model sees them.
+    pub outputs: Transform,
+    /// How the largest improvement is searched for.
+    pub search: annealing::Settings,
+}
+
+impl Default for Improvement {
+    fn default() -> Self {
+        let (kernel, search) = (process::Kernel::default(), annealing::Settings::default());
+        Improvement { kernel, outputs: Transform::Robust, search }
+    }
+}
+
 /// The prior of the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum WeightPrior {
@@ -192,7 +242,7 @@ impl Thompson {
     /// The belief before any observation.
     ///
     /// # Errors
-    /// [`Error::TooManyFeatures`], [`Error::BadHyperparameter`].
+    /// [`Error::TooManyFeatures`], [`Error::BadHyperparameter`], [`Error::TooManyPatterns`].
     pub(crate) fn surrogate(&self, space: &Space, seed: u64) -> Result<Surrogate, Error> {
         for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
             if !(1e-50..=1e50).contains(&value) {
@@ -204,6 +254,9 @@ impl Thompson {
             expansion: Expansion::Random { kernel: Kernel::SquaredExponential, n: self.n_waves },
             ..Settings::default()
         };
+        if let Search::Exact(settings) = self.search {
+            exact::check_size(space, settings)?;
+        }
         let features = Features::for_encoding(space.encoding(), &settings, seed)?.into();
         Ok(match self.prior {
             WeightPrior::Gaussian => Surrogate::Gaussian(Gaussian::new(features, self.gaussian())?),

@@ -1,10 +1,9 @@
-//! What a study believes: told trials enter, in the order of their tells, and a surrogate leaves.
+//! What Thompson sampling believes: told trials enter, in the order of their tells, and a surrogate leaves.
 //!
 //! The belief is a fold over (point, value) pairs. It is kept between asks and only continued, unless a failed trial
 //! changes its value: failed trials count as the worst value told so far, and that may rise.
 
 use super::spec::Thompson;
-use super::trial::Trial;
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::random::{Purpose, stream};
@@ -13,7 +12,7 @@ use crate::surrogate::{Belief, Fit, Surrogate};
 
 /// The belief after some tells, as a fold that can be continued.
 #[derive(Debug, Clone)]
-pub(super) struct Model {
+pub(super) struct Linear {
     settings: Thompson,
     seed: u64,
     prior: Surrogate,
@@ -22,11 +21,11 @@ pub(super) struct Model {
     learned: Option<Belief>,
 }
 
-impl Model {
-    pub(super) fn new(space: &Space, settings: Thompson, seed: u64) -> Result<Model, Error> {
+impl Linear {
+    pub(super) fn new(space: &Space, settings: Thompson, seed: u64) -> Result<Linear, Error> {
         let prior = settings.surrogate(space, seed)?;
         let belief = Belief::new(prior.clone(), settings.outputs);
-        Ok(Model { settings, seed, prior, belief, learned: None })
+        Ok(Linear { settings, seed, prior, belief, learned: None })
     }
 
     pub(super) fn settings(&self) -> &Thompson {
@@ -60,15 +59,4 @@ impl Model {
         }
         Ok(self.learned.as_mut().unwrap_or(&mut self.belief))
     }
-}
-
-/// Codes and values of the told trials in the order of their tells, turned so that low is good. Failed trials have the
-/// worst value of all; without any value there are no observations.
-pub(super) fn observations<'a>(
-    told: impl Iterator<Item = (&'a Trial, &'a Encoded)> + Clone,
-    turned: impl Fn(f64) -> f64,
-) -> Vec<(&'a Encoded, f64)> {
-    let values = told.clone().filter_map(|(trial, _)| trial.value()).map(&turned);
-    let Some(worst) = values.max_by(f64::total_cmp) else { return Vec::new() };
-    told.map(|(trial, code)| (code, trial.value().map_or(worst, &turned))).collect()
 }
