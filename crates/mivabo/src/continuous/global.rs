@@ -2,7 +2,7 @@
 //! below. The oracle of the continuous and mixed slaves of a dual decomposition, MiVaBo, App. G.
 //!
 //! Branch and bound, the box with the least bound first: it is halved where the landscape can bend most, halves that miss
-//! the region are dropped, the others bounded ([`Landscape::bound`]). Values come from L-BFGS, or from [`Region::minimise`]:
+//! the region are dropped, the others bounded (`landscape`). Values come from L-BFGS, or from [`Region::minimise`]:
 //! once from the middle, then from every box whose middle is better than what is known, and each time the number of
 //! boxes has doubled.
 //!

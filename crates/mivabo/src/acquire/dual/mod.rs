@@ -154,7 +154,9 @@ pub fn minimise(
     starts: &[Feasible],
     settings: Settings,
 ) -> Result<Option<Decomposed>, Error> {
-    let mut recovery = Recovery { space, weights, settings, tried: BTreeSet::new(), best: None };
+    let best = alternating::minimise(space, weights, starts, settings.polish)?;
+    let mut recovery = Recovery { space, weights, settings, tried: BTreeSet::new(), best };
+    // Beginning with the other half ends elsewhere.
     for start in starts {
         recovery.polish(Some(start.clone()))?;
     }

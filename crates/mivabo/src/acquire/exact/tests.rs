@@ -69,6 +69,10 @@ fn constraint(numbers: &[String], n_reals: usize, draws: &mut Stream) -> Option<
     })
 }
 
+pub(in crate::acquire) fn has_constrained_reals(space: &Space) -> bool {
+    space.constraints().iter().any(|constraint| constraint.class() >= Class::LinearContinuous)
+}
+
 fn found(space: &Space, weights: &Weights, settings: Settings) -> Option<Exact> {
     match minimise(space, weights, settings).unwrap() {
         Outcome::Found(exact) => Some(exact),
@@ -190,8 +194,10 @@ fn misses(seeds: std::ops::Range<u64>, bandwidth: f64, n_starts: usize) -> Vec<(
         let value = end.map_or(f64::INFINITY, |end| end.value);
         assert!(value >= lowest.bound, "seed {seed}: {value} {lowest:?}");
         assert!(lowest.value - lowest.bound <= 1e-5 * lowest.value.abs().max(1.0), "seed {seed}: {lowest:?}");
-        let is_constrained = space.constraints().iter().any(|c| c.class() >= Class::LinearContinuous);
-        misses.push((is_constrained, (value - lowest.value) / (-highest.value - lowest.value).max(1e-9)));
+        misses.push((
+            has_constrained_reals(&space),
+            (value - lowest.value) / (-highest.value - lowest.value).max(1e-9),
+        ));
     }
     misses
 }
