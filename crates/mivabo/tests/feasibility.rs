@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 
 use mivabo::Error;
+use mivabo::acquire::annealing;
 use mivabo::random::{Purpose, Stream, stream};
 use mivabo::space::{Domain, Point, Space, SpaceBuilder, Value};
-use mivabo::study::{Spec, Strategy, Study};
+use mivabo::study::{Improvement, Search, Spec, Strategy, Study, Thompson};
 
 /// What an objective sees, as numbers: booleans are 0 and 1, labels have the number in their name.
 type Seen = BTreeMap<String, f64>;
@@ -119,9 +120,17 @@ fn seen(space: &Space, point: &Point) -> Seen {
     space.values(point).map(|(name, value)| (name.to_owned(), number(value))).collect()
 }
 
+/// With short walks of annealing, which would take most of the time.
 fn strategies() -> Vec<Strategy> {
-    let names = ["thompson", "annealing", "gp-annealing", "random"];
-    names.iter().map(|name| Strategy::named(name).unwrap()).collect()
+    let short = annealing::Settings { steps: 150, draws: 40, ..annealing::Settings::default() };
+    let thompson = Thompson { search: Search::Annealing(short), ..Thompson::default() };
+    let improvement = Improvement { search: short, ..Improvement::default() };
+    vec![
+        Strategy::named("thompson").unwrap(),
+        Strategy::Thompson(thompson),
+        Strategy::Improvement(improvement),
+        Strategy::Random,
+    ]
 }
 
 /// Asks with failures, late tells and pending trials in between. Returns the number of suggestions.

@@ -79,9 +79,16 @@ pub fn minimise(
     let mut best: Option<Minimum> = None;
     for start in starts.iter().take(if is_discrete { 1 } else { starts.len() }) {
         let start = search.at(start.clone());
-        let end = if is_discrete { start } else { search.descend(start, Half::Walk)? };
-        if best.as_ref().is_none_or(|best| end.value < best.value) {
-            best = Some(end);
+        // Which half comes first decides into which valley the walk goes: both ways are gone.
+        let mut ends = vec![start.clone()];
+        if !is_discrete {
+            let moved = search.better(start.clone(), |search, here| Ok(search.continuous_half(here)))?;
+            ends = vec![search.descend(start, Half::Walk)?, search.descend(moved, Half::Walk)?];
+        }
+        for end in ends {
+            if best.as_ref().is_none_or(|best| end.value < best.value) {
+                best = Some(end);
+            }
         }
     }
     best.map(|best| search.descend(best, Half::Tree)).transpose()

@@ -83,8 +83,8 @@ pub struct Study {
 /// What a strategy believes.
 #[derive(Debug, Clone)]
 enum Model {
-    Linear(Linear),
-    Process(ProcessModel),
+    Linear(Box<Linear>),
+    Process(Box<ProcessModel>),
 }
 
 #[derive(Debug, Clone)]
@@ -122,10 +122,10 @@ impl Study {
     pub fn new(space: Space, spec: Spec) -> Result<Study, Error> {
         let model = match &spec.strategy {
             Strategy::Thompson(thompson) => {
-                Some(Model::Linear(Linear::new(&space, thompson.clone(), spec.seed)?))
+                Some(Model::Linear(Linear::new(&space, thompson.clone(), spec.seed)?.into()))
             }
             Strategy::Improvement(improvement) => {
-                Some(Model::Process(ProcessModel::new(&space, improvement.clone(), spec.seed)?))
+                Some(Model::Process(ProcessModel::new(&space, improvement.clone(), spec.seed)?.into()))
             }
             Strategy::Random => None,
         };

@@ -202,9 +202,7 @@ fn misses(seeds: std::ops::Range<u64>, bandwidth: f64, n_starts: usize) -> Vec<(
     misses
 }
 
-/// The goal is 95 % of all problems. From five random starts the search reaches it where constraints leave the reals alone:
-/// of 500 problems, 96.6 % of 204 there, and 88.5 % of the 296 others, where a descent goes back along a straight line from
-/// the first constraint that it crosses and ends there.
+/// Of 500 problems, from five random starts: all 204 where constraints leave the reals alone, and 98.6 % of the 296 others.
 #[test]
 fn alternating_is_within_a_hundredth_of_the_range_in_nearly_all_small_problems() {
     let misses = misses(0..170, 1.0, 5);
@@ -215,7 +213,7 @@ fn alternating_is_within_a_hundredth_of_the_range_in_nearly_all_small_problems()
         chosen.iter().filter(|miss| **miss <= 0.01).count() as f64 / chosen.len() as f64
     };
     let (all, free) = (share(&|_| true), share(&|is_constrained| !is_constrained));
-    assert!(misses.len() >= 100 && free >= 0.95 && all >= 0.9, "{} problems: {all} {free}", misses.len());
+    assert!(misses.len() >= 100 && free >= 0.95 && all >= 0.95, "{} problems: {all} {free}", misses.len());
 }
 
 #[test]
