@@ -11,7 +11,9 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use mivabo::Space;
+use mivabo::acquire::improvement::log_improvement;
 use mivabo::acquire::random::RandomPoints;
+use mivabo::acquire::{Feasible, annealing};
 use mivabo::random::{Purpose, stream};
 use mivabo::surrogate::process::{Kernel, Layout, Process, Settings, Traits};
 
@@ -44,7 +46,10 @@ fn process(criterion: &mut Criterion) {
     group.sample_size(10);
     for n in [20, 100, 300, 1000] {
         for kernel in [Kernel::Additive, Kernel::Product] {
-            let process = observed(&layout, kernel, &rest[..n]);
+            // As in a study: fitted before the last observation, so that there are two starts.
+            let mut process = observed(&layout, kernel, &rest[1..n]);
+            process.fit(Settings::default());
+            process.observe(&rest[0], 0.3).expect("traits of this layout");
             group.bench_function(format!("fit/{kernel:?}, n = {n}"), |b| {
                 let fit = |mut process: Process| {
                     process.fit(Settings::default());
@@ -72,5 +77,27 @@ fn process(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, process);
+/// A suggestion of the GP-SA baseline: log EI, annealed.
+fn annealing(criterion: &mut Criterion) {
+    let space = Space::from_toml(include_str!("../../../examples/vae.toml")).expect("the example is valid");
+    let layout = Layout::new(&space);
+    let mut group = criterion.benchmark_group("annealing");
+    group.sample_size(10);
+    for n in [20, 100] {
+        let mut process = observed(&layout, Kernel::Product, &points(&space, &layout, n));
+        process.fit(Settings::default());
+        let target = process.target().unwrap_or(0.0);
+        let mut energy = |x: &Feasible| {
+            -log_improvement(process.predict(&layout.traits(x.point(), x.code())), target).value
+        };
+        let settings = annealing::Settings::default();
+        let mut draws = stream(3, 0, Purpose::Acquisition);
+        group.bench_function(format!("2000 steps/n = {n}"), |b| {
+            b.iter(|| annealing::minimise(&space, &mut energy, &[], settings, &mut draws));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, process, annealing);
 criterion_main!(benches);

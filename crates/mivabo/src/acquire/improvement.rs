@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Far from the best point EI is below the smallest number, but its logarithm still shows where to go (Ament et al. 2023). For
-//! z < -1 the two parts of h cancel; there h = Φ(z) E[w], with w a standard normal about z cut off at zero, of which
-//! [`half_line`] has mass and mean without cancellation.
+//! z < -1 the two parts of h cancel; there h is Φ(z) times the mean of a normal about z cut off at zero, and the sparse
+//! priors' `half_line` has both factors without cancellation.
 
 use std::f64::consts::{SQRT_2, TAU};
 

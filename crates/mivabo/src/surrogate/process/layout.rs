@@ -20,7 +20,8 @@ const MIDDLE: f64 = 0.5;
 /// The least share of points in which a parameter counts as active.
 const LEAST_SHARE: f64 = 0.1;
 
-/// The visible parameters of a point as numbers and labels; see the [module](self)'s documentation.
+/// The visible parameters of a point: numbers in [0, 1] for reals, integers and ordered lists, labels for choices and
+/// booleans; 0.5 or label 0 where inactive.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traits(pub(super) Vec<f64>);
 
