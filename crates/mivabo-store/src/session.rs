@@ -141,6 +141,14 @@ impl Session {
         Ok(trials)
     }
 
+    /// The trials that run, by number, for whichever worker.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn running(&self) -> Result<Vec<Trial>, Error> {
+        self.store.running(self.id)
+    }
+
     /// Takes in what others wrote.
     ///
     /// # Errors
