@@ -222,7 +222,7 @@ impl Session {
         self.sync()
     }
 
-    /// A result from elsewhere, feasible or not. Its number is the answer.
+    /// A result from elsewhere, feasible or not; values of inactive parameters are left out. Its number is the answer.
     ///
     /// # Errors
     /// [`Error::Study`] when these values make no point of the space, or what the store meets.
@@ -231,7 +231,7 @@ impl Session {
         values: impl IntoIterator<Item = (&'a str, Value)>,
         outcome: Outcome,
     ) -> Result<u64, Error> {
-        let point = self.space().point(values)?;
+        let point = self.space().point_where_active(values)?;
         let proposal = proposal(self.space(), &point, "added")?;
         let tell = Tell { now: (self.clock)(), ..Tell::new(finite(outcome)) };
         let trial = self.store.add(self.id, proposal, &tell)?;
