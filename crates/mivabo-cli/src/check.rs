@@ -9,19 +9,20 @@ use serde_json::{Map, Value, json};
 
 use crate::Failure;
 use crate::args::Check;
-use crate::input::read;
+use crate::study_file::StudyFile;
 
 /// Work for counting the feasible combinations, and for finding one, before giving up.
 const NODES: u64 = 200_000;
 
 /// Describes the space of a study file.
 pub fn run(args: &Check) -> Result<String, Failure> {
-    let text = read(&args.file)?;
-    let is_json = args.file.extension().is_some_and(|extension| extension == "json");
-    let space = if is_json { Space::from_json(&text) } else { Space::from_toml(&text) };
-    let space = space.map_err(|e| format!("{}: {e}", args.file.display()))?;
-    let facts = Facts::of(&space);
-    Ok(if args.json { as_json(&space, &facts) } else { as_text(&space, &facts) })
+    let file = StudyFile::read(&args.file)?;
+    if let Some(objective) = &file.objective {
+        objective.check_program(&file.folder).map_err(|e| format!("{}: {e}", args.file.display()))?;
+    }
+    let space = &file.definition.space;
+    let facts = Facts::of(space);
+    Ok(if args.json { as_json(space, &facts) } else { as_text(space, &facts) })
 }
 
 /// What is found out about a space, besides what it says.

@@ -1,11 +1,33 @@
 //! The `mivabo` program: data on standard output, everything else on standard error.
 //!
-//! One file per command; [`run`] is their index. Exit codes: 0 done, 1 the input is wrong, 2 the call is wrong.
+//! One file per command; [`run`] is their index. Exit codes: 0 done, 1 the input is wrong, 2 the call is wrong, 3 no
+//! feasible trial has a value, 128 + n stopped by signal n.
 
 mod args;
+mod ask;
+mod best;
+mod builtin;
 mod check;
+mod crew;
+mod csv;
+mod export;
+mod import;
+mod init;
 mod input;
+mod log;
+mod objective;
+mod process;
+mod progress;
+mod rows;
+mod run;
+mod shell;
+mod show;
 mod solve;
+mod source;
+mod stop;
+mod study_file;
+mod tell;
+mod text;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -17,9 +39,24 @@ use crate::args::{Args, Command};
 /// What goes wrong after the arguments are understood, as a sentence.
 type Failure = String;
 
+/// The exit code of a study without a feasible trial that has a value.
+const NO_VALUE: u8 = 3;
+
+/// What a command prints, and its exit code.
+struct Answer {
+    output: String,
+    code: u8,
+}
+
+impl From<String> for Answer {
+    fn from(output: String) -> Answer {
+        Answer { output, code: 0 }
+    }
+}
+
 fn main() -> ExitCode {
     match run(&Args::parse()) {
-        Ok(output) => print(&output),
+        Ok(answer) => print(&answer),
         Err(failure) => {
             eprintln!("error: {failure}");
             ExitCode::from(1)
@@ -27,20 +64,30 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> Result<String, Failure> {
+fn run(args: &Args) -> Result<Answer, Failure> {
     match &args.command {
-        Command::Check(check) => check::run(check),
-        Command::Solve(solve) => solve::run(solve),
+        Command::Init(init) => init::run(init).map(Answer::from),
+        Command::Check(check) => check::run(check).map(Answer::from),
+        Command::Run(run) => run::run(run),
+        Command::Ask(ask) => ask::run(ask).map(Answer::from),
+        Command::Tell(tell) => tell::run(tell).map(Answer::from),
+        Command::Best(best) => best::run(best),
+        Command::Show(show) => show::run(show).map(Answer::from),
+        Command::Export(export) => export::run(export).map(Answer::from),
+        Command::Import(import) => import::run(import).map(Answer::from),
+        Command::Solve(solve) => solve::run(solve).map(Answer::from),
+        Command::Completions(completions) => Ok(shell::completions(completions).into()),
+        Command::Man(man) => shell::man(man).map(Answer::from),
     }
 }
 
 /// A reader that has seen enough (`mivabo … | head`) is no error.
-fn print(output: &str) -> ExitCode {
-    match std::io::stdout().write_all(output.as_bytes()) {
+fn print(answer: &Answer) -> ExitCode {
+    match std::io::stdout().write_all(answer.output.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             eprintln!("error: writing the output: {e}");
             ExitCode::from(1)
         }
-        _ => ExitCode::SUCCESS,
+        _ => ExitCode::from(answer.code),
     }
 }

@@ -77,6 +77,32 @@ pub enum Error {
         why: String,
     },
 
+    /// There is no study of this name.
+    #[error("there is no study `{name}`{}", listed(known))]
+    NoStudy {
+        /// The name.
+        name: String,
+        /// The studies that exist.
+        known: Vec<String>,
+    },
+    /// A stored definition that cannot be read.
+    #[error("the stored definition cannot be read: {why}")]
+    BadDefinition {
+        /// Why.
+        why: String,
+    },
+    /// A stored trial that is no point of its space.
+    #[error("the stored trial {id} is no point of its space: {why}")]
+    BadTrial {
+        /// The trial.
+        id: u64,
+        /// Why.
+        why: String,
+    },
+    /// What the study itself refuses.
+    #[error(transparent)]
+    Study(#[from] mivabo::Error),
+
     /// A file that is no SQLite database.
     #[error("`{}` is not a SQLite database; it was left as it is", path.display())]
     NotADatabase {
@@ -167,6 +193,13 @@ fn differs(stored: &str, given: &str) -> String {
         }
     }
     "; they differ in their line breaks".to_owned()
+}
+
+fn listed(known: &[String]) -> String {
+    match known {
+        [] => "; there is none yet".to_owned(),
+        names => format!("; there is `{}`", names.join("`, `")),
+    }
 }
 
 /// The beginning of a text.

@@ -1,8 +1,9 @@
 //! Studies and trials on disk, shared by many processes: the memory of mivabo.
 //!
 //! Definitions, parameters and outcomes enter; they leave as [`Trial`]s, as often as they are asked for, and as
-//! [`Changes`] for whoever follows a study that others work on. What a definition or a parameter means is not known here:
-//! parameters and notes are JSON objects, kept as they were written.
+//! [`Changes`] for whoever follows a study that others work on. What a definition or a parameter means is not known to
+//! the [`Store`]: parameters and notes are JSON objects, kept as they were written. A [`Session`] knows: it joins a store
+//! and a [`mivabo::Study`].
 //!
 //! # Rules
 //!
@@ -62,17 +63,23 @@
 //! ```
 
 mod backend;
+mod definition;
 mod error;
 mod memory;
 mod object;
+mod points;
+mod session;
 mod sqlite;
 mod store;
 mod trial;
 
 pub use crate::backend::{Backend, Last, Rows, Transaction};
+pub use crate::definition::{Definition, default_strategy, direction_name, direction_named};
 pub use crate::error::Error;
 pub use crate::memory::Memory;
 pub use crate::object::Object;
+pub use crate::points::object_of;
+pub use crate::session::{Asked, Session};
 pub use crate::sqlite::Sqlite;
 pub use crate::store::{Changes, Claim, Lease, Store, Tell};
 pub use crate::trial::{Outcome, Proposal, Revision, State, Study, StudyId, Trial};

@@ -129,6 +129,16 @@ impl Store {
         changes(&*rows, study, since)
     }
 
+    /// The trials that run, by number.
+    ///
+    /// # Errors
+    /// [`Error::UnknownStudy`], or what the backend meets.
+    pub fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error> {
+        let rows = self.backend.read()?;
+        definition(&*rows, study)?;
+        rows.running(study)
+    }
+
     /// A trial to work on: the oldest one that waits, or a new one where `suggest` says; none when nothing waits and
     /// there are `max_trials`. `suggest` computes while nobody else can claim or tell, and hears of everything that
     /// changed since the revision that the claimer knows.

@@ -525,7 +525,7 @@ impl fmt::Display for Snippet {
 }
 
 /// The known name that is most like `name`, if any is close.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let limit = match name.chars().count() {
         0..3 => 0,
         length => length / 3,

@@ -16,7 +16,7 @@ pub mod space;
 pub mod study;
 pub mod surrogate;
 
-pub use crate::error::{BadCode, Error, Place, Snippet};
+pub use crate::error::{BadCode, Error, Place, Snippet, nearest};
 pub use crate::space::Space;
 pub use crate::study::Study;
 

@@ -23,7 +23,7 @@ fn every_study_file_is_valid() {
 
 #[test]
 fn the_best_known_pressure_vessel_is_feasible_and_a_thinner_one_is_not() {
-    let space = example("pressure_vessel");
+    let space = example("pressure-vessel");
     let vessel = |shell: i64, radius: f64| {
         let values: [(&str, Value); 4] = [
             ("shell", shell.into()),
@@ -47,7 +47,7 @@ fn the_best_known_pressure_vessel_is_feasible_and_a_thinner_one_is_not() {
 
 #[test]
 fn at_a_fixed_radius_the_thicknesses_are_bounded_by_rows() {
-    let space = example("pressure_vessel");
+    let space = example("pressure-vessel");
     let best = [("shell", 13.into()), ("head", 7.into()), ("radius", 42.0.into()), ("length", 200.0.into())];
     let code = space.encoding().encode(&space.point(best).unwrap());
 

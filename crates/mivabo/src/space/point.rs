@@ -55,6 +55,19 @@ impl Space {
         self.complete(&given, false)
     }
 
+    /// The point with these values and no others: auxiliary integers are not searched for. Undoes
+    /// [`all_values`](Self::all_values).
+    ///
+    /// # Errors
+    /// As [`point`](Self::point).
+    pub fn point_of_all<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Point, Error> {
+        let given = self.given(values)?;
+        self.assigned(&given, true)
+    }
+
     /// The value of a parameter; `None` where it is inactive or there is no such parameter.
     pub fn value(&self, point: &Point, name: &str) -> Option<Value> {
         let p = self.parameters().iter().position(|parameter| parameter.name() == name)?;
@@ -65,6 +78,12 @@ impl Space {
     pub fn values<'a>(&'a self, point: &'a Point) -> impl Iterator<Item = (&'a str, Value)> {
         let visible = self.parameters().iter().enumerate().filter(|(_, parameter)| !parameter.is_auxiliary());
         visible.filter_map(|(p, parameter)| Some((parameter.name(), self.value_of(point, p)?)))
+    }
+
+    /// The same with the auxiliary ones: what has to be kept of a point.
+    pub fn all_values<'a>(&'a self, point: &'a Point) -> impl Iterator<Item = (&'a str, Value)> {
+        let parameters = self.parameters().iter().enumerate();
+        parameters.filter_map(|(p, parameter)| Some((parameter.name(), self.value_of(point, p)?)))
     }
 
     fn value_of(&self, point: &Point, p: usize) -> Option<Value> {

@@ -23,7 +23,7 @@ fn unit() -> Domain {
 }
 
 fn vessel() -> Space {
-    Space::from_toml(include_str!("../../../../../examples/pressure_vessel.toml")).unwrap()
+    Space::from_toml(include_str!("../../../../../examples/pressure-vessel.toml")).unwrap()
 }
 
 /// Spaces of every kind that a region knows.

@@ -1,0 +1,29 @@
+//! `mivabo ask`: a stored study in, points to evaluate out, as JSON lines.
+
+use serde_json::json;
+
+use crate::Failure;
+use crate::args::Ask;
+use crate::best::params;
+
+/// Prints the next points. Where there are no more, those that there are; that there is none is an error.
+pub fn run(args: &Ask) -> Result<String, Failure> {
+    let mut session = args.source.write()?;
+    let mut output = String::new();
+    for count in 0..args.count {
+        let asked = match session.ask(None, args.lease.into()) {
+            Ok(Some(asked)) => asked,
+            Ok(None) => break,
+            Err(error) if count == 0 => return Err(error.to_string()),
+            Err(error) => {
+                eprintln!("{error}");
+                break;
+            }
+        };
+        let line = json!({"trial": asked.id, "params": params(&session, &asked.point), "origin": asked.origin,
+            "attempts": asked.attempts});
+        output.push_str(&line.to_string());
+        output.push('\n');
+    }
+    Ok(output)
+}

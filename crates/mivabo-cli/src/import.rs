@@ -1,0 +1,169 @@
+//! `mivabo import`: results from elsewhere in, told trials in the study out.
+//!
+//! All rows are read and checked before the first one is stored.
+
+use std::collections::BTreeMap;
+
+use mivabo::Space;
+use mivabo::space::{Domain, Value};
+use mivabo_store::Outcome;
+use serde_json::Map;
+
+use crate::Failure;
+use crate::args::Import;
+use crate::csv;
+use crate::export::{COLUMNS, column};
+use crate::input::read;
+use crate::objective::shown;
+use crate::rows::visible;
+use crate::source::Source;
+
+/// A row: where it is, its parameters, and how it ended, if it did.
+struct Imported {
+    place: String,
+    values: Vec<(String, Value)>,
+    outcome: Option<Outcome>,
+}
+
+/// Adds the rows of a file.
+pub fn run(args: &Import) -> Result<String, Failure> {
+    let text = read(&args.results)?;
+    let source = Source { file: args.file.clone(), study: args.study.clone() };
+    let mut session = source.write()?;
+    let space = session.space().clone();
+    let is_json = args.results.extension().is_some_and(|extension| extension == "json");
+    let results =
+        if is_json { of_json(&text, &args.value, &space) } else { of_csv(&text, &args.value, &space) };
+    let results = results.map_err(|e| format!("{}: {e}", args.results.display()))?;
+    let (mut n_infeasible, mut n_skipped) = (0, 0);
+    for result in &results {
+        let values = result.values.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        let place = format!("{}: {}", args.results.display(), result.place);
+        let point = space.point_where_active(values).map_err(|e| format!("{place}: {e}"))?;
+        if result.outcome.is_none() {
+            eprintln!("{place} has no value: skipped");
+            n_skipped += 1;
+        } else if let Some(violation) = space.check(&point).violations.first() {
+            eprintln!("{place} is not feasible, so it is learned from but never the best: {violation}");
+            n_infeasible += 1;
+        }
+    }
+    for result in &results {
+        let Some(outcome) = &result.outcome else { continue };
+        let values = result.values.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        session.add(values, outcome.clone()).map_err(|e| e.to_string())?;
+    }
+    let n = results.len() - n_skipped;
+    Ok(format!("imported {n} of {} rows, {n_infeasible} of them not feasible\n", results.len()))
+}
+
+fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>, Failure> {
+    let mut rows = csv::read(text)?.into_iter();
+    let (_, header) = rows.next().ok_or("it is empty")?;
+    check_columns(header.iter().map(String::as_str), value_column, space)?;
+    rows.map(|(line, cells)| {
+        if cells.len() != header.len() {
+            return Err(format!("line {line} has {} cells, the header has {}", cells.len(), header.len()));
+        }
+        let cells: BTreeMap<&str, &str> =
+            header.iter().map(String::as_str).zip(cells.iter().map(|cell| cell.trim())).collect();
+        let cell = |name: &str| cells.get(name).copied().filter(|cell| !cell.is_empty());
+        let values = visible(space).filter_map(|p| {
+            let text = cell(&column(p.name())).or_else(|| cell(&format!("params.{}", p.name())))?;
+            Some((p.name().to_owned(), typed(p.domain(), text)))
+        });
+        let outcome = match (cell(value_column), cell("state"), cell("reason")) {
+            (_, Some("failed"), reason) => {
+                Some(Outcome::Failed { reason: reason.unwrap_or("failed elsewhere").to_owned() })
+            }
+            (Some(text), _, _) => Some(Outcome::Complete(
+                text.parse().map_err(|_| format!("line {line}: the value `{text}` is no number"))?,
+            )),
+            (None, _, _) => None,
+        };
+        Ok(Imported { place: format!("line {line}"), values: values.collect(), outcome })
+    })
+    .collect()
+}
+
+fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, Failure> {
+    let objects: Vec<Map<String, serde_json::Value>> =
+        serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let read = |(number, object): (usize, Map<String, serde_json::Value>)| {
+        let place = format!("object {}", number + 1);
+        let params = object.get("params").and_then(serde_json::Value::as_object).unwrap_or(&object);
+        let is_flat = std::ptr::eq(params, &raw const object);
+        if is_flat {
+            check_columns(object.keys().map(String::as_str), value_key, space)?;
+        }
+        let is_known = |name: &str| !is_flat || visible(space).any(|p| p.name() == name);
+        let given = params.iter().filter(|(name, value)| is_known(name) && !value.is_null());
+        let values = given.map(|(name, value)| {
+            let value =
+                serde_json::from_value(value.clone()).map_err(|e| format!("{place}: `{name}`: {e}"))?;
+            Ok::<_, Failure>((name.clone(), value))
+        });
+        let text = |key: &str| object.get(key).and_then(serde_json::Value::as_str);
+        let outcome = match (object.get(value_key).and_then(serde_json::Value::as_f64), text("state")) {
+            (_, Some("failed")) => {
+                Some(Outcome::Failed { reason: text("reason").unwrap_or("failed elsewhere").to_owned() })
+            }
+            (Some(value), _) => Some(Outcome::Complete(value)),
+            (None, _) => None,
+        };
+        Ok(Imported { values: values.collect::<Result<_, _>>()?, place, outcome })
+    };
+    objects.into_iter().enumerate().map(read).collect()
+}
+
+/// Every parameter that is always active has a column, and so has the value. Others are ignored, and that is said.
+fn check_columns<'a>(
+    columns: impl Iterator<Item = &'a str>,
+    value_column: &str,
+    space: &Space,
+) -> Result<(), Failure> {
+    let columns: Vec<&str> = columns.collect();
+    if !columns.contains(&value_column) {
+        let hint = "choose the one with the value by --value";
+        return Err(format!("there is no column `{value_column}`; {hint}: {}", columns.join(", ")));
+    }
+    let is_known = |name: &str| {
+        let bare = name.strip_prefix("params.").unwrap_or(name);
+        name == value_column || COLUMNS.contains(&name) || space.parameters().iter().any(|p| p.name() == bare)
+    };
+    let ignored: Vec<&str> = columns.into_iter().filter(|name| !is_known(name)).collect();
+    if !ignored.is_empty() {
+        eprintln!("ignored, because no parameter has that name: {}", ignored.join(", "));
+    }
+    Ok(())
+}
+
+/// A cell as a value of a domain, or as a text that it will refuse.
+fn typed(domain: &Domain, cell: &str) -> Value {
+    if domain.range().is_some() {
+        let whole = cell.parse().map(Value::Int);
+        return whole.or_else(|_| cell.parse().map(Value::Float)).unwrap_or_else(|_| cell.into());
+    }
+    let is_it = |value: &Value| {
+        let number = value.as_f64().filter(|_| !matches!(value, Value::Bool(_)));
+        shown(value) == cell
+            || (matches!(value, Value::Bool(_)) && shown(value) == cell.to_lowercase())
+            || number.is_some_and(|number| cell.parse() == Ok(number))
+    };
+    domain.values().find(is_it).unwrap_or_else(|| cell.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_read_as_their_domain_says() {
+        assert_eq!(typed(&Domain::int(1, 3), "2"), Value::Int(2));
+        assert_eq!(typed(&Domain::float(1.0, 3.0), "2.5e0"), Value::Float(2.5));
+        assert_eq!(typed(&Domain::bool(), "True"), Value::Bool(true));
+        assert_eq!(typed(&Domain::choice(["64", "x"]), "64"), Value::from("64"));
+        assert_eq!(typed(&Domain::ordinal([64, 128]), "64.0"), Value::Int(64));
+        assert_eq!(typed(&Domain::ordinal([64, 128]), "65"), Value::from("65"));
+    }
+}

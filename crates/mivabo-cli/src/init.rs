@@ -1,0 +1,49 @@
+//! `mivabo init`: a few answers in, a study file to begin with out.
+
+use std::fs::OpenOptions;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+use crate::Failure;
+use crate::args::Init;
+
+const TEMPLATE: &str = include_str!("template.toml");
+
+/// Writes a study file that does not exist yet.
+pub fn run(args: &Init) -> Result<String, Failure> {
+    let place = args.file.display();
+    if args.file.exists() {
+        return Err(format!("{place} exists; it was left as it is"));
+    }
+    let stem = args.file.file_stem().map_or("study".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let mut name = stem;
+    let mut direction = "minimize".to_owned();
+    let mut command = "python3 train.py".to_owned();
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        name = answered("name of the study", name)?;
+        direction = answered("minimize or maximize", direction)?;
+        command = answered("command that prints the value", command)?;
+    }
+    let words: Vec<String> = command.split_whitespace().map(quoted).collect();
+    let text = TEMPLATE
+        .replace("@name@", &quoted(&name))
+        .replace("@direction@", &quoted(&direction))
+        .replace("@command@", &words.join(", "));
+    let written = OpenOptions::new().write(true).create_new(true).open(&args.file);
+    written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| format!("{place}: {e}"))?;
+    eprintln!("wrote {place}; next: say what your parameters are, then `mivabo check {place}`");
+    Ok(String::new())
+}
+
+/// What the user types, or the default for an empty line.
+fn answered(question: &str, default: String) -> Result<String, Failure> {
+    eprint!("{question} [{default}]: ");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(|e| format!("standard input: {e}"))?;
+    let line = line.trim();
+    Ok(if line.is_empty() { default } else { line.to_owned() })
+}
+
+/// A text in TOML.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}

@@ -1,0 +1,132 @@
+//! What an objective prints: bytes enter, a log of bounded size and the last lines leave.
+//!
+//! The log of a trial holds the first [`HEAD`] bytes of each attempt, both streams as they came, and the last [`TAIL`]
+//! ones of each stream where there was more. Memory holds no more than the tails.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Bytes of an attempt that its log holds from the beginning.
+pub const HEAD: usize = 8 << 20;
+
+/// Bytes of a stream that are kept from its end.
+pub const TAIL: usize = 64 << 10;
+
+/// The log of one attempt.
+pub struct Log {
+    /// None when it cannot be written: an evaluation does not fail for want of a log.
+    file: Option<File>,
+    n_bytes: usize,
+    /// Standard output.
+    pub out: Tail,
+    /// Standard error.
+    pub err: Tail,
+}
+
+/// The end of a stream.
+#[derive(Default)]
+pub struct Tail {
+    bytes: Vec<u8>,
+}
+
+impl Log {
+    /// Appends to the log of a trial, under a line that says what begins.
+    pub fn begin(folder: &Path, trial: u64, what: &str) -> Log {
+        let open = || {
+            std::fs::create_dir_all(folder)?;
+            let mut file = OpenOptions::new().create(true).append(true).open(path(folder, trial))?;
+            writeln!(file, "--- {what}")?;
+            Ok::<_, std::io::Error>(file)
+        };
+        Log { file: open().ok(), n_bytes: 0, out: Tail::default(), err: Tail::default() }
+    }
+
+    /// Takes in what was printed.
+    pub fn push(&mut self, bytes: &[u8], is_out: bool) {
+        let tail = if is_out { &mut self.out } else { &mut self.err };
+        tail.push(bytes);
+        let room = HEAD.saturating_sub(self.n_bytes).min(bytes.len());
+        self.n_bytes += bytes.len();
+        self.write(&bytes[..room]);
+    }
+
+    /// The line that says how it ended.
+    pub fn end(&mut self, how: &str) {
+        if self.n_bytes > HEAD {
+            let left_out =
+                format!("\n--- output is cut after {HEAD} of {} bytes; the end of it:\n", self.n_bytes);
+            self.write(left_out.as_bytes());
+            let tails = [std::mem::take(&mut self.out.bytes), std::mem::take(&mut self.err.bytes)];
+            for tail in tails {
+                self.write(&tail);
+            }
+        }
+        self.write(format!("\n--- {how}\n").as_bytes());
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if self.file.as_mut().is_some_and(|file| file.write_all(bytes).is_err()) {
+            self.file = None;
+        }
+    }
+}
+
+impl Tail {
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
+        // Not at each byte: moving the rest to the front costs as much as reading it did.
+        if self.bytes.len() > 2 * TAIL {
+            self.bytes.drain(..self.bytes.len() - TAIL);
+        }
+    }
+
+    /// The last line that is not blank.
+    pub fn last_line(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.bytes);
+        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(ToOwned::to_owned)
+    }
+}
+
+/// Where the log of a trial is.
+pub fn path(folder: &Path, trial: u64) -> PathBuf {
+    folder.join(format!("{trial:06}.log"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_that_of_all_bytes() {
+        let mut tail = Tail::default();
+        for k in 0..100_000 {
+            tail.push(format!("line {k}\n").as_bytes());
+        }
+        tail.push(b" \n\n");
+
+        assert_eq!(tail.last_line().as_deref(), Some("line 99999"));
+        assert!(tail.bytes.len() <= 2 * TAIL + 20);
+        assert_eq!(Tail::default().last_line(), None);
+    }
+
+    #[test]
+    fn a_long_log_is_cut_and_keeps_both_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::begin(folder.path(), 12, "attempt 1");
+        log.push(b"first\n", true);
+        for _ in 0..1_000 {
+            log.push(&[b'x'; 10_000], true);
+        }
+        log.push(b"\nlast\n", true);
+        log.push(b"oops\n", false);
+        log.end("exit code 1");
+
+        let text = std::fs::read_to_string(folder.path().join("000012.log")).unwrap();
+
+        assert!(text.starts_with("--- attempt 1\nfirst\n"));
+        assert!(text.ends_with("x\nlast\noops\n\n--- exit code 1\n"));
+        assert!(text.contains("output is cut after 8388608 of 10000017 bytes"));
+        assert!(text.len() < HEAD + 3 * TAIL);
+    }
+}

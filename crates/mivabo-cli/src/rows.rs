@@ -1,0 +1,91 @@
+//! Stored trials as people and programs read them: a session enters, rows leave.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use mivabo::Space;
+use mivabo::space::{Parameter, Value};
+use mivabo_store::{Session, State, Trial};
+use serde_json::{Map, json};
+
+use crate::Failure;
+use crate::args::StateName;
+
+/// A trial and the values of its visible parameters.
+pub struct Row {
+    /// As it is stored.
+    pub trial: Trial,
+    /// Active, visible parameters.
+    pub values: Vec<(String, Value)>,
+    /// Whether it breaks no constraint.
+    pub is_feasible: bool,
+}
+
+/// All trials, by number.
+pub fn rows(session: &Session) -> Result<Vec<Row>, Failure> {
+    let space = session.space();
+    let row = |trial: Trial| {
+        let point = trial.point(space).map_err(|e| e.to_string())?;
+        let values = space.values(&point).map(|(name, value)| (name.to_owned(), value)).collect();
+        Ok(Row { trial, values, is_feasible: space.check(&point).is_feasible() })
+    };
+    session.records().map_err(|e| e.to_string())?.into_iter().map(row).collect()
+}
+
+/// The parameters that an objective sees.
+pub fn visible(space: &Space) -> impl Iterator<Item = &Parameter> {
+    space.parameters().iter().filter(|p| !p.is_auxiliary())
+}
+
+impl Row {
+    /// What became of it.
+    pub fn state(&self) -> StateName {
+        match self.trial.state {
+            State::Waiting => StateName::Waiting,
+            State::Running { .. } => StateName::Running,
+            State::Complete(_) => StateName::Complete,
+            State::Failed { .. } => StateName::Failed,
+        }
+    }
+
+    /// Why it has no value.
+    pub fn reason(&self) -> Option<&str> {
+        match &self.trial.state {
+            State::Failed { reason } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// How long its last attempt took.
+    pub fn seconds(&self) -> Option<f64> {
+        let (started, finished) = self.trial.started.zip(self.trial.finished)?;
+        Some((finished - started) as f64 / 1000.0)
+    }
+
+    /// For a program.
+    pub fn json(&self) -> serde_json::Value {
+        let params: Map<_, _> =
+            self.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let trial = &self.trial;
+        json!({"trial": trial.id, "state": self.state().to_string(), "value": trial.value(), "params": params,
+            "feasible": self.is_feasible, "reason": self.reason(), "origin": trial.origin(),
+            "attempts": trial.attempts, "worker": trial.worker, "created": time(trial.created),
+            "started": trial.started.map(time), "finished": trial.finished.map(time), "seconds": self.seconds()})
+    }
+}
+
+impl std::fmt::Display for StateName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            StateName::Waiting => "waiting",
+            StateName::Running => "running",
+            StateName::Complete => "complete",
+            StateName::Failed => "failed",
+        })
+    }
+}
+
+/// Milliseconds since 1970 as a date and a time.
+pub fn time(millis: i64) -> String {
+    let since = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+    humantime::format_rfc3339_millis(UNIX_EPOCH + since).to_string()
+}

@@ -1,0 +1,30 @@
+//! `mivabo completions` and `mivabo man`: the arguments in, what shells and manuals read out.
+
+use clap::CommandFactory as _;
+
+use crate::Failure;
+use crate::args::{Args, Completions, Man};
+use crate::study_file::did_you_mean;
+
+/// A script for a shell.
+pub fn completions(args: &Completions) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Args::command(), "mivabo", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// A page for `man`.
+pub fn man(args: &Man) -> Result<String, Failure> {
+    let mut program = Args::command();
+    program.build();
+    let command = match &args.command {
+        None => program,
+        Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
+            let known = program.get_subcommands().map(clap::Command::get_name);
+            format!("there is no command `{name}`{}", did_you_mean(name, known).unwrap_or_default())
+        })?,
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command).render(&mut page).map_err(|e| e.to_string())?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}

@@ -1,0 +1,90 @@
+//! Where a stored study is: a study file or a database enters, a [`Session`] leaves.
+
+use std::path::{Path, PathBuf};
+
+use mivabo_store::{Session, Sqlite, Store};
+
+use crate::Failure;
+use crate::study_file::StudyFile;
+
+/// A study, as commands take it.
+#[derive(Debug, clap::Args)]
+pub struct Source {
+    /// The study file (.toml or .json), or a database
+    pub file: PathBuf,
+    /// The study's name, for a database that holds several
+    #[arg(long, value_name = "NAME")]
+    pub study: Option<String>,
+}
+
+impl Source {
+    /// The study to look at.
+    pub fn read(&self) -> Result<Session, Failure> {
+        let (path, name) = self.place()?;
+        if !path.exists() {
+            let run = self.file.display();
+            return Err(format!("{} does not exist yet; `mivabo run {run}` makes it", path.display()));
+        }
+        let store = Store::new(Sqlite::open_read_only(&path).map_err(|e| e.to_string())?);
+        load(store, name, &path)
+    }
+
+    /// The study to work on; made if a study file describes it.
+    pub fn write(&self) -> Result<Session, Failure> {
+        if self.is_study_file() {
+            let file = StudyFile::read(&self.file)?;
+            return open(&file);
+        }
+        if !self.file.exists() {
+            return Err(format!("{} does not exist", self.file.display()));
+        }
+        let store = Store::new(Sqlite::open(&self.file).map_err(|e| e.to_string())?);
+        load(store, self.study.clone(), &self.file).map(named)
+    }
+
+    fn is_study_file(&self) -> bool {
+        self.file.as_os_str() == "-" || self.file.extension().is_some_and(|e| e == "toml" || e == "json")
+    }
+
+    /// The database, and the study's name if it is known.
+    fn place(&self) -> Result<(PathBuf, Option<String>), Failure> {
+        if self.is_study_file() {
+            let file = StudyFile::read(&self.file)?;
+            return Ok((file.storage, Some(self.study.clone().unwrap_or(file.name))));
+        }
+        Ok((self.file.clone(), self.study.clone()))
+    }
+}
+
+/// The study of a study file, made if there is none.
+pub fn open(file: &StudyFile) -> Result<Session, Failure> {
+    let store = Store::new(Sqlite::open(&file.storage).map_err(|e| e.to_string())?);
+    let session = Session::open(store, &file.name, &file.definition);
+    session.map(named).map_err(|e| format!("{}: {e}", file.storage.display()))
+}
+
+/// Workers on several machines need different names.
+fn named(session: Session) -> Session {
+    let host = nix::unistd::gethostname().map_or("host".into(), |host| host.to_string_lossy().into_owned());
+    session.with_worker(format!("{host}:{}", std::process::id()))
+}
+
+fn load(store: Store, name: Option<String>, path: &Path) -> Result<Session, Failure> {
+    let failed = |e: mivabo_store::Error| format!("{}: {e}", path.display());
+    let name = match name {
+        Some(name) => name,
+        None => match store.studies().map_err(failed)?.as_slice() {
+            [only] => only.name.clone(),
+            [] => return Err(format!("{}: there is no study in it", path.display())),
+            several => {
+                let names: Vec<&str> = several.iter().map(|study| study.name.as_str()).collect();
+                return Err(format!(
+                    "{}: there are several studies; choose one by --study: `{}`",
+                    path.display(),
+                    names.join("`, `")
+                ));
+            }
+        },
+    };
+    Session::load(store, &name).map_err(failed)
+}

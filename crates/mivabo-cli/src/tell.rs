@@ -1,0 +1,45 @@
+//! `mivabo tell`: values of trials in, nothing out but errors.
+
+use mivabo_store::{Object, Outcome, Session};
+use serde::Deserialize;
+
+use crate::Failure;
+use crate::args::Tell;
+use crate::input::read;
+use crate::source::Source;
+
+/// A line of input.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    trial: u64,
+    value: Option<f64>,
+    failed: Option<String>,
+}
+
+/// Stores what was typed, or what standard input says.
+pub fn run(args: &Tell) -> Result<String, Failure> {
+    let source = Source { file: args.file.clone(), study: args.study.clone() };
+    if let Some(trial) = args.trial {
+        let line = Line { trial, value: args.value, failed: args.failed.clone() };
+        tell(&mut source.write()?, line)?;
+        return Ok(String::new());
+    }
+    let text = read("-".as_ref())?;
+    let mut session = source.write()?;
+    for (number, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+        let line = serde_json::from_str(text).map_err(|e| e.to_string());
+        let told = line.and_then(|line| tell(&mut session, line));
+        told.map_err(|e| format!("line {}: {e}", number + 1))?;
+    }
+    Ok(String::new())
+}
+
+fn tell(session: &mut Session, line: Line) -> Result<(), Failure> {
+    let outcome = match (line.value, line.failed) {
+        (Some(value), None) => Outcome::Complete(value),
+        (None, Some(reason)) => Outcome::Failed { reason },
+        _ => return Err("expected a value, or why there is none".to_owned()),
+    };
+    session.tell_outcome(line.trial, outcome, Object::default()).map_err(|e| e.to_string())
+}

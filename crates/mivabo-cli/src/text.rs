@@ -1,0 +1,49 @@
+//! Numbers and tables for people.
+
+/// A number with six significant digits.
+pub fn brief(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() {
+        return x.to_string();
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a logarithm of a finite number is small")]
+    let exponent = x.abs().log10().floor() as i32;
+    let trimmed = |text: String| {
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    };
+    if (-5..15).contains(&exponent) {
+        let places = usize::try_from(5 - exponent).unwrap_or(0);
+        return trimmed(format!("{x:.places$}"));
+    }
+    let text = format!("{x:.5e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits.to_owned())),
+        None => text,
+    }
+}
+
+/// Rows of cells in columns, two spaces apart.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let n = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..n).map(|column| width(column).unwrap_or(0)).collect();
+    let mut out = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_digits_are_enough() {
+        let shown =
+            [0.1 + 0.2, 6_059.714_335, -1e-7, 1_234_567.8, 100.0, 0.0, 1e20, 2.700_857e-12].map(brief);
+        assert_eq!(shown, ["0.3", "6059.71", "-1e-7", "1234568", "100", "0", "1e20", "2.70086e-12"]);
+    }
+}

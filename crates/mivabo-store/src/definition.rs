@@ -1,0 +1,188 @@
+//! What a study was made from, as one text: a [`Definition`] enters, canonical JSON leaves, and back.
+//!
+//! ```text
+//! { "direction": "minimize", "strategy": "thompson", "seed": 7, "n_initial": null, "space": { "parameters": … } }
+//! ```
+//!
+//! Equal definitions have equal texts, so that a study opens from wherever it is defined in the same way. Each
+//! parameter and each constraint has a line of its own: where two definitions differ, that line is shown.
+
+use mivabo::Space;
+use mivabo::study::{Direction, Spec, Strategy};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+
+/// Brackets around this many others are broken into lines: the study, its space, and the tables of that.
+const LINE_DEPTH: usize = 3;
+
+/// What a study is about and how it is searched.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    /// Parameters and constraints.
+    pub space: Space,
+    /// Whether low or high values are good.
+    pub direction: Direction,
+    /// A name that [`Strategy::named`] knows.
+    pub strategy: String,
+    /// Where all randomness comes from.
+    pub seed: u64,
+    /// The number of trials in the initial design; none for the default.
+    pub n_initial: Option<usize>,
+}
+
+impl Definition {
+    /// The space, to be minimised over by the default strategy.
+    pub fn new(space: Space) -> Definition {
+        let strategy = default_strategy().to_owned();
+        Definition { space, direction: Direction::Minimise, strategy, seed: 0, n_initial: None }
+    }
+
+    /// The canonical text.
+    pub fn to_json(&self) -> String {
+        let direction = direction_name(self.direction);
+        let n_initial = self.n_initial.map_or("null".to_owned(), |n| n.to_string());
+        broken(&format!(
+            r#"{{"direction":"{direction}","strategy":{:?},"seed":{},"n_initial":{n_initial},"space":{}}}"#,
+            self.strategy,
+            self.seed,
+            self.space.to_json()
+        ))
+    }
+
+    /// Reads what [`to_json`](Self::to_json) writes.
+    ///
+    /// # Errors
+    /// [`Error::BadDefinition`]; [`Error::Study`] when the space is not valid or the strategy unknown.
+    pub fn from_json(text: &str) -> Result<Definition, Error> {
+        let bad = |why: String| Error::BadDefinition { why };
+        let text: Text = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
+        let direction = direction_named(&text.direction)
+            .ok_or_else(|| bad(format!("`{}` is no direction", text.direction)))?;
+        Strategy::named(&text.strategy)?;
+        let space = Space::from_json(text.space.get())?;
+        Ok(Definition {
+            space,
+            direction,
+            strategy: text.strategy,
+            seed: text.seed,
+            n_initial: text.n_initial,
+        })
+    }
+
+    /// What a [`mivabo::Study`] is asked to do.
+    ///
+    /// # Errors
+    /// [`Error::Study`] when the strategy is unknown.
+    pub fn spec(&self) -> Result<Spec, Error> {
+        let strategy = Strategy::named(&self.strategy)?;
+        Ok(Spec { direction: self.direction, strategy, seed: self.seed, n_initial: self.n_initial })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    direction: String,
+    strategy: String,
+    seed: u64,
+    n_initial: Option<usize>,
+    space: Box<RawValue>,
+}
+
+/// The name of the strategy that is used when none is asked for.
+pub fn default_strategy() -> &'static str {
+    let default = Strategy::default();
+    let is_default = |name: &&&str| Strategy::named(name).is_ok_and(|strategy| strategy == default);
+    Strategy::NAMES.iter().find(is_default).copied().unwrap_or("random")
+}
+
+/// `minimize` or `maximize`.
+pub fn direction_name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Minimise => "minimize",
+        Direction::Maximise => "maximize",
+    }
+}
+
+/// The direction of a name.
+pub fn direction_named(name: &str) -> Option<Direction> {
+    [Direction::Minimise, Direction::Maximise].into_iter().find(|d| direction_name(*d) == name)
+}
+
+/// JSON without line breaks, broken into lines down to [`LINE_DEPTH`].
+fn broken(json: &str) -> String {
+    let mut out = String::new();
+    let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
+    for c in json.chars() {
+        let is_structure = !in_text;
+        in_text ^= c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        let closes = is_structure && matches!(c, '}' | ']');
+        if closes {
+            if depth <= LINE_DEPTH {
+                out.push('\n');
+            }
+            depth = depth.saturating_sub(1);
+        }
+        out.push(c);
+        depth += usize::from(is_structure && matches!(c, '{' | '['));
+        if is_structure && matches!(c, '{' | '[' | ',') && depth <= LINE_DEPTH {
+            out.push('\n');
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition() -> Definition {
+        let space = r#"{"parameters": {"x, y\"{": {"type": "choice", "values": ["{", "\\", "a,b"]},
+            "n": {"type": "int", "low": 1, "high": 3}}}"#;
+        let space = space.replace(r#"x, y\"{"#, "x");
+        Definition {
+            seed: u64::MAX,
+            n_initial: Some(3),
+            ..Definition::new(Space::from_json(&space).unwrap())
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let one = definition();
+
+        let other = Definition::from_json(&one.to_json()).unwrap();
+
+        assert_eq!(other.to_json(), one.to_json());
+        assert_eq!(other.space.fingerprint(), one.space.fingerprint());
+        assert_eq!((other.seed, other.n_initial), (u64::MAX, Some(3)));
+    }
+
+    #[test]
+    fn each_parameter_has_a_line() {
+        let text = definition().to_json();
+
+        let line = r#""n":{"type":"int","low":1,"high":3}"#;
+        assert!(text.lines().any(|l| l == line), "{text}");
+        assert!(text.lines().any(|l| l == r#""seed":18446744073709551615,"#), "{text}");
+    }
+
+    #[test]
+    fn the_default_strategy_has_a_name() {
+        assert_eq!(Strategy::named(default_strategy()).unwrap(), Strategy::default());
+    }
+
+    #[test]
+    fn wrong_definitions_are_refused() {
+        let text = definition().to_json();
+        for (from, to) in
+            [("minimize", "up"), ("n_initial", "initial"), ("thompson", "tompson"), ("int", "itn")]
+        {
+            assert!(Definition::from_json(&text.replace(from, to)).is_err(), "{to}");
+        }
+        assert!(Definition::from_json("").is_err());
+    }
+}

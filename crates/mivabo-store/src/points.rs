@@ -1,0 +1,63 @@
+//! Points as JSON objects: a [`Point`] enters, the text that is stored leaves, and the very same point comes back.
+//!
+//! The object holds the values of all active parameters, auxiliary ones too: another assignment of those would be
+//! another point, and to search for one again takes time.
+
+use std::collections::BTreeMap;
+
+use mivabo::Space;
+use mivabo::space::{Point, Value};
+use mivabo::study::{State as Told, Trial as Known};
+use serde::Serializer;
+use serde::ser::SerializeMap;
+
+use crate::error::Error;
+use crate::object::Object;
+use crate::trial::{State, Trial};
+
+/// Names and values as the text of a JSON object, in this order.
+///
+/// # Errors
+/// [`Error::NotAnObject`], which does not happen: names are texts, and values have a JSON form.
+pub fn object_of<'a>(values: impl Iterator<Item = (&'a str, Value)>) -> Result<Object, Error> {
+    let mut bytes = Vec::new();
+    let written = (|| {
+        let mut serializer = serde_json::Serializer::new(&mut bytes);
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in values {
+            map.serialize_entry(name, &value)?;
+        }
+        map.end()
+    })();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    written.map_err(|error: serde_json::Error| Error::NotAnObject {
+        text: text.clone(),
+        why: error.to_string(),
+    })?;
+    Object::new(text)
+}
+
+/// What is stored of a point.
+pub(crate) fn written(space: &Space, point: &Point) -> Result<Object, Error> {
+    object_of(space.all_values(point))
+}
+
+/// The point that was stored.
+pub(crate) fn read(space: &Space, trial: &Trial) -> Result<Point, Error> {
+    let bad = |why: String| Error::BadTrial { id: trial.id, why };
+    let values: BTreeMap<String, Value> =
+        serde_json::from_str(trial.params.as_str()).map_err(|error| bad(error.to_string()))?;
+    let values = values.iter().map(|(name, value)| (name.as_str(), value.clone()));
+    space.point_of_all(values).map_err(|error| bad(error.to_string()))
+}
+
+/// A stored trial as a study knows it.
+pub(crate) fn known(space: &Space, trial: &Trial) -> Result<Known, Error> {
+    let state = match &trial.state {
+        State::Waiting => Told::Waiting,
+        State::Running { .. } => Told::Pending,
+        State::Complete(value) => Told::Complete(*value),
+        State::Failed { reason } => Told::Failed { reason: reason.clone() },
+    };
+    Ok(Known { id: trial.id, point: read(space, trial)?, state, told: trial.told })
+}

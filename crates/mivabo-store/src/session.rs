@@ -1,0 +1,385 @@
+//! A stored study that this process follows: calls enter, trials leave, and the store and the [`mivabo::Study`] agree.
+//!
+//! The study in memory is a fold over the stored trials up to a [`Revision`]. Every call first takes in what others
+//! wrote since. An ask is one transaction of the store: whoever asks has seen every trial before it, so the same seed
+//! and the same tells give the same suggestions, whichever session asks.
+//!
+//! If a transaction fails after the study chose a point, the study in memory knows a trial that the store does not.
+//! It is then thrown away and folded again: that is rare, and cannot go wrong.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mivabo::space::{Point, Value};
+use mivabo::study::{Recommendation, State as Told, Trial as Known};
+use mivabo::{Space, Study};
+use serde_json::json;
+
+use crate::definition::Definition;
+use crate::error::Error;
+use crate::object::Object;
+use crate::points;
+use crate::store::{Changes, Claim, Lease, Store, Tell};
+use crate::trial::{Outcome, Proposal, Revision, State, StudyId, Trial};
+
+/// A stored study that this process follows.
+///
+/// ```
+/// use std::time::Duration;
+/// use mivabo::Space;
+/// use mivabo_store::{Definition, Memory, Session, Store};
+///
+/// let space = Space::from_toml("[parameters]\nx = { type = 'int', low = 1, high = 3 }")?;
+/// let store = Store::new(Memory::default());
+/// let mut session = Session::open(store, "cnn", &Definition::new(space))?;
+///
+/// while let Some(asked) = session.ask(Some(2), Duration::from_secs(60))? {
+///     let x = asked.values[0].1.as_f64().unwrap_or(0.0);
+///     session.tell(asked.id, x * x)?;
+/// }
+///
+/// assert_eq!(session.trials().len(), 2);
+/// # Ok::<(), mivabo_store::Error>(())
+/// ```
+pub struct Session {
+    store: Store,
+    id: StudyId,
+    name: String,
+    study: Study,
+    /// Up to where the study in memory follows the store.
+    revision: Revision,
+    worker: String,
+    clock: fn() -> i64,
+}
+
+/// A trial to evaluate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// Its number, to tell its value with.
+    pub id: u64,
+    /// Where to evaluate.
+    pub point: Point,
+    /// What an objective sees of the point: the active parameters in order, without auxiliary ones.
+    pub values: Vec<(String, Value)>,
+    /// Who proposed it: `design`, `thompson`, `random`, …
+    pub origin: String,
+    /// How many workers took it and did not give it back, this one included.
+    pub attempts: u32,
+}
+
+impl Session {
+    /// The study of this name, made if there is none.
+    ///
+    /// # Errors
+    /// [`Error::DefinitionDiffers`], [`Error::BadName`], [`Error::Study`], or what the store meets.
+    pub fn open(mut store: Store, name: &str, definition: &Definition) -> Result<Session, Error> {
+        // What cannot be searched is not stored either.
+        let study = Study::new(definition.space.clone(), definition.spec()?)?;
+        let id = store.create(name, &definition.to_json())?;
+        Session::follow(store, (id, name), study)
+    }
+
+    /// The study of this name, as it was made.
+    ///
+    /// # Errors
+    /// [`Error::NoStudy`], [`Error::BadDefinition`], [`Error::Study`], or what the store meets.
+    pub fn load(store: Store, name: &str) -> Result<Session, Error> {
+        let studies = store.studies()?;
+        let Some(found) = studies.iter().find(|study| study.name == name) else {
+            let known = studies.into_iter().map(|study| study.name).collect();
+            return Err(Error::NoStudy { name: name.to_owned(), known });
+        };
+        let definition = Definition::from_json(&store.definition(found.id)?)?;
+        let study = Study::new(definition.space.clone(), definition.spec()?)?;
+        Session::follow(store, (found.id, name), study)
+    }
+
+    fn follow(store: Store, (id, name): (StudyId, &str), study: Study) -> Result<Session, Error> {
+        let worker = std::process::id().to_string();
+        let (name, revision) = (name.to_owned(), Revision::default());
+        let mut session = Session { store, id, name, study, revision, worker, clock: now };
+        session.sync()?;
+        Ok(session)
+    }
+
+    /// Under this name instead of the number of the process. Workers on several machines need different ones.
+    pub fn with_worker(self, worker: impl Into<String>) -> Session {
+        Session { worker: worker.into(), ..self }
+    }
+
+    /// With another clock, in milliseconds since 1970.
+    pub fn with_clock(self, clock: fn() -> i64) -> Session {
+        Session { clock, ..self }
+    }
+
+    /// The name of the study.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The study as it was when this session last looked.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// Its space.
+    pub fn space(&self) -> &Space {
+        self.study.space()
+    }
+
+    /// All trials, by number, as they were when this session last looked.
+    pub fn trials(&self) -> &[Known] {
+        self.study.trials()
+    }
+
+    /// All trials, by number, as they are stored: with who made them, when, and what was noted.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn records(&self) -> Result<Vec<Trial>, Error> {
+        let mut trials = self.store.changes(self.id, Revision::default())?.trials;
+        trials.sort_by_key(|trial| trial.id);
+        Ok(trials)
+    }
+
+    /// The trials that run, by number, for whichever worker.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn running(&self) -> Result<Vec<Trial>, Error> {
+        self.store.running(self.id)
+    }
+
+    /// Takes in what others wrote.
+    ///
+    /// # Errors
+    /// [`Error::BadTrial`], [`Error::Study`], or what the store meets.
+    pub fn sync(&mut self) -> Result<(), Error> {
+        let changes = self.store.changes(self.id, self.revision)?;
+        take_in(&mut self.study, &mut self.revision, &changes)
+    }
+
+    /// A trial to evaluate: one that waits, or a new one; none when nothing waits and there are `max_trials` trials.
+    /// It is this worker's for as long as the lease lasts: [`heartbeat`](Self::heartbeat) renews it.
+    ///
+    /// # Errors
+    /// [`Error::Study`] when there is no point to suggest, or what the store meets; nothing is changed then.
+    pub fn ask(&mut self, max_trials: Option<u64>, lease: Duration) -> Result<Option<Asked>, Error> {
+        // Outside of the transaction, so that others wait less.
+        self.sync()?;
+        let Session { store, id, study, revision, worker, clock, .. } = self;
+        let began = clock();
+        let claim = Claim { lease: leased(worker, began, lease), since: *revision, max_trials };
+        let mut is_new = false;
+        let claimed = store.claim(*id, &claim, |changes| {
+            take_in(study, revision, changes)?;
+            let suggestion = study.ask()?;
+            is_new = true;
+            proposal(study.space(), suggestion.point(), &suggestion.origin().to_string())
+        });
+        let trial = match claimed {
+            Ok(Some(trial)) => trial,
+            Ok(None) => return Ok(None),
+            Err(error) if is_new => return Err(self.fold_again().err().unwrap_or(error)),
+            Err(error) => return Err(error),
+        };
+        if is_new {
+            self.revision = trial.revision;
+        } else {
+            // The trial is ours now: what goes wrong here is met again by the next call.
+            self.sync().ok();
+        }
+        // Choosing the point may have taken a good part of the lease.
+        if millis(lease) / 4 < (self.clock)().saturating_sub(began) {
+            self.heartbeat(trial.id, lease).ok();
+        }
+        self.asked(&trial).map(Some)
+    }
+
+    /// The value of a trial. One that is not finite makes it a failed trial. Whoever tells first is heard.
+    ///
+    /// # Errors
+    /// [`Error::AlreadyTold`], [`Error::UnknownTrial`], or what the store meets.
+    pub fn tell(&mut self, id: u64, value: f64) -> Result<(), Error> {
+        self.tell_outcome(id, outcome_of(value), Object::default())
+    }
+
+    /// A trial that has no value.
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell).
+    pub fn tell_failed(&mut self, id: u64, reason: impl Into<String>) -> Result<(), Error> {
+        self.tell_outcome(id, Outcome::Failed { reason: reason.into() }, Object::default())
+    }
+
+    /// How a trial ended, with what to add to its note.
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell).
+    pub fn tell_outcome(&mut self, id: u64, outcome: Outcome, note: Object) -> Result<(), Error> {
+        let outcome = finite(outcome);
+        let tell = Tell { worker: Some(&self.worker), outcome, now: (self.clock)(), note };
+        self.store.tell(self.id, id, &tell)?;
+        self.sync()
+    }
+
+    /// A result from elsewhere, feasible or not; values of inactive parameters are left out. Its number is the answer.
+    ///
+    /// # Errors
+    /// [`Error::Study`] when these values make no point of the space, or what the store meets.
+    pub fn add<'a>(
+        &mut self,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+        outcome: Outcome,
+    ) -> Result<u64, Error> {
+        let point = self.space().point_where_active(values)?;
+        let proposal = proposal(self.space(), &point, "added")?;
+        let tell = Tell { now: (self.clock)(), ..Tell::new(finite(outcome)) };
+        let trial = self.store.add(self.id, proposal, &tell)?;
+        self.sync()?;
+        Ok(trial.id)
+    }
+
+    /// A point to evaluate before any other. Its number is the answer.
+    ///
+    /// # Errors
+    /// [`Error::Study`] when these values make no feasible point of the space, or what the store meets.
+    pub fn enqueue<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, Value)>) -> Result<u64, Error> {
+        let point = self.space().point(values)?;
+        self.enqueue_point(&point)
+    }
+
+    /// The point of a trial once more, for an objective with noise or one that failed by chance.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], [`Error::Study`] when its point is not feasible, or what the store meets.
+    pub fn replicate(&mut self, id: u64) -> Result<u64, Error> {
+        let point = points::read(self.space(), &self.store.trial(self.id, id)?)?;
+        self.enqueue_point(&point)
+    }
+
+    fn enqueue_point(&mut self, point: &Point) -> Result<u64, Error> {
+        let violations = self.space().check(point).violations;
+        if !violations.is_empty() {
+            return Err(mivabo::Error::Violated { violations }.into());
+        }
+        let proposal = proposal(self.space(), point, "queue")?;
+        let trial = self.store.enqueue(self.id, proposal, (self.clock)())?;
+        self.sync()?;
+        Ok(trial.id)
+    }
+
+    /// Gives back a trial of this worker: it waits again.
+    ///
+    /// # Errors
+    /// [`Error::NotHeld`], [`Error::UnknownTrial`], or what the store meets.
+    pub fn release(&mut self, id: u64) -> Result<(), Error> {
+        self.store.release(self.id, id, &self.worker)?;
+        self.sync()
+    }
+
+    /// Trials of workers that stopped answering wait again, or fail if they were tried `max_attempts` times. How many.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn release_expired(&mut self, max_attempts: u32) -> Result<usize, Error> {
+        let n = self.store.release_expired(self.id, (self.clock)(), max_attempts)?.len();
+        self.sync()?;
+        Ok(n)
+    }
+
+    /// A sign of life: the lease of a trial begins anew.
+    ///
+    /// # Errors
+    /// [`Error::NotHeld`] when the trial is no longer this worker's, or what the store meets.
+    pub fn heartbeat(&mut self, id: u64, lease: Duration) -> Result<(), Error> {
+        self.store.heartbeat(self.id, id, &leased(&self.worker, (self.clock)(), lease))
+    }
+
+    /// The feasible trial with the best value, as of when this session last looked.
+    pub fn best(&self) -> Option<&Known> {
+        self.study.best()
+    }
+
+    /// The feasible point of the best posterior mean.
+    ///
+    /// # Errors
+    /// [`Error::Study`] when no feasible trial has a value, or what the store meets.
+    pub fn recommend(&mut self) -> Result<Recommendation, Error> {
+        self.sync()?;
+        Ok(self.study.recommend()?)
+    }
+
+    /// The study from the store alone.
+    fn fold_again(&mut self) -> Result<(), Error> {
+        self.study = Study::new(self.study.space().clone(), self.study.spec().clone())?;
+        self.revision = Revision::default();
+        self.sync()
+    }
+
+    fn asked(&self, trial: &Trial) -> Result<Asked, Error> {
+        let point = points::read(self.space(), trial)?;
+        let values = self.space().values(&point).map(|(name, value)| (name.to_owned(), value)).collect();
+        Ok(Asked { id: trial.id, values, point, origin: trial.origin(), attempts: trial.attempts })
+    }
+}
+
+impl Trial {
+    /// Who proposed it, as its note says; empty where that says nothing.
+    pub fn origin(&self) -> String {
+        let note: serde_json::Value = serde_json::from_str(self.note.as_str()).unwrap_or_default();
+        note["origin"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Where it is.
+    ///
+    /// # Errors
+    /// [`Error::BadTrial`] when its parameters make no point of this space.
+    pub fn point(&self, space: &Space) -> Result<Point, Error> {
+        points::read(space, self)
+    }
+
+    /// Whether it is complete or failed.
+    pub fn is_told(&self) -> bool {
+        matches!(self.state, State::Complete(_) | State::Failed { .. })
+    }
+}
+
+fn take_in(study: &mut Study, revision: &mut Revision, changes: &Changes) -> Result<(), Error> {
+    let known: Result<Vec<Known>, Error> =
+        changes.trials.iter().map(|trial| points::known(study.space(), trial)).collect();
+    study.replay(&known?)?;
+    *revision = changes.revision;
+    Ok(())
+}
+
+fn proposal(space: &Space, point: &Point, origin: &str) -> Result<Proposal, Error> {
+    let note = Object::new(json!({ "origin": origin }).to_string())?;
+    Ok(Proposal { params: points::written(space, point)?, note })
+}
+
+/// What a value makes of a trial.
+fn outcome_of(value: f64) -> Outcome {
+    match Told::of_value(value) {
+        Told::Failed { reason } => Outcome::Failed { reason },
+        _ => Outcome::Complete(value),
+    }
+}
+
+fn finite(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Complete(value) => outcome_of(value),
+        failed @ Outcome::Failed { .. } => failed,
+    }
+}
+
+fn leased(worker: &str, now: i64, lease: Duration) -> Lease<'_> {
+    Lease { worker, now, millis: millis(lease) }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis)
+}

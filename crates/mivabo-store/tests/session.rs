@@ -1,0 +1,283 @@
+//! A study in a store behaves as one in memory, whoever works on it and whatever fails.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mivabo::space::{Point, Value};
+use mivabo::study::State;
+use mivabo::{Space, Study};
+use mivabo_store::{
+    Backend, Definition, Error, Last, Memory, Outcome, Revision, Rows, Session, Sqlite, Store, StudyId,
+    Transaction, Trial,
+};
+use proptest::prelude::*;
+
+const LEASE: Duration = Duration::from_secs(60);
+
+fn space() -> Space {
+    Space::from_toml(
+        r#"
+        [parameters]
+        lr    = { type = "float", low = 1e-5, high = 1.0, log = true }
+        x     = { type = "float", low = -3.0, high = 7.7 }
+        n     = { type = "int", low = 1, high = 9, step = 2 }
+        size  = { type = "ordinal", values = [0.1, 0.25, 3] }
+        opt   = { type = "choice", values = ["sgd", "a\"{d}\\am", 7, true] }
+        fast  = { type = "bool" }
+        drop  = { type = "float", low = 0.0, high = 1.0, when = "fast" }
+        half  = { type = "auxiliary", low = 0, high = 9 }
+        other = { type = "auxiliary", low = 0, high = 3, when = "fast" }
+        [constraints]
+        "halves" = "n == 2 * half + 1"
+        "bounded" = "n + 2 * x <= 12"
+        "#,
+    )
+    .unwrap()
+}
+
+fn definition(strategy: &str, seed: u64) -> Definition {
+    Definition { strategy: strategy.into(), seed, n_initial: Some(3), ..Definition::new(space()) }
+}
+
+fn objective(space: &Space, point: &Point) -> f64 {
+    let number = |name| space.value(point, name).and_then(|v| v.as_f64()).unwrap_or(0.5);
+    number("lr").ln().abs() + number("x") - number("n") / 3.0 + number("drop")
+}
+
+/// Told as a value, or as a failure for every fifth trial.
+fn tell(session: &mut Session, id: u64, point: &Point) {
+    let value = objective(session.space(), point);
+    if id % 5 == 4 { session.tell_failed(id, "crashed").unwrap() } else { session.tell(id, value).unwrap() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+
+    #[test]
+    fn stored_points_are_read_back_exactly(seed in any::<u64>(), x in -3.0..=7.7_f64, u in 0.0..=1.0_f64) {
+        let memory = Memory::default();
+        let mut session = Session::open(Store::new(memory.clone()), "a", &definition("random", seed)).unwrap();
+        for _ in 0..5 {
+            session.ask(None, LEASE).unwrap().unwrap();
+        }
+        let values = [("lr", 1e-5_f64.max(u)), ("x", x), ("n", 3.0), ("size", 0.25), ("drop", u)];
+        let values = values.map(|(name, value)| (name, Value::Float(value)));
+        let others = [("opt", "sgd".into()), ("fast", true.into())];
+        session.add(values.into_iter().chain(others), Outcome::Complete(u)).unwrap();
+
+        let other = Session::load(Store::new(memory), "a").unwrap();
+
+        prop_assert_eq!(session.trials(), other.trials());
+        let added = &other.trials()[5].point;
+        prop_assert_eq!(other.space().value(added, "x"), Some(Value::Float(x)));
+        prop_assert_eq!(other.space().value(added, "drop"), Some(Value::Float(u)));
+    }
+}
+
+#[test]
+fn sessions_that_alternate_on_one_file_go_the_way_of_one_study() {
+    for strategy in ["thompson", "random"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let definition = definition(strategy, 11);
+        let open = || Session::open(Store::new(Sqlite::open(&path).unwrap()), "a", &definition).unwrap();
+        let mut sessions = [open(), open(), open()];
+        let mut study = Study::new(definition.space.clone(), definition.spec().unwrap()).unwrap();
+
+        for k in 0..12 {
+            let alone = study.ask().unwrap();
+            let asked = sessions[k % 3].ask(None, LEASE).unwrap().unwrap();
+            assert_eq!((asked.id, &asked.point), (alone.id(), alone.point()), "{strategy}");
+            assert_eq!(asked.origin, alone.origin().to_string());
+            // One trial stays pending, one is given back and taken by another session.
+            match k {
+                3 => continue,
+                5 => {
+                    sessions[k % 3].release(asked.id).unwrap();
+                    study.release(asked.id).unwrap();
+                    let again = sessions[(k + 1) % 3].ask(None, LEASE).unwrap().unwrap();
+                    assert_eq!((again.id, again.attempts), (asked.id, 1));
+                    assert_eq!(study.ask().unwrap().id(), asked.id);
+                }
+                _ => {}
+            }
+            let value = objective(&definition.space, alone.point());
+            match alone.id() % 5 {
+                4 => study.tell_failed(alone.id(), "crashed").unwrap(),
+                _ => study.tell(alone.id(), value).unwrap(),
+            }
+            tell(&mut sessions[(k + 2) % 3], asked.id, &asked.point);
+        }
+
+        for session in &mut sessions {
+            session.sync().unwrap();
+            assert_eq!(session.trials(), study.trials());
+            assert_eq!(session.best(), study.best());
+            assert_eq!(session.recommend().unwrap(), study.recommend().unwrap());
+        }
+    }
+}
+
+/// A store in memory whose commits fail on demand.
+struct Faulty {
+    inner: Memory,
+    fails: Arc<AtomicBool>,
+}
+
+struct Doomed<'a> {
+    inner: Box<dyn Transaction + 'a>,
+    fails: bool,
+}
+
+impl Backend for Faulty {
+    fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
+        self.inner.read()
+    }
+
+    fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
+        let fails = self.fails.load(Ordering::Relaxed);
+        Ok(Box::new(Doomed { inner: self.inner.write()?, fails }))
+    }
+}
+
+impl Rows for Doomed<'_> {
+    fn studies(&self) -> Result<Vec<mivabo_store::Study>, Error> {
+        self.inner.studies()
+    }
+    fn definition(&self, study: StudyId) -> Result<Option<String>, Error> {
+        self.inner.definition(study)
+    }
+    fn last(&self, study: StudyId) -> Result<Last, Error> {
+        self.inner.last(study)
+    }
+    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Trial>, Error> {
+        self.inner.trial(study, id)
+    }
+    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Trial>, Error> {
+        self.inner.changes(study, since)
+    }
+    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Trial>, Error> {
+        self.inner.oldest_waiting(study)
+    }
+    fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error> {
+        self.inner.running(study)
+    }
+}
+
+impl Transaction for Doomed<'_> {
+    fn insert_study(&mut self, study: &mivabo_store::Study, definition: &str) -> Result<(), Error> {
+        self.inner.insert_study(study, definition)
+    }
+    fn put(&mut self, study: StudyId, trial: &Trial) -> Result<(), Error> {
+        self.inner.put(study, trial)
+    }
+    fn commit(self: Box<Self>) -> Result<(), Error> {
+        if self.fails { Err(Error::Full { path: "disk".into() }) } else { self.inner.commit() }
+    }
+}
+
+#[test]
+fn a_transaction_that_fails_leaves_no_trace() {
+    for strategy in ["thompson", "random"] {
+        let fails = Arc::new(AtomicBool::new(false));
+        let store = Store::new(Faulty { inner: Memory::default(), fails: fails.clone() });
+        let definition = definition(strategy, 5);
+        let mut session = Session::open(store, "a", &definition).unwrap();
+        let mut study = Study::new(definition.space.clone(), definition.spec().unwrap()).unwrap();
+        for k in 0..8 {
+            if k % 3 == 1 {
+                let before = session.trials().to_vec();
+                fails.store(true, Ordering::Relaxed);
+                assert_eq!(session.ask(None, LEASE), Err(Error::Full { path: "disk".into() }));
+                fails.store(false, Ordering::Relaxed);
+                assert_eq!(session.trials(), before);
+            }
+
+            let (asked, alone) = (session.ask(None, LEASE).unwrap().unwrap(), study.ask().unwrap());
+
+            assert_eq!((asked.id, &asked.point), (alone.id(), alone.point()));
+            let value = objective(&definition.space, alone.point());
+            session.tell(asked.id, value).unwrap();
+            study.tell(asked.id, value).unwrap();
+        }
+        assert_eq!(session.trials(), study.trials());
+    }
+}
+
+#[test]
+fn a_budget_counts_all_trials_and_waiting_ones_come_first() {
+    let mut session = Session::open(Store::new(Memory::default()), "a", &definition("random", 0)).unwrap();
+    let first = session.ask(Some(2), LEASE).unwrap().unwrap();
+    let values: Vec<(&str, Value)> = first.values.iter().map(|(n, v)| (n.as_str(), v.clone())).collect();
+
+    let id = session.enqueue(values).unwrap();
+
+    let second = session.ask(Some(2), LEASE).unwrap().unwrap();
+    assert_eq!((second.id, second.origin.as_str(), &second.values), (id, "queue", &first.values));
+    assert_eq!(session.ask(Some(2), LEASE).unwrap(), None);
+    session.tell(first.id, f64::NAN).unwrap();
+    assert_eq!(session.trials()[0].state, State::Failed { reason: "the value is NaN".into() });
+    assert_eq!(session.replicate(0).unwrap(), 2);
+    assert_eq!(session.ask(Some(2), LEASE).unwrap().unwrap().id, 2);
+}
+
+#[test]
+fn a_worker_that_stops_answering_loses_its_trial() {
+    let memory = Memory::default();
+    let open = |clock: fn() -> i64, worker: &str| {
+        let store = Store::new(memory.clone());
+        let session = Session::open(store, "a", &definition("random", 0)).unwrap();
+        session.with_clock(clock).with_worker(worker)
+    };
+    let (mut dead, mut alive) = (open(|| 0, "dead"), open(|| 60_001, "alive"));
+    let asked = dead.ask(None, LEASE).unwrap().unwrap();
+
+    assert_eq!(alive.release_expired(3).unwrap(), 1);
+
+    let again = alive.ask(None, LEASE).unwrap().unwrap();
+    assert_eq!((again.id, &again.point, again.attempts), (asked.id, &asked.point, 2));
+    let lost = dead.heartbeat(asked.id, LEASE).unwrap_err();
+    assert_eq!(lost.to_string(), "worker `dead` does not hold trial 0: it runs for `alive`");
+    assert!(dead.release(asked.id).is_err());
+    dead.tell(asked.id, 1.0).unwrap();
+    assert!(matches!(alive.tell(asked.id, 2.0), Err(Error::AlreadyTold { .. })));
+}
+
+#[test]
+fn a_study_opens_only_as_it_was_made() {
+    let memory = Memory::default();
+    let open = |definition: &Definition| Session::open(Store::new(memory.clone()), "a", definition).map(drop);
+    open(&definition("random", 0)).unwrap();
+
+    let seed = open(&definition("random", 1)).unwrap_err().to_string();
+    let text = space().to_json().replace("\"high\":9,\"step\"", "\"high\":11,\"step\"");
+    let changed = Definition { space: Space::from_json(&text).unwrap(), ..definition("random", 0) };
+    let space = open(&changed).unwrap_err().to_string();
+    let strategy = open(&definition("rnadom", 0)).unwrap_err().to_string();
+    let missing = Session::load(Store::new(memory.clone()), "b").map(drop).unwrap_err().to_string();
+
+    assert!(seed.contains("it has `\"seed\":0,`, not `\"seed\":1,`"), "{seed}");
+    assert!(space.contains(r#"`"n":{"type":"int","low":1,"high":9,"step":2},`, not `"n""#), "{space}");
+    assert_eq!(strategy, "there is no strategy `rnadom`; did you mean `random`?");
+    assert_eq!(missing, "there is no study `b`; there is `a`");
+}
+
+#[test]
+fn what_is_not_feasible_may_be_added_but_not_asked_for() {
+    let mut session = Session::open(Store::new(Memory::default()), "a", &definition("random", 0)).unwrap();
+    let values = || {
+        let numbers = [("lr", 0.5), ("x", 7.0), ("n", 9.0), ("size", 3.0)];
+        let numbers = numbers.map(|(name, value)| (name, Value::Float(value)));
+        numbers.into_iter().chain([("opt", 7.into()), ("fast", false.into())])
+    };
+
+    let refused = session.enqueue(values()).unwrap_err().to_string();
+    session.add(values(), Outcome::Complete(-100.0)).unwrap();
+
+    assert!(refused.contains("constraint `bounded` is violated"), "{refused}");
+    assert_eq!(session.best(), None);
+    assert_eq!(session.records().unwrap()[0].origin(), "added");
+}
