@@ -9,7 +9,7 @@ use mivabo::Error;
 use mivabo::acquire::annealing;
 use mivabo::random::{Purpose, Stream, stream};
 use mivabo::space::{Domain, Point, Space, SpaceBuilder, Value};
-use mivabo::study::{Improvement, Search, Spec, Strategy, Study, Thompson};
+use mivabo::study::{Climb, Improvement, Search, Spec, Strategy, Study, Thompson};
 
 /// What an objective sees, as numbers: booleans are 0 and 1, labels have the number in their name.
 type Seen = BTreeMap<String, f64>;
@@ -124,11 +124,12 @@ fn seen(space: &Space, point: &Point) -> Seen {
 fn strategies() -> Vec<Strategy> {
     let short = annealing::Settings { steps: 150, draws: 40, ..annealing::Settings::default() };
     let thompson = Thompson { search: Search::Annealing(short), ..Thompson::default() };
-    let improvement = Improvement { search: short, ..Improvement::default() };
+    let improvement = Improvement { search: Climb::Annealing(short), ..Improvement::default() };
     vec![
         Strategy::named("thompson").unwrap(),
         Strategy::Thompson(thompson),
         Strategy::Improvement(improvement),
+        Strategy::default(),
         Strategy::Random,
     ]
 }

@@ -11,13 +11,11 @@
 //! single changes never stay feasible (equations), a random feasible point is drawn back towards the present one, a parameter
 //! at a time in random order, as long as it stays feasible: the colder, the more of them.
 
-use super::random::RandomPoints;
-use super::{Feasible, is_mixed};
+use super::Feasible;
+use super::moves::Moves;
 use crate::error::Error;
 use crate::random::Stream;
-use crate::space::domain::Domain;
-use crate::space::eval::Setting;
-use crate::space::{Point, Space};
+use crate::space::Space;
 
 /// How long to search, and how hot.
 ///
@@ -55,18 +53,6 @@ pub struct Minimum {
     /// How often the energy was asked for.
     pub n_evaluations: usize,
 }
-
-/// Random points by which the temperature is set.
-const PROBES: usize = 20;
-
-/// Proposals that may be infeasible before a random point is used.
-const ATTEMPTS: usize = 8;
-
-/// One proposal in so many flips bits.
-const FLIPS: usize = 4;
-
-/// The deviation of the first steps of reals and numbers, as a share of their range.
-const FIRST_STEP: f64 = 0.3;
 
 /// The lowest point visited: never above the energy of a start. Begins at the lowest of the starts and some random points.
 ///
@@ -123,170 +109,12 @@ fn spread(energies: impl Iterator<Item = f64>) -> f64 {
     inner.or_else(|| between(0, n.saturating_sub(1)).filter(is_spread)).unwrap_or(1.0)
 }
 
-/// Feasible moves in one space.
-struct Moves<'a> {
-    space: &'a Space,
-    points: RandomPoints<'a>,
-    /// What was drawn so far.
-    pool: Vec<Feasible>,
-    draws_left: usize,
-    /// The coordinate of each continuous parameter.
-    coordinates: Vec<Option<usize>>,
-    /// Whether a constraint speaks of reals.
-    is_mixed: bool,
-}
-
-impl<'a> Moves<'a> {
-    fn new(space: &'a Space, draws: usize) -> Moves<'a> {
-        let mut n_reals = 0;
-        let coordinates = space.parameters().iter().map(|parameter| {
-            n_reals += usize::from(parameter.domain().is_continuous());
-            parameter.domain().is_continuous().then(|| n_reals - 1)
-        });
-        let coordinates = coordinates.collect();
-        let points = RandomPoints::new(space);
-        Moves { space, points, pool: vec![], draws_left: draws, coordinates, is_mixed: is_mixed(space) }
-    }
-
-    /// Fills the pool for the first time.
-    fn draw_first(&mut self, stream: &mut Stream) -> Result<(), Error> {
-        for _ in 0..PROBES.min(self.draws_left.max(1)) {
-            self.draw(stream)?;
-        }
-        Ok(())
-    }
-
-    /// Draws a point into the pool. One failure is enough: it took long.
-    fn draw(&mut self, stream: &mut Stream) -> Result<(), Error> {
-        let drawn = self.points.draw(stream);
-        self.draws_left = if drawn.is_ok() { self.draws_left.saturating_sub(1) } else { 0 };
-        self.pool.push(drawn?);
-        Ok(())
-    }
-
-    /// A feasible point that is not `here`.
-    fn proposed(&mut self, here: &Feasible, heat: f64, stream: &mut Stream) -> Option<Feasible> {
-        for _ in 0..ATTEMPTS {
-            let is_flip = stream.below(FLIPS) == 0;
-            let moved = if is_flip { self.flipped(here, stream) } else { self.changed(here, heat, stream) };
-            let moved = moved.filter(|moved| moved.point() != here.point());
-            if moved.is_some() {
-                return moved;
-            }
-        }
-        let is_new = self.draws_left > 0 && self.draw(stream).is_ok();
-        let other = if is_new { self.pool.len() - 1 } else { stream.below(self.pool.len()) };
-        let other = self.pool.get(other)?.clone();
-        Some(self.drawn_back(other, here, heat, stream)).filter(|moved| moved.point() != here.point())
-    }
-
-    /// One or two active parameters at other values. What becomes active by that takes a random value.
-    fn changed(&self, here: &Feasible, heat: f64, stream: &mut Stream) -> Option<Feasible> {
-        let mut unit = here.code().unit.clone();
-        let mut settings = here.point().settings.clone();
-        let mut visible = Vec::new();
-        let mut active = Vec::new();
-        for (p, parameter) in self.space.parameters().iter().enumerate() {
-            match (settings[p], self.coordinates[p]) {
-                (Some(_), _) => {
-                    active.push(p);
-                    visible.extend((!parameter.is_auxiliary()).then_some(p));
-                }
-                (None, Some(k)) => unit[k] = stream.unit(),
-                (None, None) => settings[p] = random_index(parameter.domain(), stream),
-            }
-        }
-        let first = *visible.get(stream.below(visible.len()))?;
-        // The second may be an auxiliary one, which often has to follow the first.
-        let second = if stream.below(2) == 0 { active.get(stream.below(active.len())) } else { None };
-        for p in std::iter::once(first).chain(second.copied().filter(|p| *p != first)) {
-            match (settings[p], self.coordinates[p]) {
-                (Some(Setting::Index(index)), _) => {
-                    let other = other_index(self.space.parameters()[p].domain(), index, heat, stream);
-                    settings[p] = Some(Setting::Index(other));
-                }
-                (_, Some(k)) => {
-                    unit[k] = (unit[k] + FIRST_STEP * heat.sqrt() * stream.normal()).clamp(0.0, 1.0);
-                }
-                _ => {}
-            }
-        }
-        let bits = self.space.encoding().encode(&Point { settings }).bits;
-        self.accepted(&bits, &unit)
-    }
-
-    /// One or two bits of active parameters flipped.
-    fn flipped(&self, here: &Feasible, stream: &mut Stream) -> Option<Feasible> {
-        let active = (0..self.coordinates.len()).filter(|p| here.point().settings[*p].is_some());
-        let of_active: Vec<usize> = active.flat_map(|p| self.space.encoding().bits_of(p)).collect();
-        let mut bits = here.code().bits.clone();
-        for _ in 0..=stream.below(2) {
-            let bit = *of_active.get(stream.below(of_active.len()))?;
-            bits[bit] = !bits[bit];
-        }
-        self.accepted(&bits, &here.code().unit)
-    }
-
-    /// The point of a code, with its reals repaired where that is needed and possible.
-    fn accepted(&self, bits: &[bool], unit: &[f64]) -> Option<Feasible> {
-        let as_it_is = Feasible::of_code(self.space, bits, unit);
-        if as_it_is.is_some() || !self.is_mixed {
-            return as_it_is;
-        }
-        let region = self.space.encoding().given_bits(bits).ok()?;
-        Feasible::of_code(self.space, bits, &region.repaired(unit)?)
-    }
-
-    /// Takes over values of `here`, in random order, where the point stays feasible and another one than `here`.
-    fn drawn_back(&self, other: Feasible, here: &Feasible, heat: f64, stream: &mut Stream) -> Feasible {
-        let mut found = other;
-        let mut order: Vec<usize> = (0..self.coordinates.len()).collect();
-        while !order.is_empty() {
-            let p = order.swap_remove(stream.below(order.len()));
-            let value = here.point().settings[p];
-            if stream.unit() < heat || value.is_none() || value == found.point().settings[p] {
-                continue;
-            }
-            let (mut bits, mut unit) = (found.code().bits.clone(), found.code().unit.clone());
-            let range = self.space.encoding().bits_of(p);
-            bits[range.clone()].copy_from_slice(&here.code().bits[range]);
-            if let Some(k) = self.coordinates[p] {
-                unit[k] = here.code().unit[k];
-            }
-            let nearer = Feasible::of_code(self.space, &bits, &unit);
-            found = nearer.filter(|nearer| nearer.point() != here.point()).unwrap_or(found);
-        }
-        found
-    }
-}
-
-fn random_index(domain: &Domain, stream: &mut Stream) -> Option<Setting> {
-    let n = usize::try_from(domain.size()?).unwrap_or(usize::MAX);
-    Some(Setting::Index(stream.below(n) as u64))
-}
-
-/// Another index: any, or for ordered values half of the time a near one.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a size is a size")]
-fn other_index(domain: &Domain, index: u64, heat: f64, stream: &mut Stream) -> u64 {
-    let n = domain.size().unwrap_or(1);
-    let below = |n: u64, stream: &mut Stream| stream.below(usize::try_from(n).unwrap_or(usize::MAX)) as u64;
-    if n < 2 {
-        return index;
-    }
-    if !domain.is_ordered() || stream.below(2) == 0 {
-        return (index + 1 + below(n - 1, stream)) % n;
-    }
-    let reach = (FIRST_STEP * heat.sqrt() * n as f64) as u64;
-    let by = 1 + below(reach, stream);
-    let is_up = index == 0 || index + 1 < n && stream.below(2) == 0;
-    if is_up { (index + by).min(n - 1) } else { index.saturating_sub(by) }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::acquire::random::RandomPoints;
     use crate::encoding::tests::random_valid_space;
     use crate::random::{Purpose, stream};
 

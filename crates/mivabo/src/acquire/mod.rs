@@ -5,9 +5,12 @@
 
 pub mod alternating;
 pub mod annealing;
+pub(crate) mod design;
 pub mod dual;
 pub mod exact;
 pub mod improvement;
+pub mod local;
+mod moves;
 pub mod random;
 #[cfg(test)]
 mod tests;

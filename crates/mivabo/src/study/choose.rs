@@ -1,13 +1,14 @@
 //! The next point: what was told enters, an untried feasible point leaves.
 
 use super::linear::Linear;
-use super::process::ProcessModel;
-use super::spec::Search;
+use super::process::{Aim, ProcessModel};
+use super::spec::{Climb, Search, Strategy};
 use super::{Model, Origin, Recommendation, Study, Trial};
 use crate::acquire::alternating::Minimum;
+use crate::acquire::local::Landscape;
 use crate::acquire::random::RandomPoints;
 use crate::acquire::untried;
-use crate::acquire::{Feasible, alternating, annealing, distance, dual, exact};
+use crate::acquire::{Feasible, alternating, annealing, design, distance, dual, exact, local};
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::features::Weights;
@@ -22,6 +23,9 @@ const INCUMBENTS: usize = 2;
 const RANDOM_STARTS: usize = 2;
 const RECOMMENDATION_STARTS: usize = 5;
 
+/// The best trials of which a local search makes mutants.
+const GOOD: usize = 5;
+
 impl Study {
     /// The point of the next trial, and who proposes it.
     pub(super) fn chosen(&mut self) -> Result<(Feasible, Origin), Error> {
@@ -31,7 +35,9 @@ impl Study {
             None => Ok((self.random()?, Origin::Random)),
             Some(model) if is_design => {
                 self.model = Some(model);
-                Ok((self.designed()?, Origin::Design))
+                let is_stratified = matches!(self.spec.strategy, Strategy::Improvement(_));
+                let point = if is_stratified { self.stratified()? } else { self.spread()? };
+                Ok((point, Origin::Design))
             }
             Some(mut model) => {
                 let chosen = match &mut model {
@@ -48,8 +54,20 @@ impl Study {
         self.untried(&RandomPoints::new(&self.space)).random(&mut self.stream(Purpose::Design))
     }
 
+    /// The next point of a design that covers the range of every parameter; a random one where that was tried.
+    fn stratified(&mut self) -> Result<Feasible, Error> {
+        if self.design.is_empty() {
+            let n = self.spec.n_initial(&self.space);
+            self.design =
+                design::stratified(&self.space, n, &mut stream(self.spec.seed, 0, Purpose::Design))?;
+        }
+        let next = self.design.get(self.trials.len());
+        let untried = next.filter(|next| !self.tried.contains(&self.space, next.point()));
+        untried.cloned().map_or_else(|| self.random(), Ok)
+    }
+
     /// Of several random points the one farthest from all trials.
-    fn designed(&self) -> Result<Feasible, Error> {
+    fn spread(&self) -> Result<Feasible, Error> {
         let points = RandomPoints::new(&self.space);
         let mut stream = self.stream(Purpose::Design);
         let mut best = self.untried(&points).random(&mut stream)?;
@@ -101,11 +119,26 @@ impl Study {
         let improvement = model.after(&observations, &pending)?;
         let points = RandomPoints::new(&self.space);
         let mut stream = self.stream(Purpose::Acquisition);
-        let starts = self.incumbents(INCUMBENTS);
-        let mut energy = |at: &Feasible| -improvement.log(at);
-        let wish = annealing::minimise(&self.space, &mut energy, &starts, search, &mut stream)?.feasible;
+        let aim = Aim { improving: &improvement, is_mean: false };
+        let wish = self.climbed(&aim, search, &mut stream)?.feasible;
         let found = self.untried(&points).at_or_instead_of(wish, None, &mut stream)?;
         Ok((found, Origin::Improvement))
+    }
+
+    /// The lowest point of a landscape that the search finds from the best trials.
+    fn climbed(&self, aim: &Aim<'_>, search: Climb, stream: &mut Stream) -> Result<Minimum, Error> {
+        let good = self.incumbents(GOOD);
+        match search {
+            Climb::Local(settings) => {
+                let found = local::minimise(&self.space, aim, &good, settings, stream)?;
+                Ok(Minimum { feasible: found.feasible, value: found.value })
+            }
+            Climb::Annealing(settings) => {
+                let mut energy = |at: &Feasible| aim.values(std::slice::from_ref(at))[0];
+                let found = annealing::minimise(&self.space, &mut energy, &good, settings, stream)?;
+                Ok(Minimum { feasible: found.feasible, value: found.energy })
+            }
+        }
     }
 
     /// The lowest point that the search finds from these starts.
@@ -157,9 +190,9 @@ impl Study {
             Model::Process(process) => {
                 let search = process.settings().search;
                 let improvement = process.after(&self.observed_points(), &[])?;
-                let mut energy = |at: &Feasible| improvement.mean(at);
-                let found = annealing::minimise(&self.space, &mut energy, &starts, search, &mut stream)?;
-                let mean = self.spec.direction.turned(improvement.raw(found.energy));
+                let aim = Aim { improving: &improvement, is_mean: true };
+                let found = self.climbed(&aim, search, &mut stream)?;
+                let mean = self.spec.direction.turned(improvement.raw(found.value));
                 Ok(Recommendation { feasible: found.feasible, mean })
             }
         }

@@ -55,7 +55,7 @@ use std::collections::BTreeSet;
 
 use self::linear::Linear;
 use self::process::ProcessModel;
-pub use self::spec::{Direction, Improvement, Search, Spec, Strategy, Thompson, WeightPrior};
+pub use self::spec::{Climb, Direction, Improvement, Search, Spec, Strategy, Thompson, WeightPrior};
 pub use self::trial::{Origin, State, Suggestion, Trial};
 use crate::acquire::Feasible;
 use crate::acquire::untried::Tried;
@@ -77,6 +77,8 @@ pub struct Study {
     /// Numbers of waiting trials.
     waiting: BTreeSet<usize>,
     tried: Tried,
+    /// The initial design once it is made: it follows from space and seed.
+    design: Vec<Feasible>,
     model: Option<Model>,
 }
 
@@ -131,7 +133,7 @@ impl Study {
         };
         let tried = Tried::default();
         let (trials, known, told, waiting) = (vec![], vec![], vec![], BTreeSet::new());
-        Ok(Study { space, spec, trials, known, told, waiting, tried, model })
+        Ok(Study { space, spec, trials, known, told, waiting, tried, design: vec![], model })
     }
 
     /// The study that has these trials.

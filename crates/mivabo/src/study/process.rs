@@ -7,13 +7,17 @@
 use super::spec::Improvement;
 use crate::acquire::Feasible;
 use crate::acquire::improvement::log_improvement;
+use crate::acquire::local::Landscape;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::random::{Purpose, stream};
 use crate::space::{Point, Space};
-use crate::surrogate::Outputs;
-use crate::surrogate::process::{Layout, Process, Settings};
+use crate::surrogate::process::{Layout, Process, Settings, Sloped, Traits};
+use crate::surrogate::{Outputs, Prediction};
+
+/// Slopes of the deviation are taken at this one where it is smaller.
+const LEAST_DEVIATION: f64 = 1e-9;
 
 /// Random feasible points that say how often each parameter is active.
 const PROBES: usize = 300;
@@ -98,19 +102,53 @@ pub(super) struct Improving {
 }
 
 impl Improving {
-    /// log EI
-    pub(super) fn log(&self, at: &Feasible) -> f64 {
-        let traits = self.process.layout().traits(at.point(), at.code());
-        log_improvement(self.process.predict(&traits), self.target).value
-    }
-
-    /// The mean, in the model's units.
-    pub(super) fn mean(&self, at: &Feasible) -> f64 {
-        self.process.predict(&self.process.layout().traits(at.point(), at.code())).mean
-    }
-
     /// A mean in the user's units.
     pub(super) fn raw(&self, mean: f64) -> f64 {
         self.outputs.from_model(mean)
+    }
+
+    fn traits(&self, at: &Feasible) -> Traits {
+        self.process.layout().traits(at.point(), at.code())
+    }
+
+    fn predictions(&self, points: &[Feasible]) -> Vec<Prediction> {
+        let traits: Vec<Traits> = points.iter().map(|at| self.traits(at)).collect();
+        self.process.predict_all(&traits)
+    }
+
+    fn sloped(&self, at: &Feasible, unit: &[f64]) -> Sloped {
+        let layout = self.process.layout();
+        self.process.predict_with_gradient(&layout.moved(&self.traits(at), unit))
+    }
+}
+
+/// -log EI, and with `is_mean` the mean.
+#[derive(Debug)]
+pub(super) struct Aim<'a> {
+    pub improving: &'a Improving,
+    pub is_mean: bool,
+}
+
+impl Landscape for Aim<'_> {
+    fn values(&self, points: &[Feasible]) -> Vec<f64> {
+        let value = |prediction: Prediction| {
+            let log = log_improvement(prediction, self.improving.target).value;
+            if self.is_mean { prediction.mean } else { -log }
+        };
+        self.improving.predictions(points).into_iter().map(value).collect()
+    }
+
+    fn slope(&self, at: &Feasible, unit: &[f64], gradient: &mut [f64]) -> f64 {
+        let sloped = self.improving.sloped(at, unit);
+        if self.is_mean {
+            gradient.copy_from_slice(&sloped.mean);
+            return sloped.prediction.mean;
+        }
+        let log = log_improvement(sloped.prediction, self.improving.target);
+        let deviation = sloped.prediction.variance.sqrt().max(LEAST_DEVIATION);
+        for ((g, mean), variance) in gradient.iter_mut().zip(&sloped.mean).zip(&sloped.variance) {
+            *g = -(log.by_mean * mean + log.by_deviation * variance / (2.0 * deviation));
+        }
+        -log.value
     }
 }

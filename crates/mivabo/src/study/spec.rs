@@ -1,7 +1,7 @@
 //! What a study is asked to do: direction, strategy, seed.
 
 use crate::Error;
-use crate::acquire::{alternating, annealing, dual, exact};
+use crate::acquire::{alternating, annealing, dual, exact, local};
 use crate::error::nearest;
 use crate::features::{Expansion, Features, Kernel, Settings};
 use crate::space::Space;
@@ -34,7 +34,7 @@ impl Direction {
 /// | field | default | what it does |
 /// |---|---|---|
 /// | `direction` | minimise | whether low or high values are good |
-/// | `strategy` | [`Thompson`] | how points are chosen after the initial design |
+/// | `strategy` | [`Improvement`] | how points are chosen after the initial design |
 /// | `seed` | 0 | the same seed and the same tells give the same suggestions |
 /// | `n_initial` | see [`n_initial`](Self::n_initial) | trials before the model is asked |
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -50,11 +50,15 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The number of trials in the initial design: as asked, or one more than there are parameters (auxiliary ones do
-    /// not count), but at least 4 and at most 20.
+    /// The number of trials in the initial design: as asked; or 6 for expected improvement; or for Thompson sampling one
+    /// more than there are parameters (auxiliary ones do not count), but at least 4 and at most 20.
     pub fn n_initial(&self, space: &Space) -> usize {
         let visible = space.parameters().iter().filter(|parameter| !parameter.is_auxiliary()).count();
-        self.n_initial.unwrap_or_else(|| (visible + 1).clamp(4, 20))
+        let default = match self.strategy {
+            Strategy::Improvement(_) => 6,
+            Strategy::Thompson(_) | Strategy::Random => (visible + 1).clamp(4, 20),
+        };
+        self.n_initial.unwrap_or(default)
     }
 }
 
@@ -72,13 +76,14 @@ pub enum Strategy {
 
 impl Default for Strategy {
     fn default() -> Self {
-        Strategy::Thompson(Thompson::default())
+        Strategy::Improvement(Improvement::default())
     }
 }
 
 impl Strategy {
     /// The names that [`named`](Self::named) knows.
     pub const NAMES: &'static [&'static str] = &[
+        "improvement",
         "thompson",
         "thompson-learned",
         "thompson-laplace",
@@ -94,6 +99,7 @@ impl Strategy {
     ///
     /// | name | what it is |
     /// |---|---|
+    /// | `improvement` | the default: expected improvement by an additive Gaussian process, local search over feasible points |
     /// | `thompson` | the paper's algorithm: α = β = σ = 1, 16 waves |
     /// | `thompson-learned` | the same with variances, noise and bandwidth chosen by evidence before each draw |
     /// | `thompson-laplace`, `thompson-horseshoe`, `thompson-spike-slab` | the same with a sparse prior |
@@ -122,8 +128,10 @@ impl Strategy {
             }
             "gp-annealing" => {
                 let kernel = process::Kernel::Product;
-                return Ok(Strategy::Improvement(Improvement { kernel, ..Improvement::default() }));
+                let search = Climb::Annealing(annealing::Settings::default());
+                return Ok(Strategy::Improvement(Improvement { kernel, search, ..Improvement::default() }));
             }
+            "improvement" => return Ok(Strategy::default()),
             "random" => return Ok(Strategy::Random),
             _ => {
                 let nearest = nearest(name, Self::NAMES.iter().copied());
@@ -210,7 +218,7 @@ impl Default for Thompson {
 /// |---|---|---|
 /// | `kernel` | additive | see [`Kernel`](process::Kernel) |
 /// | `outputs` | robust | what becomes of values before the model sees them |
-/// | `search` | see there | how the largest improvement is searched for |
+/// | `search` | local | how the largest improvement is searched for |
 #[derive(Debug, Clone, PartialEq)]
 pub struct Improvement {
     /// The kernel.
@@ -218,14 +226,24 @@ pub struct Improvement {
     /// What becomes of values before the model sees them.
     pub outputs: Transform,
     /// How the largest improvement is searched for.
-    pub search: annealing::Settings,
+    pub search: Climb,
 }
 
 impl Default for Improvement {
     fn default() -> Self {
-        let (kernel, search) = (process::Kernel::default(), annealing::Settings::default());
-        Improvement { kernel, outputs: Transform::Robust, search }
+        let search = Climb::Local(local::Settings::default());
+        Improvement { kernel: process::Kernel::default(), outputs: Transform::Robust, search }
     }
+}
+
+/// How the largest improvement is searched for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Climb {
+    /// Many candidates, and hill climbing with descents of the reals from the best few.
+    Local(local::Settings),
+    /// Simulated annealing.
+    Annealing(annealing::Settings),
 }
 
 /// The prior of the weights.

@@ -44,6 +44,10 @@ fn two_by_three() -> Space {
 }
 
 fn thompson(seed: u64) -> Spec {
+    Spec { seed, strategy: Strategy::Thompson(Thompson::default()), ..Spec::default() }
+}
+
+fn improvement(seed: u64) -> Spec {
     Spec { seed, ..Spec::default() }
 }
 
@@ -72,10 +76,11 @@ proptest! {
     fn every_suggestion_is_feasible_and_new(
         tape in proptest::collection::vec(0_u32..5040, 0..120),
         seed in 0_u64..1000,
-        is_random in proptest::bool::ANY,
+        which in 0_usize..3,
     ) {
         let Some(space) = random_valid_space(&tape) else { return Ok(()) };
-        let spec = if is_random { random(seed) } else { Spec { n_initial: Some(3), ..thompson(seed) } };
+        let spec = [random, thompson, improvement][which](seed);
+        let spec = Spec { n_initial: Some(3), ..spec };
         let mut study = Study::new(space.clone(), spec).unwrap();
         let mut seen = BTreeSet::new();
         for k in 0..10_u32 {
@@ -113,7 +118,7 @@ fn n_visible_points(space: &Space) -> usize {
 
 #[test]
 fn five_asks_before_any_tell_give_five_points() {
-    for spec in [thompson(1), random(1)] {
+    for spec in [thompson(1), random(1), improvement(1), Spec { n_initial: Some(0), ..improvement(1) }] {
         let space = mixed_space();
         let mut study = Study::new(space.clone(), spec).unwrap();
 
@@ -127,7 +132,7 @@ fn five_asks_before_any_tell_give_five_points() {
 }
 
 #[test]
-fn thompson_sampling_beats_random_points() {
+fn strategies_with_a_model_beat_random_points() {
     let space = mixed_space();
     let mean = |name: &str| {
         let runs = (0..5).map(|seed| {
@@ -137,10 +142,11 @@ fn thompson_sampling_beats_random_points() {
         runs.sum::<f64>() / 5.0
     };
 
-    let [random, faithful, learned] = ["random", "thompson", "thompson-learned"].map(mean);
+    let names = ["random", "thompson", "thompson-learned", "improvement"];
+    let means = names.map(mean);
 
-    println!("random {random:.2}, thompson {faithful:.2}, learned {learned:.2}");
-    assert!(faithful < random && learned < random, "{random} {faithful} {learned}");
+    println!("{names:?} {means:.2?}");
+    assert!(means[1..].iter().all(|mean| *mean < means[0]), "{means:?}");
 }
 
 #[test]
@@ -158,7 +164,7 @@ fn strategies_have_names() {
 fn a_resumed_study_goes_on_with_the_same_suggestion() {
     let space = mixed_space();
     let strategy = Strategy::Thompson(Thompson { learn: true, ..Thompson::default() });
-    for spec in [thompson(3), random(3), Spec { strategy, ..thompson(4) }] {
+    for spec in [thompson(3), random(3), improvement(3), Spec { strategy, ..thompson(4) }] {
         let mut study = Study::new(space.clone(), spec.clone()).unwrap();
         let first = study.ask_many(14).unwrap();
         // Out of order, with a failure before and after the values, and two left pending.
