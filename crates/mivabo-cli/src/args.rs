@@ -79,14 +79,14 @@ pub struct Init {
 /// `mivabo run`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Results are in the study's database (`storage` in [run]; beside the study file by default), what the objective
-prints is in the folder of the same name with .logs. The same command again goes on where the last one stopped;
-several at the same time share the work.
+    after_help = "Results are in the study's database (`storage` in [run]; beside the study file by default), \
+what the objective prints is in the folder of the same name with .logs. The same command again goes on where the last \
+one stopped; several at the same time share the work.
 
 Ctrl-C: no new trials, running ones finish. Again: running ones are killed and wait for the next run.
 
-Exit codes: 0 all trials are done; 1 a file or the disk is the problem; 2 the call is wrong; 3 no feasible trial has
-a value; 130 stopped by Ctrl-C.
+Exit codes: 0 all trials are done; 1 a file or the disk is the problem; 2 the call is wrong; 3 no feasible trial \
+has a value; 130 stopped by Ctrl-C.
 
 Examples:
   mivabo run study.toml
@@ -102,7 +102,7 @@ pub struct Run {
     /// How many are evaluated at the same time
     #[arg(long, value_name = "N")]
     pub workers: Option<NonZero<usize>>,
-    /// Where all randomness comes from; a study that exists keeps its own
+    /// Where all randomness comes from; a study that exists opens only with its own
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Print the result as JSON
@@ -236,9 +236,9 @@ pub enum Format {
 /// `mivabo import`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A CSV file has a header with the names of the parameters and `value`; a JSON file is a list of objects. What
-`mivabo export` writes can be read. Points that break a constraint are kept: the model learns from them, and they are
-never the best. Nothing is imported if a row is wrong.
+    after_help = "A CSV file has a header with the names of the parameters and `value`; a JSON file is a list of objects. \
+What `mivabo export` writes can be read. Points that break a constraint are kept: the model learns from them, and they \
+are never the best. Nothing is imported if a row is wrong.
 
 Examples:
   mivabo import study.toml old-results.csv

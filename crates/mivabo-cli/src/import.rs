@@ -66,7 +66,7 @@ fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>
             return Err(format!("line {line} has {} cells, the header has {}", cells.len(), header.len()));
         }
         let cells: BTreeMap<&str, &str> =
-            header.iter().map(String::as_str).zip(cells.iter().map(|cell| cell.trim())).collect();
+            header.iter().map(String::as_str).zip(cells.iter().map(String::as_str)).collect();
         let cell = |name: &str| cells.get(name).copied().filter(|cell| !cell.is_empty());
         let values = visible(space).filter_map(|p| {
             let text = cell(&column(p.name())).or_else(|| cell(&format!("params.{}", p.name())))?;
@@ -77,7 +77,7 @@ fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>
                 Some(Outcome::Failed { reason: reason.unwrap_or("failed elsewhere").to_owned() })
             }
             (Some(text), _, _) => Some(Outcome::Complete(
-                text.parse().map_err(|_| format!("line {line}: the value `{text}` is no number"))?,
+                text.trim().parse().map_err(|_| format!("line {line}: the value `{text}` is no number"))?,
             )),
             (None, _, _) => None,
         };
@@ -140,17 +140,18 @@ fn check_columns<'a>(
 
 /// A cell as a value of a domain, or as a text that it will refuse.
 fn typed(domain: &Domain, cell: &str) -> Value {
+    let bare = cell.trim();
     if domain.range().is_some() {
-        let whole = cell.parse().map(Value::Int);
-        return whole.or_else(|_| cell.parse().map(Value::Float)).unwrap_or_else(|_| cell.into());
+        let whole = bare.parse().map(Value::Int);
+        return whole.or_else(|_| bare.parse().map(Value::Float)).unwrap_or_else(|_| bare.into());
     }
-    let is_it = |value: &Value| {
-        let number = value.as_f64().filter(|_| !matches!(value, Value::Bool(_)));
-        shown(value) == cell
-            || (matches!(value, Value::Bool(_)) && shown(value) == cell.to_lowercase())
-            || number.is_some_and(|number| cell.parse() == Ok(number))
+    let is_like_it = |value: &Value| match value {
+        Value::Bool(_) => shown(value) == bare.to_lowercase(),
+        Value::Text(text) => text == bare,
+        number => number.as_f64().is_some_and(|number| bare.parse() == Ok(number)),
     };
-    domain.values().find(is_it).unwrap_or_else(|| cell.into())
+    let same = domain.values().find(|value| shown(value) == cell);
+    same.or_else(|| domain.values().find(is_like_it)).unwrap_or_else(|| cell.into())
 }
 
 #[cfg(test)]
@@ -162,6 +163,8 @@ mod tests {
         assert_eq!(typed(&Domain::int(1, 3), "2"), Value::Int(2));
         assert_eq!(typed(&Domain::float(1.0, 3.0), "2.5e0"), Value::Float(2.5));
         assert_eq!(typed(&Domain::bool(), "True"), Value::Bool(true));
+        assert_eq!(typed(&Domain::choice(["a", " a"]), " a"), Value::from(" a"));
+        assert_eq!(typed(&Domain::choice(["a", "b"]), " a"), Value::from("a"));
         assert_eq!(typed(&Domain::choice(["64", "x"]), "64"), Value::from("64"));
         assert_eq!(typed(&Domain::ordinal([64, 128]), "64.0"), Value::Int(64));
         assert_eq!(typed(&Domain::ordinal([64, 128]), "65"), Value::from("65"));

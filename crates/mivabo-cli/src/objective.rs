@@ -136,10 +136,11 @@ impl Argument {
             let inner = &after[if is_escaped { 2 } else { 1 }..];
             let length = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());
             let (name, tail) = inner.split_at(length);
-            if is_escaped && length > 0 && tail.starts_with("}}") {
+            let is_name = name.starts_with(|c: char| !c.is_numeric());
+            if is_escaped && is_name && tail.starts_with("}}") {
                 push_text(&mut pieces, &format!("{{{name}}}"));
                 rest = &tail[2..];
-            } else if !is_escaped && length > 0 && tail.starts_with('}') {
+            } else if !is_escaped && is_name && tail.starts_with('}') {
                 check_name(name, space)?;
                 pieces.push(Piece::Parameter(name.to_owned()));
                 rest = &tail[1..];

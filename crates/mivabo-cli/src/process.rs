@@ -223,6 +223,7 @@ fn number(line: &str) -> Option<(f64, Option<String>)> {
     if let Ok(value) = line.parse::<f64>() {
         return Some((value, None));
     }
+    let line = Some(line).filter(|line| line.starts_with('{'))?;
     let object: Object<'_> = serde_json::from_str(line).ok()?;
     let text = object.value.get().trim_matches('"');
     Some((text.parse().ok()?, Some(line.to_owned())))

@@ -22,8 +22,12 @@ impl Source {
     pub fn read(&self) -> Result<Session, Failure> {
         let (path, name) = self.place()?;
         if !path.exists() {
-            let run = self.file.display();
-            return Err(format!("{} does not exist yet; `mivabo run {run}` makes it", path.display()));
+            let place = path.display();
+            return Err(if self.is_study_file() {
+                format!("{place} does not exist yet; `mivabo run {}` makes it", self.file.display())
+            } else {
+                format!("{place} does not exist")
+            });
         }
         let store = Store::new(Sqlite::open_read_only(&path).map_err(|e| e.to_string())?);
         load(store, name, &path)

@@ -103,7 +103,7 @@ impl StudyFile {
         let space = if is_json { Space::from_json(text) } else { Space::from_toml(text) };
         let space = space.map_err(|e| e.to_string())?;
         let file: File = parsed(text, is_json)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = path.parent().unwrap_or(Path::new(""));
         let stem = path.file_stem().map_or("study".into(), |stem| stem.to_string_lossy().into_owned());
         let stem = if stem == "-" { "study".to_owned() } else { stem };
         let name = file.name.unwrap_or_else(|| stem.clone());
@@ -128,7 +128,7 @@ impl StudyFile {
         Ok(StudyFile {
             path: path.to_owned(),
             storage: folder.join(storage),
-            folder: folder.to_owned(),
+            folder: if folder.as_os_str().is_empty() { ".".into() } else { folder.to_owned() },
             name,
             definition,
             objective: objective.transpose()?,

@@ -1,7 +1,11 @@
 //! Whole runs of the program, as a user sees them.
 
+mod program;
+
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
+
+use program::snapshot;
 
 fn mivabo(arguments: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_mivabo"))
@@ -28,10 +32,6 @@ fn transcript(arguments: &[&str], input: &str) -> String {
         text(&output.stderr),
         output.status.code().unwrap_or(-1)
     )
-}
-
-fn snapshot(name: &str, text: &str) {
-    insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(name, text) });
 }
 
 #[test]
@@ -117,10 +117,36 @@ fn a_wrong_instance_is_one_clear_message() {
 
 #[test]
 fn help() {
-    snapshot(
-        "help",
-        &(transcript(&["--help"], "")
-            + &transcript(&["check", "--help"], "")
-            + &transcript(&["solve", "--help"], "")),
-    );
+    let mut text = transcript(&["--help"], "");
+    for command in [
+        "init",
+        "check",
+        "run",
+        "ask",
+        "tell",
+        "best",
+        "show",
+        "export",
+        "import",
+        "solve",
+        "completions",
+        "man",
+    ] {
+        text.push_str(&transcript(&[command, "--help"], ""));
+    }
+    snapshot("help", &text);
+}
+
+#[test]
+fn shells_and_manuals_know_every_command() {
+    for arguments in
+        [vec!["completions", "bash"], vec!["completions", "zsh"], vec!["completions", "fish"], vec!["man"]]
+    {
+        let text = transcript(&arguments, "");
+        for command in ["init", "check", "run", "ask", "tell", "best", "show", "export", "import", "solve"] {
+            assert!(text.contains(command), "{arguments:?}: {command}");
+        }
+    }
+    assert!(transcript(&["man", "run"], "").contains(".SH"));
+    assert!(transcript(&["man", "rnu"], "").contains("there is no command `rnu`; did you mean `run`?"));
 }

@@ -209,6 +209,7 @@ fn cannot_open(path: &Path, message: &str) -> Error {
         Some(folder) if !folder.as_os_str().is_empty() => {
             format!("there is no folder `{}`", folder.display())
         }
+        _ if path.is_file() => format!("{message}; its disk or folder may be read-only"),
         _ => message.to_owned(),
     };
     Error::CannotOpen { path: path.to_owned(), why }

@@ -1,0 +1,151 @@
+//! Commands for loops of one's own and for looking at results.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+mod program;
+
+use program::{Folder, code, snapshot, stderr, stdout};
+use serde_json::{Value, json};
+
+fn folder() -> Folder {
+    Folder::new("command = [\"true\"]", "trials = 4\nseed = 3")
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_loop_of_ones_own_asks_and_tells() {
+    let folder = folder();
+    let asked = lines(&stdout(&folder.run(&["ask", "study.toml", "--count", "3"])));
+
+    let numbers: Vec<&Value> = asked.iter().map(|line| &line["trial"]).collect();
+    assert_eq!(numbers, [0, 1, 2]);
+    assert!(asked.iter().all(|line| line["params"]["x"].is_number() && line["origin"] == "random"));
+    assert!(folder.run(&["tell", "study.toml", "0", "-1.5"]).status.success());
+    assert!(folder.run(&["tell", "study.toml", "1", "--failed", "out of memory"]).status.success());
+    assert!(folder.run_with(&["tell", "study.toml"], "{\"trial\": 2, \"value\": 0.1}\n\n").status.success());
+
+    let trials = folder.trials();
+    assert_eq!((&trials[0]["value"], &trials[0]["state"]), (&json!(-1.5), &json!("complete")));
+    assert_eq!((&trials[1]["reason"], &trials[1]["state"]), (&json!("out of memory"), &json!("failed")));
+    assert_eq!(trials[2]["value"], 0.1);
+    assert_eq!(trials[2]["params"], asked[2]["params"]);
+    let best: Value = serde_json::from_slice(&folder.run(&["best", "study.toml", "--json"]).stdout).unwrap();
+    assert_eq!((&best["best"]["trial"], &best["trials"], &best["failed"]), (&json!(0), &json!(3), &json!(1)));
+}
+
+#[test]
+fn mistakes_are_one_clear_message() {
+    let folder = folder();
+    let mut text = folder.transcript(&["best", "study.toml"], "");
+    text += &folder.transcript(&["show", "none.db"], "");
+    folder.run(&["ask", "study.toml"]);
+    for (arguments, input) in [
+        (vec!["best", "study.toml"], ""),
+        (vec!["best", "study.toml", "--recommend"], ""),
+        (vec!["tell", "study.toml", "7", "1"], ""),
+        (vec!["tell", "study.toml", "0"], ""),
+        (vec!["tell", "study.toml", "0", "much"], ""),
+        (vec!["tell", "study.toml"], "{\"trial\": 0, \"value\": 2}\n{\"trial\": 0, \"value\": 3}"),
+        (vec!["tell", "study.toml"], "{\"trail\": 0}"),
+        (vec!["show", "study.db", "--study", "other"], ""),
+        (vec!["show", "objective.sh"], ""),
+        (vec!["show", "study.toml", "--state", "done"], ""),
+        (vec!["init", "study.toml"], ""),
+        (vec!["ask", "study.toml", "--lease", "soon"], ""),
+    ] {
+        text += &folder.transcript(&arguments, input);
+    }
+    snapshot("wrong_calls", &text);
+}
+
+#[test]
+fn trials_are_shown_as_a_table() {
+    let folder = folder();
+    folder.write("old.csv", "n,x,m,value\n9,0.25,2,3\n3,0.5,,1.25\n9,0.75,3,-7\n1,0.0,,2\n");
+    folder.run(&["import", "study.toml", "old.csv"]);
+
+    let mut text = folder.transcript(&["show", "study.toml"], "");
+    text += &folder.transcript(&["show", "study.toml", "--best", "2"], "");
+    text += &folder.transcript(&["show", "study.toml", "--state", "failed", "--state", "running"], "");
+    text += &folder.transcript(&["best", "study.db"], "");
+    text += &folder.transcript(&["best", "study.db", "--recommend", "--json"], "");
+
+    snapshot("show", &text);
+}
+
+#[test]
+fn what_is_exported_can_be_imported() {
+    let folder = Folder::new("", "");
+    let space = "[parameters]\nvalue = { type = \"choice\", values = [\"a,b\", \"1\", 2, \"q\\\"\", \"\\n\"] }\n\
+        flag = { type = \"bool\" }\ny = { type = \"float\", low = -1.0, high = 1.0, when = \"flag\" }\n";
+    for name in ["study", "csv", "json"] {
+        folder.write(&format!("{name}.toml"), &format!("name = 'a'\n{space}[run]\nstrategy = 'random'"));
+    }
+    folder.run(&["ask", "study.toml", "--count", "9"]);
+    for id in 0..8 {
+        let value = (0.1 + f64::from(id)).to_string();
+        folder.run(&["tell", "study.toml", &id.to_string(), if id == 3 { "nan" } else { &value }]);
+    }
+    for format in ["csv", "json"] {
+        let exported = folder.run(&["export", "study.toml", "--format", format]);
+        folder.write(&format!("trials.{format}"), &stdout(&exported));
+
+        let imported = folder.run(&["import", &format!("{format}.toml"), &format!("trials.{format}")]);
+
+        assert_eq!(
+            stdout(&imported),
+            "imported 8 of 9 rows, 0 of them not feasible\n",
+            "{}",
+            stderr(&imported)
+        );
+        assert!(stderr(&imported).contains("has no value: skipped"), "{}", stderr(&imported));
+        let all = |file: &str| {
+            let shown = lines(&stdout(&folder.run(&["show", file, "--json", "--state", "complete"])));
+            shown
+                .into_iter()
+                .map(|trial| (trial["params"].clone(), trial["value"].clone()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(all(&format!("{format}.toml")), all("study.toml"));
+    }
+}
+
+#[test]
+fn rows_that_break_a_rule_are_kept_and_said_and_wrong_ones_refused() {
+    let folder = folder();
+    let mut text = String::new();
+    for (name, rows) in [
+        ("a.csv", "n,x,m,loss,note\n1,0.5,,1,good\n9,1.0,2,-5,\"too, much\"\n"),
+        ("b.csv", "n,x,value\n1,0.5,1\n99,0.5,1\n"),
+        ("c.csv", "n,x,value\n1,0.5\n"),
+        ("d.csv", "n,x,value\n1,0.5,much\n"),
+        ("e.csv", "n,value\n1,1\n"),
+        ("f.csv", ""),
+        ("g.json", "[{\"params\": {\"n\": 1, \"x\": 0.5, \"z\": 1}, \"value\": 1}]"),
+        ("h.json", "[{\"n\": 1, \"x\": 0.5, \"value\": 4, \"extra\": null}]"),
+    ] {
+        folder.write(name, rows);
+        let column = if name == "a.csv" { "loss" } else { "value" };
+        text += &folder.transcript(&["import", "study.toml", name, "--value", column], "");
+    }
+
+    snapshot("import", &text);
+    assert_eq!(folder.trials().len(), 3);
+    assert!(stdout(&folder.run(&["best", "study.toml"])).starts_with("best of 3 trials: 1 (trial 0)"));
+}
+
+#[test]
+fn a_new_study_file_is_valid() {
+    let folder = folder();
+    folder.write("train.py", "");
+
+    let output = folder.run(&["init", "tuning.toml"]);
+
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(folder.read("tuning.toml").contains("name = \"tuning\""));
+    let checked = folder.run(&["check", "tuning.toml"]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+}

@@ -1,0 +1,400 @@
+//! Whole runs: what objectives may do, what users may do meanwhile, and what is left afterwards.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+mod program;
+
+use std::fmt::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use program::{Folder, code, snapshot, stderr, stdout};
+
+/// Waits until something is so, at most for some seconds.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..1_000 {
+        if is_so() {
+            return;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    panic!("never: {what}");
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
+}
+
+#[test]
+fn a_run_ends_with_the_best_point_and_how_it_meets_the_constraints() {
+    let folder = Folder::new("builtin = \"pressure-vessel\"", "trials = 12\nseed = 1");
+    let example =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pressure-vessel.toml"));
+    folder.write("study.toml", &example.unwrap().replace("trials = 40", "trials = 8\nstrategy = \"random\""));
+
+    let text = folder.transcript(&["run", "study.toml", "--quiet"], "")
+        + &folder.transcript(&["run", "study.toml", "--quiet", "--json", "--trials", "9"], "");
+
+    snapshot("run", &text);
+}
+
+#[test]
+fn objectives_that_do_not_answer_fail_with_a_reason() {
+    let mut reasons = String::new();
+    for script in [
+        "",
+        "echo; echo ' '",
+        "echo 1; echo garbage",
+        "echo nan",
+        "echo -inf",
+        "echo 0.5 >&2",
+        "echo '{\"loss\": 1}'",
+        "echo '{\"value\": \"much\"}'",
+        "printf '\\377\\376'",
+        "echo 1; echo 'ValueError: no' >&2; exit 1",
+        "exit 7",
+        "kill -9 $$",
+        "printf 'x%.0s' $(seq 1 3000)",
+        "exec >&- 2>&-; exit 3",
+    ] {
+        let folder = Folder::script(script, "", "trials = 1");
+
+        let output = folder.run(&["run", "study.toml"]);
+
+        assert_eq!(code(&output), 3, "{script}: {}", stderr(&output));
+        let trial = folder.trials().remove(0);
+        writeln!(reasons, "{script:45}  {}", trial["reason"].as_str().unwrap()).unwrap();
+    }
+    snapshot("reasons", &reasons);
+}
+
+#[test]
+fn values_are_found_in_what_is_printed() {
+    for (script, value) in [
+        ("echo 9; echo 0.25; echo", 0.25),
+        ("printf -- -3", -3.0),
+        ("echo 'epoch 1'; echo '{\"value\": 1e-3, \"accuracy\": 0.9}'", 1e-3),
+        ("head -c 300000 /dev/zero >&2; echo 2", 2.0),
+        ("exec 2>&-; echo 5", 5.0),
+        ("cat > /dev/null; echo 4", 4.0),
+    ] {
+        let folder = Folder::script(script, "", "trials = 1");
+
+        let output = folder.run(&["run", "study.toml"]);
+
+        assert_eq!(code(&output), 0, "{script}: {}", stderr(&output));
+        assert_eq!(folder.trials()[0]["value"], value, "{script}");
+    }
+}
+
+#[test]
+fn an_objective_hears_its_values_in_three_ways() {
+    let script = "printf '%s|' \"$@\" > args; cat > input; env | grep ^MIVABO_ | sort > env; echo 1";
+    let folder = Folder::script(script, "env = { EXTRA = 'é $HOME' }", "trials = 1\nseed = 2");
+    let command = "command = [\"sh\", \"objective.sh\"";
+    let placeholders = ", \"a{n}b\", \"{{n}}\", \"--m\", \"{m}\", \"--x={x}\"";
+    let text = folder.read("study.toml").replace(command, &format!("name = 1\n{command}{placeholders}"));
+    folder.write("study.toml", &format!("name = \"a study\"\n{}", text.replace("name = 1\n", "")));
+
+    let output = folder.command(&["run", "study.toml"]).env("MIVABO_M", "old").output().unwrap();
+
+    assert!(output.status.success(), "{}", stderr(&output));
+    let params = folder.trials().remove(0)["params"].take();
+    let input: serde_json::Value = serde_json::from_str(&folder.read("input")).unwrap();
+    assert_eq!(input, params);
+    let (x, n, m) = (&params["x"], &params["n"], params.get("m"));
+    let option = m.map_or(String::new(), |m| format!("--m|{m}|"));
+    assert_eq!(folder.read("args"), format!("a{n}b|{{n}}|{option}--x={x}|"));
+    let variable = m.map_or(String::new(), |m| format!("MIVABO_M={m}\n"));
+    let others = format!("MIVABO_N={n}\nMIVABO_STUDY=a study\nMIVABO_TRIAL=0\nMIVABO_X={x}\n");
+    assert_eq!(folder.read("env"), variable + &others);
+}
+
+#[test]
+fn what_a_shell_would_obey_stays_data() {
+    let odd =
+        ["$(touch pwned)", "`touch pwned`", "; touch pwned #", "a' b\" \\ *", "-n", "line\nbreak", "{n}"];
+    let folder = Folder::new("", "");
+    let values = serde_json::to_string(&odd).unwrap();
+    let run = "[run]\nstrategy = \"random\"\ntrials = 7";
+    for objective in [
+        "command = [\"sh\", \"objective.sh\", \"{v}\"]",
+        "shell = 'touch \"trial$MIVABO_TRIAL\"; printf %s \"$MIVABO_V\" > \"arg$MIVABO_TRIAL\"; echo 1'",
+    ] {
+        let space = format!("[parameters]\nv = {{ type = \"choice\", values = {values} }}");
+        folder.write("study.toml", &format!("{space}\n[objective]\n{objective}\n{run}"));
+        folder.write("objective.sh", "printf %s \"$1\" > \"arg$MIVABO_TRIAL\"\necho 1\n");
+        let _ = std::fs::remove_file(folder.path("study.db"));
+
+        let output = folder.run(&["run", "study.toml", "--quiet"]);
+
+        assert!(output.status.success(), "{}", stderr(&output));
+        for trial in folder.trials() {
+            assert_eq!(
+                folder.read(&format!("arg{}", trial["trial"])),
+                trial["params"]["v"].as_str().unwrap()
+            );
+        }
+        assert!(!folder.path("pwned").exists());
+    }
+}
+
+#[test]
+fn an_objective_that_hangs_is_stopped_with_all_its_children() {
+    for (script, grace) in [
+        ("sleep 100", "5s"),
+        ("trap '' TERM; echo 1; while :; do sleep 0.1; done", "200ms"),
+        ("sleep 100 & echo $! > pid; wait", "5s"),
+        ("trap 'exit 0' TERM; (trap '' TERM; sleep 100) & echo $! > pid; wait", "5s"),
+    ] {
+        let folder = Folder::script(
+            script,
+            &format!("timeout = '300ms'\nretries = 5\ngrace = '{grace}'"),
+            "trials = 1",
+        );
+        let began = Instant::now();
+
+        let output = folder.run(&["run", "study.toml"]);
+
+        assert!(began.elapsed() < Duration::from_secs(4), "{script}");
+        assert_eq!(code(&output), 3);
+        assert_eq!(folder.trials()[0]["reason"], "timeout: it took longer than 300ms");
+        if folder.path("pid").exists() {
+            let pid: i32 = folder.read("pid").trim().parse().unwrap();
+            until("its child is dead", || !is_alive(pid));
+        }
+    }
+}
+
+/// Whether a process runs; one that is dead and not yet waited for does not.
+fn is_alive(pid: i32) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    state.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn children_that_stay_behind_hold_nobody_up() {
+    for script in ["sleep 100 & echo $! > pid; echo 3", "setsid sleep 8 & echo 3"] {
+        let folder = Folder::script(script, "", "trials = 1");
+        let began = Instant::now();
+
+        let output = folder.run(&["run", "study.toml"]);
+
+        assert!(began.elapsed() < Duration::from_secs(4), "{script}");
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(folder.trials()[0]["value"], 3.0);
+        if folder.path("pid").exists() {
+            let pid: i32 = folder.read("pid").trim().parse().unwrap();
+            until("what it left behind is dead", || !is_alive(pid));
+        }
+    }
+}
+
+#[test]
+fn a_hundred_megabytes_of_output_fill_neither_memory_nor_disk() {
+    let script = "head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; echo 0.75";
+    let folder = Folder::script(script, "", "trials = 1");
+    let mut limited = Command::new("sh");
+    let program = env!("CARGO_BIN_EXE_mivabo");
+    // Half of what the output would need, for code and data together.
+    limited.args(["-c", &format!("ulimit -v 150000 && exec {program} run study.toml")]);
+    limited.env("MALLOC_ARENA_MAX", "1").current_dir(folder.path(""));
+
+    let output = limited.output().unwrap();
+
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(folder.trials()[0]["value"], 0.75);
+    let log = std::fs::metadata(folder.path("study.db.logs/000000.log")).unwrap();
+    assert!((8 << 20..9 << 20).contains(&log.len()), "{}", log.len());
+}
+
+#[test]
+fn what_fails_is_tried_again_as_often_as_said() {
+    let script = "echo x >> tries; [ $(wc -l < tries) -ge 3 ] && echo 1";
+    let folder = Folder::script(script, "retries = 2", "trials = 1");
+
+    let output = folder.run(&["run", "study.toml"]);
+
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(folder.trials()[0]["value"], 1.0);
+    let log = folder.read("study.db.logs/000000.log");
+    assert_eq!(log.matches("--- trial 0, attempt ").count(), 3);
+    assert_eq!(log.matches("--- failed: exit code 1").count(), 2);
+}
+
+#[test]
+fn an_objective_that_never_answers_is_given_up() {
+    let folder = Folder::script("echo 'no license' >&2; exit 4", "", "trials = 100");
+
+    let output = folder.run(&["run", "study.toml"]);
+
+    assert_eq!(code(&output), 3);
+    let last = stderr(&output).lines().last().unwrap().to_owned();
+    assert!(
+        last.contains("10 trials failed and none has a value") && last.contains("exit code 4: no license"),
+        "{last}"
+    );
+    assert_eq!(folder.trials().len(), 10);
+}
+
+#[test]
+fn a_run_that_is_called_again_goes_on_as_if_it_had_never_stopped() {
+    let (whole, parts) =
+        (Folder::new("builtin = \"pressure-vessel\"", ""), Folder::new("builtin = \"pressure-vessel\"", ""));
+    let example =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pressure-vessel.toml"));
+    for folder in [&whole, &parts] {
+        folder.write("study.toml", example.as_ref().unwrap());
+    }
+
+    assert!(whole.run(&["run", "study.toml", "--trials", "9"]).status.success());
+    for trials in ["2", "6", "6", "9"] {
+        assert!(parts.run(&["run", "study.toml", "--trials", trials]).status.success());
+    }
+
+    let points =
+        |folder: &Folder| folder.trials().iter().map(|t| t["params"].to_string()).collect::<Vec<_>>();
+    assert_eq!(points(&whole), points(&parts));
+    let other = stderr(&parts.run(&["run", "study.toml", "--seed", "7"]));
+    assert!(other.contains("exists with another definition") && other.contains("\"seed\":1,"), "{other}");
+}
+
+#[test]
+fn a_space_that_is_used_up_ends_the_run() {
+    let folder = Folder::new("", "");
+    folder.write(
+        "study.toml",
+        "[parameters]\na = { type = \"int\", low = 1, high = 3 }\n[objective]\nshell = 'echo $MIVABO_A'\n[run]\ntrials = 9\nworkers = 2",
+    );
+
+    let output = folder.run(&["run", "study.toml"]);
+
+    assert!(output.status.success());
+    assert!(stderr(&output).contains("every feasible point has been tried"), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("best of 3 trials: 1 "), "{}", stdout(&output));
+}
+
+#[test]
+fn processes_share_the_work() {
+    let folder = Folder::script("sleep 0.02; echo 1", "", "trials = 40\nworkers = 2\nlease = '5s'");
+
+    let children: Vec<Child> = (0..3).map(|_| folder.start(&["run", "study.toml"])).collect();
+    let outputs: Vec<Output> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+
+    assert!(outputs.iter().all(|output| output.status.success()), "{}", stderr(&outputs[0]));
+    let trials = folder.trials();
+    assert!(trials.len() == 40 && trials.iter().all(|trial| trial["attempts"] == 1));
+    let told: usize = outputs.iter().map(|output| stderr(output).matches(": 1 in ").count()).sum();
+    assert_eq!(told, 40);
+    let working = outputs.iter().filter(|output| stderr(output).contains(": 1 in ")).count();
+    assert!(working >= 2, "{working}");
+}
+
+#[test]
+fn one_interrupt_lets_running_trials_finish() {
+    let folder = Folder::script("touch started; sleep 1; echo 1", "", "trials = 9\nworkers = 2");
+    let child = folder.start(&["run", "study.toml"]);
+    until("a trial runs", || folder.path("started").exists());
+
+    send(&child, Signal::SIGINT);
+    let output = child.wait_with_output().unwrap();
+
+    assert_eq!(code(&output), 130);
+    assert!(stderr(&output).contains("stopping: running trials finish first"), "{}", stderr(&output));
+    let trials = folder.trials();
+    assert!(!trials.is_empty() && trials.len() <= 2);
+    assert!(trials.iter().all(|trial| trial["state"] == "complete"));
+}
+
+#[test]
+fn two_interrupts_kill_running_trials_and_give_them_back() {
+    for signals in [vec![Signal::SIGINT, Signal::SIGINT], vec![Signal::SIGTERM]] {
+        let folder = Folder::script("echo $$ > pid; sleep 100; echo 1", "", "trials = 9");
+        let child = folder.start(&["run", "study.toml"]);
+        until("a trial runs", || folder.path("pid").exists() && !folder.read("pid").is_empty());
+
+        for signal in &signals {
+            send(&child, *signal);
+            sleep(Duration::from_millis(200));
+        }
+        let output = child.wait_with_output().unwrap();
+
+        assert_eq!(code(&output), 128 + *signals.last().unwrap() as i32);
+        assert_eq!(output.status.signal(), None);
+        let pid: i32 = folder.read("pid").trim().parse().unwrap();
+        until("the objective is dead", || !is_alive(pid));
+        let trial = folder.trials().remove(0);
+        assert_eq!((&trial["state"], &trial["attempts"]), (&"waiting".into(), &0.into()));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_runs() {
+    let folder = Folder::new("command = [\"sh\", \"{y}\"]", "");
+    let mut text = String::new();
+    for (objective, run) in [
+        ("command = [\"sh\", \"{nn}\"]", "trials = 3"),
+        ("command = [\"no-such-program\"]", "trials = 3"),
+        ("command = [\"./study.toml\"]", "trials = 3"),
+        ("command = [\"./none\"]", "trials = 3"),
+        ("command = [\"true\"]\nbuiltin = \"x\"", "trials = 3"),
+        ("builtin = \"pressure-vesel\"", "trials = 3"),
+        ("builtin = \"pressure-vessel\"", "trials = 3"),
+        ("comand = [\"true\"]", "trials = 3"),
+        ("command = [\"true\"]\ntimeout = \"soon\"", "trials = 3"),
+        ("command = \"true\"", "trials = 3"),
+        ("command = [\"true\"]", ""),
+        ("command = [\"true\"]", "trials = 3\nstorage = \"none/a.db\""),
+        ("command = [\"true\"]", "trials = 3\nstorage = \"study.toml\""),
+        ("command = [\"true\"]", "trials = 3\nstorage = \".\""),
+    ] {
+        let study = format!("{}\n[objective]\n{objective}\n[run]\n{run}\n", program::SPACE.trim());
+        folder.write("study.toml", &study);
+        writeln!(text, "{objective}; {run}\n{}", folder.transcript(&["run", "study.toml"], "").trim_end())
+            .unwrap();
+        text.push('\n');
+    }
+    folder.write("study.toml", program::SPACE);
+    text.push_str(&folder.transcript(&["run", "study.toml", "--trials", "1"], ""));
+    text.push_str(&folder.transcript(&["run", "study.toml", "--workers", "0"], ""));
+    snapshot("wrong_studies", &text);
+}
+
+#[test]
+fn a_full_disk_or_a_read_only_one_is_one_clear_message() {
+    let program = env!("CARGO_BIN_EXE_mivabo");
+    let copy =
+        "keep=$(cat study.toml); script=$(cat objective.sh); mount -t tmpfs -o size=1m none . && cd \"$PWD\"";
+    let back = "printf '%s' \"$keep\" > study.toml; printf '%s' \"$script\" > objective.sh";
+    for (script, message) in [
+        ("head -c 2000000 /dev/zero > filler || true; PROGRAM run study.toml", "the disk is full"),
+        (
+            "PROGRAM run study.toml --trials 1; mount -o remount,ro . ; PROGRAM run study.toml",
+            "its disk or folder may be read-only",
+        ),
+    ] {
+        let folder = Folder::script("echo 1", "", "trials = 9");
+        let script = script.replace("PROGRAM", program);
+        let mut unshare = Command::new("unshare");
+        unshare.args([
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            &format!("{copy}; {back}; {script}"),
+        ]);
+        let Ok(output) = unshare.current_dir(folder.path("")).output() else { continue };
+        if stderr(&output).contains("unshare:") {
+            eprintln!("not possible here: {}", stderr(&output));
+            continue;
+        }
+
+        assert_eq!(code(&output), 1, "{}", stderr(&output));
+        assert!(stderr(&output).lines().last().unwrap().contains(message), "{}", stderr(&output));
+    }
+}
