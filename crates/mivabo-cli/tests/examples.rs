@@ -15,9 +15,11 @@ fn run(name: &str, needs: &str) -> Option<Value> {
     }
     let folder = tempfile::tempdir().unwrap();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    for entry in
-        std::fs::read_dir(examples).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file())
-    {
+    let entries = std::fs::read_dir(examples).unwrap().map(Result::unwrap);
+    // Whoever tried an example has its database beside it.
+    let is_source =
+        |path: &Path| path.is_file() && !path.file_name().unwrap().to_string_lossy().contains(".db");
+    for entry in entries.filter(|entry| is_source(&entry.path())) {
         std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_mivabo"));
@@ -38,7 +40,7 @@ fn the_pressure_vessel_becomes_cheap() {
 
     assert_eq!(report["told"], 40);
     let value = report["best"]["value"].as_f64().unwrap();
-    assert!((6059.7..12_000.0).contains(&value), "{value}");
+    assert!((6059.7..6060.0).contains(&value), "{value}");
 }
 
 #[test]
