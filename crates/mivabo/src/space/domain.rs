@@ -143,6 +143,25 @@ impl Domain {
         matches!(self.set, Set::Float { .. })
     }
 
+    /// Whether it is scaled by its logarithm.
+    pub fn is_log(&self) -> bool {
+        self.log
+    }
+
+    /// The least and the greatest value of a float or an int.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        match self.set {
+            Set::Float { low, high } => Some((low, high)),
+            Set::Int { low, high, .. } => Some((low as f64, high as f64)),
+            _ => None,
+        }
+    }
+
+    /// All values in their order; none for a float.
+    pub fn values(&self) -> impl Iterator<Item = Value> {
+        (0..self.size().unwrap_or(0)).map(|index| self.value(index))
+    }
+
     /// The value with this index, for an index below [`size`](Self::size).
     pub(crate) fn value(&self, index: u64) -> Value {
         let at = usize::try_from(index).unwrap_or(usize::MAX);
@@ -354,6 +373,7 @@ mod tests {
             for index in 0..domain.size().unwrap() {
                 assert_eq!(domain.index_of(&domain.value(index)), Some(index), "{domain}");
             }
+            assert!(domain.values().enumerate().all(|(k, value)| domain.index_of(&value) == Some(k as u64)));
         }
     }
 

@@ -1,0 +1,238 @@
+//! How far the constraints are from failing: a point enters, every comparison that decides them leaves, with both of
+//! its sides.
+//!
+//! ```text
+//! slack of a <= b   b - a        of a < b over whole numbers   b - a - 1
+//! slack of a >= b   a - b        of a > b over whole numbers   a - b - 1
+//! slack of a == b   -|a - b|
+//! ```
+
+use super::Space;
+use super::eval::Evaluator;
+use super::expr::{Expr, Node, Relation};
+use super::point::Point;
+use super::value::Value;
+
+/// A statement that a constraint makes at a point, whether it holds there or not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Margin {
+    /// The name of the constraint.
+    pub constraint: String,
+    /// The statement.
+    pub statement: String,
+    /// Left side, where it is a comparison or counts something.
+    pub left: Option<Value>,
+    /// What stands between the sides: `<=`, `==`, …; empty where there are none.
+    pub relation: &'static str,
+    /// Right side, where it is a comparison or counts something.
+    pub right: Option<Value>,
+    /// Whether it holds.
+    pub holds: bool,
+    /// How far the sides are from failing: 0 on the bound, negative where it fails. None where no number says it: for
+    /// texts, `!=`, membership and truth values.
+    pub slack: Option<f64>,
+}
+
+impl Space {
+    /// The statements that decide the constraints at a point, in the order of the constraints.
+    ///
+    /// A constraint that does not apply, and one whose premise is not met, asks nothing of the point and has none. Of
+    /// alternatives (`or`) the one with the most slack counts.
+    ///
+    /// ```
+    /// # use mivabo::space::Space;
+    /// let mut space = Space::builder();
+    /// let kernel = space.integer("kernel", 1..=7);
+    /// let stride = space.integer("stride", 1..=3);
+    /// space.subject_to("receptive field", (kernel * stride).le(12));
+    /// let space = space.build()?;
+    ///
+    /// let margins = space.margins(&space.point([("kernel", 5.into()), ("stride", 2.into())])?);
+    ///
+    /// assert_eq!((margins[0].statement.as_str(), margins[0].slack), ("kernel * stride <= 12", Some(2.0)));
+    /// # Ok::<(), mivabo::Error>(())
+    /// ```
+    pub fn margins(&self, point: &Point) -> Vec<Margin> {
+        let model = self.encoding().model();
+        let definitions = model.definitions_of(&model.order.iter().copied().collect());
+        let evaluator = Evaluator::new(model, &point.settings, &definitions);
+        let applies = model.constraints.iter().filter(|c| c.requires.iter().all(|s| evaluator.is_active(*s)));
+        let margins = applies.map(|c| {
+            let statements = Statements { evaluator: &evaluator, name: &c.name };
+            let is_defined = evaluator.holds(&c.expr, true).is_ok();
+            if is_defined { statements.of(&c.expr, true) } else { vec![statements.plain(&c.expr, true)] }
+        });
+        margins.flatten().collect()
+    }
+}
+
+/// The statements of one constraint at one point.
+struct Statements<'a> {
+    evaluator: &'a Evaluator<'a>,
+    name: &'a str,
+}
+
+impl Statements<'_> {
+    /// Those of an expression, or with `positive` unset, of its negation.
+    fn of(&self, e: &Expr, positive: bool) -> Vec<Margin> {
+        let each = |parts: &[Expr]| parts.iter().map(|part| self.of(part, positive)).collect::<Vec<_>>();
+        match &e.node {
+            Node::Not(inner) => self.of(inner, !positive),
+            Node::And(parts) if positive => each(parts).concat(),
+            Node::Or(parts) if !positive => each(parts).concat(),
+            Node::And(parts) | Node::Or(parts) => widest(each(parts)),
+            Node::Implies(a, _) if positive && self.evaluator.holds(a, false) == Ok(true) => vec![],
+            Node::Implies(_, b) if positive => self.of(b, true),
+            Node::Implies(a, b) => [self.of(a, true), self.of(b, false)].concat(),
+            Node::Compare(first, rest) => {
+                let lefts = std::iter::once(&**first).chain(rest.iter().map(|(_, right)| right));
+                let pairs = lefts.zip(rest).map(|(left, (relation, right))| {
+                    let relation = if positive { *relation } else { relation.negated() };
+                    vec![self.compared(left, relation, right)]
+                });
+                if positive { pairs.flatten().collect() } else { widest(pairs.collect()) }
+            }
+            Node::Count(relation, k, statements) => {
+                let count = statements.iter().filter(|s| self.evaluator.holds(s, true) == Ok(true)).count();
+                let sides = (i64::try_from(count).ok().map(Value::Int), self.evaluator.shown(k));
+                let relation = if positive { *relation } else { relation.negated() };
+                vec![with_sides(self.plain(e, positive), relation, sides)]
+            }
+            _ => vec![self.plain(e, positive)],
+        }
+    }
+
+    fn compared(&self, left: &Expr, relation: Relation, right: &Expr) -> Margin {
+        let pair = left.clone().compare(relation, right.clone());
+        let sides = (self.evaluator.shown(left), self.evaluator.shown(right));
+        with_sides(self.plain(&pair, true), relation, sides)
+    }
+
+    fn plain(&self, e: &Expr, positive: bool) -> Margin {
+        let statement = if positive { e.to_string() } else { (!e.clone()).to_string() };
+        let holds = self.evaluator.holds(e, positive) == Ok(true);
+        let constraint = self.name.to_owned();
+        Margin { constraint, statement, left: None, relation: "", right: None, holds, slack: None }
+    }
+}
+
+fn with_sides(margin: Margin, relation: Relation, (left, right): (Option<Value>, Option<Value>)) -> Margin {
+    let slack = left.as_ref().zip(right.as_ref()).and_then(|(left, right)| slack(left, relation, right));
+    // What holds within the tolerance has no slack, and not less.
+    let slack = slack.map(|slack| if margin.holds { slack.max(0.0) } else { slack.min(0.0) });
+    Margin { left, relation: relation.symbol(), right, slack, ..margin }
+}
+
+fn slack(left: &Value, relation: Relation, right: &Value) -> Option<f64> {
+    let (a, b) = (left.as_f64()?, right.as_f64()?);
+    let is_whole = matches!((left, right), (Value::Int(_), Value::Int(_)));
+    let strict = if is_whole { 1.0 } else { 0.0 };
+    match relation {
+        Relation::LessEqual | Relation::RealAtMost => Some(b - a),
+        Relation::GreaterEqual | Relation::RealAtLeast => Some(a - b),
+        Relation::Less => Some(b - a - strict),
+        Relation::Greater => Some(a - b - strict),
+        Relation::Equal => Some(-(a - b).abs()),
+        Relation::NotEqual => None,
+    }
+}
+
+/// Of several alternatives the one that is farthest from failing; of equal ones the first.
+fn widest(alternatives: Vec<Vec<Margin>>) -> Vec<Margin> {
+    let slack = |margin: &Margin| match margin.slack {
+        Some(slack) => slack,
+        None if margin.holds => f64::INFINITY,
+        None => f64::NEG_INFINITY,
+    };
+    let least = |margins: &[Margin]| {
+        let holds = margins.iter().all(|margin| margin.holds);
+        (holds, margins.iter().map(slack).fold(f64::INFINITY, f64::min))
+    };
+    let wider = |best: Vec<Margin>, next: Vec<Margin>| if least(&next) > least(&best) { next } else { best };
+    alternatives.into_iter().reduce(wider).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::encoding::tests::random_valid_space;
+    use crate::space::Domain;
+
+    /// Statement, sides and slack of everything that is asked of a point.
+    fn shown(statement: &str, a: i64, x: f64, colour: &str) -> Vec<String> {
+        let mut space = Space::builder();
+        space.integer("a", 0..=9);
+        let _ = space.add("x", Domain::float(0.0, 9.0));
+        let _ = space.add("colour", Domain::choice(["red", "blue"]));
+        space.subject_to("it", statement);
+        let space = space.build().unwrap();
+        let point = space.point([("a", a.into()), ("x", x.into()), ("colour", colour.into())]).unwrap();
+        let side = |side: &Option<Value>| side.as_ref().map_or("-".to_owned(), ToString::to_string);
+        let margins = space.margins(&point).into_iter().map(|m| {
+            format!("{}: {} {} {}, {:?}", m.statement, side(&m.left), m.relation, side(&m.right), m.slack)
+        });
+        margins.collect()
+    }
+
+    #[test]
+    fn slack_is_the_distance_of_the_sides() {
+        assert_eq!(shown("a + x <= 5", 2, 0.5, "red"), ["a + x <= 5: 2.5 <= 5, Some(2.5)"]);
+        assert_eq!(
+            shown("2 <= a <= 5", 2, 0.5, "red"),
+            ["2 <= a: 2 <= 2, Some(0.0)", "a <= 5: 2 <= 5, Some(3.0)"]
+        );
+        assert_eq!(shown("a < 5", 4, 0.5, "red"), ["a < 5: 4 < 5, Some(0.0)"]);
+        assert_eq!(shown("a > 2", 4, 0.5, "red"), ["a > 2: 4 > 2, Some(1.0)"]);
+        assert_eq!(shown("a == 5", 2, 0.5, "red"), ["a == 5: 2 == 5, Some(-3.0)"]);
+        assert_eq!(shown("a != 5", 2, 0.5, "red"), ["a != 5: 2 != 5, None"]);
+        assert_eq!(
+            shown("at_most(2, a > 1, a > 7)", 2, 0.5, "red"),
+            ["at_most(2, a > 1, a > 7): 1 <= 2, Some(1.0)"]
+        );
+        assert_eq!(shown("colour in {'red'}", 2, 0.5, "red"), ["colour in {'red'}: -  -, None"]);
+    }
+
+    #[test]
+    fn only_what_is_asked_of_the_point_counts() {
+        let implication = "colour == 'red' -> a <= 3";
+        assert_eq!(shown(implication, 2, 0.5, "red"), ["a <= 3: 2 <= 3, Some(1.0)"]);
+        assert!(shown(implication, 2, 0.5, "blue").is_empty());
+        assert_eq!(shown("a <= 3 or x <= 2", 3, 0.5, "red"), ["x <= 2: 0.5 <= 2, Some(1.5)"]);
+        assert_eq!(shown("not (a > 3 and x > 2)", 3, 0.5, "red"), ["x <= 2: 0.5 <= 2, Some(1.5)"]);
+        assert_eq!(
+            shown("colour == 'red' or a <= 3", 3, 0.5, "red"),
+            ["colour == 'red': 'red' == 'red', None"]
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn a_constraint_is_violated_exactly_where_one_of_its_statements_fails(
+            tape in proptest::collection::vec(0_u32..5040, 0..120),
+            units in proptest::collection::vec(0.0..=1.0, 4),
+        ) {
+            let Some(space) = random_valid_space(&tape) else { return Ok(()) };
+            let encoding = space.encoding();
+            let n = encoding.n_bits().min(8);
+            for code in 0..1_u32 << n {
+                let bits: Vec<bool> = (0..encoding.n_bits()).map(|k| k < n && code >> k & 1 == 1).collect();
+                let unit: Vec<f64> = units.iter().copied().cycle().take(encoding.n_reals()).collect();
+                let Ok(point) = encoding.decode(&bits, &unit) else { continue };
+                let margins = space.margins(&point);
+                let failing = margins.iter().filter(|m| !m.holds).map(|m| m.constraint.clone());
+                let violated = space.check(&point).violations.into_iter().map(|v| v.constraint);
+                prop_assert_eq!(failing.collect::<BTreeSet<_>>(), violated.collect::<BTreeSet<_>>());
+                for margin in margins {
+                    let is_signed = margin.slack.is_none_or(|s| if margin.holds { s >= 0.0 } else { s <= 0.0 });
+                    prop_assert!(is_signed);
+                }
+            }
+        }
+    }
+}
