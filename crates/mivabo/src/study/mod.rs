@@ -44,6 +44,7 @@
 
 mod choose;
 mod history;
+mod importance;
 mod model;
 mod spec;
 #[cfg(test)]
@@ -52,6 +53,7 @@ mod trial;
 
 use std::collections::BTreeSet;
 
+pub use self::importance::{Effect, Importance, Interaction};
 use self::model::Model;
 pub use self::spec::{Direction, Search, Spec, Strategy, Thompson, WeightPrior};
 pub use self::trial::{Origin, State, Suggestion, Trial};
