@@ -82,7 +82,7 @@ impl Study {
         let mut model = Model::new(&self.space, self.learning()?, self.spec.seed)?;
         let weights = model.after(&observed)?.surrogate_mut().mean();
         let mut stream = stream(self.spec.seed, self.told.len() as u64, Purpose::Importance);
-        let mixtures = Mixtures::new(&self.space, self.feasible_points(&mut stream));
+        let mixtures = Mixtures::new(&self.space, &self.feasible_points(&mut stream));
         let shares = mixtures.shares(|code| weights.value(&code.bits, &code.unit), &mut stream);
         Ok(self.named(&shares, observed.len()))
     }
@@ -132,7 +132,7 @@ struct Mixtures<'a> {
 }
 
 impl Mixtures<'_> {
-    fn new(space: &Space, points: Vec<Point>) -> Mixtures<'_> {
+    fn new<'a>(space: &'a Space, points: &[Point]) -> Mixtures<'a> {
         let of = |p: usize| points.iter().filter_map(|point| point.settings[p]).collect();
         Mixtures { space, settings: (0..space.parameters().len()).map(of).collect() }
     }
@@ -236,7 +236,7 @@ mod tests {
     fn told(strategy: &str, n: usize, f: impl Fn(&dyn Fn(&str) -> f64) -> f64) -> Importance {
         let strategy = Strategy::named(strategy).unwrap();
         let direction = Direction::Maximise;
-        let mut study = Study::new(space(), Spec { strategy, direction, ..Spec::default() }).unwrap();
+        let mut study = Study::new(space(), Spec { direction, strategy, ..Spec::default() }).unwrap();
         for _ in 0..n {
             let suggestion = study.ask().unwrap();
             let value = f(&|name| number(study.space(), suggestion.point(), name));
@@ -332,7 +332,7 @@ mod tests {
         };
         let g = |code: &Encoded| table(settings(&space.encoding().decode(&code.bits, &code.unit).unwrap()));
 
-        let mixtures = Mixtures::new(&space, points.collect());
+        let mixtures = Mixtures::new(&space, &points.collect::<Vec<_>>());
         let found = mixtures.shares(g, &mut stream(0, 0, Purpose::Importance));
 
         let all: Vec<[u64; 3]> = (0..64).map(|k| [k % 4, k / 4 % 4, k / 16]).collect();
