@@ -1,6 +1,6 @@
 //! All values by trial number, the best so far, and failed trials in a lane of their own.
 
-use crate::digest::{Digest, value};
+use crate::digest::{Digest, N_ORIGINS, value};
 use crate::scale::Scale;
 use crate::svg::{Plot, Svg, label_width};
 use crate::text::{count, escape, exact};
@@ -64,7 +64,7 @@ fn frame(digest: &Digest<'_>, svg: &mut Svg) -> Plot {
     let last = digest.rows.last().map_or(0, |row| row.trial.id);
     let left = label_width(&digest.scale, 5).max(if lane > 0.0 { 46.0 } else { 0.0 });
     let plot = Plot {
-        x: Scale::linear(-0.5, last as f64 + 0.5),
+        x: Scale::Whole(last),
         y: digest.scale.clone(),
         left: left + 14.0,
         right: WIDTH - 12.0,
@@ -116,7 +116,9 @@ fn caption(digest: &Digest<'_>, n_shown: usize) -> String {
 pub(crate) fn legend(digest: &Digest<'_>, first: &str) -> String {
     let origins = digest.origins.iter().enumerate();
     let origins: Vec<String> = origins
-        .map(|(k, origin)| format!("<li><i class=\"key o{}\"></i>{}</li>", k.min(5), escape(origin)))
+        .map(|(k, origin)| {
+            format!("<li><i class=\"key o{}\"></i>{}</li>", k.min(N_ORIGINS - 1), escape(origin))
+        })
         .collect();
     let failed = if digest.failed().is_empty() { "" } else { "<li><b class=\"cross\">×</b>failed</li>" };
     format!("<ul class=\"legend\">{first}{}{failed}</ul>", origins.concat())

@@ -7,13 +7,16 @@ use crate::svg::{Plot, Svg};
 use crate::{Report, Row};
 
 /// Colours there are for origins; further ones share the last.
-const N_ORIGINS: usize = 6;
+pub(crate) const N_ORIGINS: usize = 6;
 
 /// Colours there are for ranks.
-const N_RANKS: usize = 7;
+pub(crate) const N_RANKS: usize = 7;
+
+/// Dots are smaller where there are more trials than this.
+const SMALL_FROM: usize = 500;
 
 /// Values are drawn on a logarithmic scale when they are positive and differ by this factor.
-const LOG_FROM: f64 = 1e3;
+const LOG_FROM: f64 = 100.0;
 
 /// Values lie beyond the scale where they are more than four times as far from the best one as three quarters of the
 /// trials, if the worst one is more than six times as far.
@@ -60,8 +63,8 @@ impl<'a> Digest<'a> {
         Digest { report, rows, is_feasible, ranked, best, origins, scale }
     }
 
-    /// At most about `limit` rows with a value, in order: those that improved on all before, a tenth for the best ones,
-    /// the rest evenly spread.
+    /// At most about `limit` rows with a value, in order, evenly spread, and up to a tenth each of the best ones and of
+    /// the last ones that improved on all before.
     pub fn thinned(&self, limit: usize) -> Vec<usize> {
         let with_value = self.rows.iter().enumerate().filter(|(_, row)| value(row).is_some());
         let all: Vec<usize> = with_value.map(|(at, _)| at).collect();
@@ -70,7 +73,7 @@ impl<'a> Digest<'a> {
         }
         let mut kept: Vec<usize> = all.iter().copied().step_by(all.len().div_ceil(limit)).collect();
         kept.extend(self.ranked.iter().rev().take(limit / 10));
-        kept.extend(self.improvements().into_iter().map(|(at, _)| at).take(limit));
+        kept.extend(self.improvements().into_iter().rev().map(|(at, _)| at).take(limit / 10));
         kept.sort_unstable();
         kept.dedup();
         kept
@@ -109,7 +112,8 @@ impl<'a> Digest<'a> {
         let trial = Some(row.trial.id);
         let class = if self.is_feasible[at] { class.to_owned() } else { format!("{class} hollow") };
         if (-0.001..=1.001).contains(&place) {
-            svg.circle(&class, trial, plot.at(x, place), 3.0);
+            let r = if self.ranked.len() > SMALL_FROM { 2.0 } else { 3.0 };
+            svg.circle(&class, trial, plot.at(x, place), r);
             return;
         }
         let (x, y) = plot.at(x, place.clamp(0.0, 1.0));
@@ -144,7 +148,7 @@ impl<'a> Digest<'a> {
 
 /// The class of a rank among `n`: r0 for the first ones, r6 for the last.
 pub(crate) fn rank_class(rank: usize, n: usize) -> String {
-    format!("r{}", (rank * N_RANKS / n.max(1)).min(N_RANKS - 1))
+    format!("r{}", (N_RANKS * (rank + 1)).div_ceil(n.max(1)).clamp(1, N_RANKS) - 1)
 }
 
 pub(crate) fn value(row: &Row) -> Option<f64> {
@@ -162,7 +166,8 @@ fn value_scale(rows: &[&Row], ranked: &[usize]) -> Scale {
     let (worst, best) = (value(worst), value(best));
     let (low, high) = (worst.min(best), worst.max(best));
     if low > 0.0 && high / low >= LOG_FROM {
-        return Scale::log(low, high);
+        let room = 0.03 * (high.ln() - low.ln());
+        return Scale::log((low * (-room).exp()).max(5e-324), (high * room.exp()).min(f64::MAX));
     }
     // In quarters: differences stay finite.
     let quarter = 0.25 * value(ranked[ranked.len() / 4]) - 0.25 * best;

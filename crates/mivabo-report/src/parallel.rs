@@ -16,8 +16,11 @@ const HEIGHT: f64 = 300.0;
 const PANEL: usize = 9;
 
 /// The most lines of a panel, and of all panels together.
-const MAX_SHOWN: usize = 400;
-const MAX_LINES: usize = 1600;
+const MAX_SHOWN: usize = 300;
+const MAX_LINES: usize = 1200;
+
+/// Lines are fainter where there are more of them than this.
+const FAINT_FROM: usize = 120;
 
 /// How far below the axes inactive parameters are.
 const LANE: f64 = 20.0;
@@ -52,7 +55,7 @@ fn panel(digest: &Digest<'_>, tracks: &[Track<'_>], shown: &[usize]) -> String {
     let names: Vec<&str> = tracks.iter().map(Track::name).collect();
     let description = format!("{} trials over {}", shown.len(), names.join(", "));
     let mut svg = Svg::new(WIDTH, HEIGHT, "Parallel coordinates", &description);
-    svg.open("lines");
+    svg.open(if shown.len() > FAINT_FROM { "lines faint" } else { "lines" });
     for (rank, at) in digest.ranked.iter().enumerate().filter(|(_, at)| shown.binary_search(at).is_ok()) {
         let best = if digest.best == Some(*at) { " top" } else { "" };
         let class = format!("{}{best}", rank_class(rank, digest.ranked.len()));

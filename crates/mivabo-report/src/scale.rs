@@ -13,7 +13,9 @@ use crate::text::{digits, short};
 pub(crate) enum Scale {
     /// From the first number to the second, which is greater.
     Linear(f64, f64),
-    /// The same, of logarithms; both are positive.
+    /// The whole numbers from 0 to this one, with half of one to spare at both ends.
+    Whole(u64),
+    /// As linear, of logarithms; both are positive.
     Log(f64, f64),
     /// One band for each of these labels; values are their positions.
     Bands(Vec<String>),
@@ -50,6 +52,7 @@ impl Scale {
                 (0.5 * value - 0.5 * low) / (0.5 * high - 0.5 * low)
             }
             Scale::Linear(low, high) => (value - low) / (high - low),
+            Scale::Whole(last) => (value + 0.5) / (*last as f64 + 1.0),
             Scale::Log(low, high) => (value.ln() - low.ln()) / (high.ln() - low.ln()),
             Scale::Bands(labels) => (value + 0.5) / labels.len().max(1) as f64,
         }
@@ -58,7 +61,8 @@ impl Scale {
     /// About `n` ticks; for bands one for each.
     pub fn ticks(&self, n: usize) -> Vec<Tick> {
         let labels = match self {
-            Scale::Linear(low, high) => linear_ticks(*low, *high, n),
+            Scale::Linear(low, high) => linear_ticks((*low, *high), n, 0.0),
+            Scale::Whole(last) => linear_ticks((0.0, *last as f64), n, 1.0),
             Scale::Log(low, high) => log_ticks(*low, *high, n),
             Scale::Bands(labels) => labels.iter().enumerate().map(|(k, l)| (k as f64, l.clone())).collect(),
         };
@@ -74,9 +78,10 @@ fn rounded(x: f64) -> f64 {
     steps.into_iter().min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(power)
 }
 
-fn linear_ticks(low: f64, high: f64, n: usize) -> Vec<(f64, String)> {
+/// Ticks at multiples of a step that is at least `least`.
+fn linear_ticks((low, high): (f64, f64), n: usize, least: f64) -> Vec<(f64, String)> {
     let n = n.max(1) as f64;
-    let step = rounded(high / n - low / n);
+    let step = rounded((high / n - low / n).max(least));
     let largest = low.abs().max(high.abs());
     // Beyond these, multiples of the step are no longer numbers of their own.
     if !step.is_normal() || largest / step > 1e12 {
@@ -98,7 +103,7 @@ fn label(value: f64, n_digits: f64, step: f64) -> String {
 fn log_ticks(low: f64, high: f64, n: usize) -> Vec<(f64, String)> {
     let (first, last) = (low.log10().floor(), high.log10().ceil());
     let decades = last - first;
-    let is_on = |v: &f64| *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9);
+    let is_on = |v: &f64| v.is_finite() && *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9);
     let powers = |every: f64| {
         let n = (0..=40).map(move |k| first + f64::from(k) * every).take_while(move |e| *e <= last);
         n.map(|e| 10_f64.powf(e))
@@ -133,6 +138,9 @@ mod tests {
         assert_eq!(labels(&Scale::log(0.03, 2.0), 4), ["0.05", "0.1", "0.2", "0.5", "1", "2"]);
         assert_eq!(labels(&Scale::log(1.0, 1e300), 3), ["1", "1e100", "1e200", "1e300"]);
         assert_eq!(labels(&Scale::log(3.0, 4.0), 3), ["3", "4"]);
+        assert_eq!(labels(&Scale::Whole(0), 10), ["0"]);
+        assert_eq!(labels(&Scale::Whole(3), 10), ["0", "1", "2", "3"]);
+        assert_eq!(labels(&Scale::Whole(20), 5), ["0", "5", "10", "15", "20"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Each parameter against the value: small charts of equal size, inactive trials in a lane of their own.
 
-use crate::digest::{Digest, rank_class, value};
+use crate::digest::{Digest, N_RANKS, rank_class, value};
 use crate::scale::Scale;
 use crate::svg::{Plot, Svg, is_tight, label_width};
 use crate::text::{elided, escape};
@@ -47,7 +47,7 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
 
 /// The colours of ranks, the first to the last.
 pub(crate) fn ramp() -> String {
-    [0, 1, 2, 3, 4, 5, 6].map(|k| format!("<i class=\"key r{k}\"></i>")).concat()
+    std::array::from_fn::<_, N_RANKS, _>(|k| format!("<i class=\"key r{k}\"></i>")).concat()
 }
 
 fn figure(digest: &Digest<'_>, track: &Track<'_>, shown: &[usize]) -> String {

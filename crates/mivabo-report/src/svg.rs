@@ -129,7 +129,8 @@ impl Plot {
         let mut taken = f64::NEG_INFINITY;
         for tick in ticks {
             let (x, y) = (self.at(tick.place, 0.0).0, self.bottom + below);
-            let half = if is_tight { 5.5 } else { 0.5 * CHARACTER * tick.label.chars().count() as f64 + 2.0 };
+            let half =
+                if is_tight { 10.0 } else { 0.5 * CHARACTER * tick.label.chars().count() as f64 + 2.0 };
             if x - half < taken {
                 continue;
             }

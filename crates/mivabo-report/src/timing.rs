@@ -48,7 +48,7 @@ fn scatter(digest: &Digest<'_>, timed: &[&Row]) -> String {
     let mut svg = Svg::new(WIDTH, HEIGHT, "Time of each trial", &description);
     let last = digest.rows.last().map_or(0, |row| row.trial.id);
     let plot = Plot {
-        x: Scale::linear(-0.5, last as f64 + 0.5),
+        x: Scale::Whole(last),
         left: label_width(&y, 4) + 14.0,
         y,
         right: WIDTH - 12.0,

@@ -1,5 +1,7 @@
 //! Pages of all kinds of studies are well-formed, say what they should, and stay small.
 
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
 mod samples;
 
 use std::collections::BTreeSet;

@@ -5,7 +5,7 @@ use mivabo::space::{Domain, Point, Space, Value};
 use mivabo::study::{Direction, Effect, Importance, Interaction, State, Trial};
 use mivabo_report::{Report, Row, html};
 
-/// A study without trials, named as badly as a study can be.
+/// All that a page is made of.
 pub struct Sample {
     pub name: String,
     pub space: Space,
