@@ -28,6 +28,8 @@ pub enum Purpose {
     Acquisition,
     /// The search for the point to recommend.
     Recommendation,
+    /// Which parameters matter.
+    Importance,
 }
 
 /// The stream of `seed` for one trial and one purpose.

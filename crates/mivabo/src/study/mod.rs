@@ -44,6 +44,7 @@
 
 mod choose;
 mod history;
+mod importance;
 mod linear;
 mod process;
 mod spec;
@@ -53,6 +54,7 @@ mod trial;
 
 use std::collections::BTreeSet;
 
+pub use self::importance::{Effect, Importance, Interaction};
 use self::linear::Linear;
 use self::process::ProcessModel;
 pub use self::spec::{Climb, Direction, Improvement, Search, Spec, Strategy, Thompson, WeightPrior};

@@ -1,0 +1,44 @@
+//! The page around the sections.
+
+use crate::digest::Digest;
+use crate::text::escape;
+use crate::{constraints, convergence, importance, overview, parallel, slices, table, timing};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// Nothing may be fetched, whatever the page says.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+type Section = (&'static str, &'static str, fn(&Digest<'_>) -> String);
+
+const SECTIONS: [Section; 7] = [
+    ("convergence", "Convergence", convergence::section),
+    ("parameters", "Parameters", slices::section),
+    ("importance", "Importance", importance::section),
+    ("parallel", "All parameters at once", parallel::section),
+    ("constraints", "Constraints", constraints::section),
+    ("time", "Time", timing::section),
+    ("trials", "Trials", table::section),
+];
+
+pub(crate) fn page(digest: &Digest<'_>) -> String {
+    let links = SECTIONS.map(|(id, title, _)| format!("<li><a href=\"#{id}\">{title}</a></li>")).concat();
+    let sections = SECTIONS.map(|(id, title, section)| {
+        let content = section(digest);
+        format!("<section id=\"{id}\" aria-labelledby=\"{id}-title\"><h2 id=\"{id}-title\">{title}</h2>\n{content}</section>\n")
+    });
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <nav aria-label=\"Sections\"><ul>{links}</ul></nav>\n<main>\n{}\n{}</main>\n\
+         <footer>Made by mivabo {}.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        escape(POLICY),
+        escape(digest.report.name),
+        overview::header(digest),
+        sections.concat(),
+        env!("CARGO_PKG_VERSION")
+    )
+}

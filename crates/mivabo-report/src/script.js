@@ -1,0 +1,93 @@
+// Sorts the table of trials, and shows the trial under the pointer in all charts at once.
+(function () {
+  'use strict';
+  var table = document.getElementById('all');
+
+  function key(row, column) {
+    var cell = row.cells[column];
+    var text = cell.dataset.v || cell.textContent;
+    var number = Number(text);
+    if (text === '–') return [2, 0];
+    return text.trim() !== '' && !isNaN(number) ? [0, number] : [1, text];
+  }
+  // Numbers before texts before nothing, whichever way the table is sorted.
+  function compare(a, b, sign) {
+    if (a[0] !== b[0]) return a[0] - b[0];
+    if (a[0] === 0) return sign * (a[1] - b[1]);
+    return sign * String(a[1]).localeCompare(String(b[1]));
+  }
+  function sort(head, column) {
+    var sign = head.getAttribute('aria-sort') === 'ascending' ? -1 : 1;
+    var body = table.tBodies[0];
+    var rows = Array.from(body.rows).map(function (row) { return [key(row, column), row]; });
+    rows.sort(function (a, b) { return compare(a[0], b[0], sign); });
+    body.append.apply(body, rows.map(function (pair) { return pair[1]; }));
+    Array.from(table.tHead.rows[0].cells).forEach(function (cell) { cell.removeAttribute('aria-sort'); });
+    head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
+  }
+  if (table) {
+    Array.from(table.tHead.rows[0].cells).forEach(function (head, column) {
+      var button = document.createElement('button');
+      button.type = 'button';
+      button.append.apply(button, Array.from(head.childNodes));
+      button.addEventListener('click', function () { sort(head, column); });
+      head.append(button);
+    });
+  }
+
+  var marks = new Map();
+  var rows = new Map();
+  document.querySelectorAll('[data-t]').forEach(function (mark) {
+    var id = mark.dataset.t;
+    if (!marks.has(id)) marks.set(id, []);
+    marks.get(id).push(mark);
+    if (mark.tagName === 'TR') rows.set(id, mark);
+  });
+  // A title inside a drawing would pop up over the one made here.
+  document.querySelectorAll('svg').forEach(function (svg) {
+    svg.setAttribute('aria-label', svg.querySelector('title').textContent);
+    svg.querySelector('title').remove();
+  });
+  var tip = document.createElement('div');
+  tip.id = 'tip';
+  tip.hidden = true;
+  document.body.append(tip);
+  var current = null;
+
+  function describe(id) {
+    var row = rows.get(id);
+    tip.textContent = '';
+    if (!row) return;
+    Array.from(row.cells).forEach(function (cell, column) {
+      if (cell.textContent === '–' || column > 24) return;
+      var line = document.createElement(column === 0 ? 'b' : 'div');
+      var name = document.createElement('span');
+      name.textContent = table.tHead.rows[0].cells[column].textContent + ' ';
+      line.append(name, cell.textContent);
+      tip.append(line);
+    });
+  }
+  function light(id) {
+    if (id === current) return;
+    (marks.get(current) || []).forEach(function (mark) { mark.classList.remove('hot'); });
+    (marks.get(id) || []).forEach(function (mark) { mark.classList.add('hot'); });
+    document.querySelectorAll('.lines').forEach(function (lines) {
+      lines.classList.toggle('dim', lines.querySelector('.hot') !== null);
+    });
+    current = id;
+    if (id !== null) describe(id);
+  }
+  document.addEventListener('mousemove', function (event) {
+    var mark = event.target.closest ? event.target.closest('[data-t]') : null;
+    light(mark ? mark.dataset.t : null);
+    tip.hidden = !mark || mark.tagName === 'TR' || mark.tagName === 'DIV';
+    if (tip.hidden) return;
+    var left = event.clientX + 14, top = event.clientY + 14;
+    tip.style.left = Math.max(0, Math.min(left, innerWidth - tip.offsetWidth - 8)) + 'px';
+    tip.style.top = Math.max(0, Math.min(top, innerHeight - tip.offsetHeight - 8)) + 'px';
+  });
+  document.addEventListener('click', function (event) {
+    var mark = event.target.closest ? event.target.closest('svg [data-t]') : null;
+    if (mark && rows.has(mark.dataset.t)) rows.get(mark.dataset.t).scrollIntoView({ block: 'center' });
+  });
+})();

@@ -1,0 +1,85 @@
+//! All trials as a table, which the script of the page sorts.
+
+use mivabo::space::Parameter;
+use mivabo::study::State;
+
+use crate::Row;
+use crate::digest::Digest;
+use crate::text::{elided, escape, exact, short, time, value};
+
+/// The class of columns of numbers; cells are numbers unless they say otherwise.
+const NUMBER: &str = " class=\"n\"";
+
+/// The cell of a value that there is none of.
+const NOTHING: &str = "<td>–</td>";
+
+/// Rows beyond this many are not printed.
+const PRINTED: usize = 200;
+
+pub(crate) fn section(digest: &Digest<'_>) -> String {
+    if digest.rows.is_empty() {
+        return "<p class=\"none\">There are no trials yet.</p>".to_owned();
+    }
+    let visible = || digest.report.space.parameters().iter().filter(|parameter| !parameter.is_auxiliary());
+    let names: Vec<&str> = visible().map(Parameter::name).collect();
+    let has_times = digest.rows.iter().any(|row| row.started.is_some());
+    let mut columns = vec![("trial", ""), ("state", ""), ("value", NUMBER)];
+    columns.extend((!digest.origins.is_empty()).then_some(("origin", "")));
+    columns.extend(has_times.then_some(("time", NUMBER)));
+    columns.extend(visible().map(|p| (p.name(), if p.domain().range().is_some() { NUMBER } else { "" })));
+    let head = columns.iter().map(|(name, class)| {
+        format!("<th scope=\"col\"{class} title=\"{}\">{}</th>", escape(name), escape(&elided(name, 24)))
+    });
+    let head = head.collect::<Vec<_>>().concat();
+    let body: String = (0..digest.rows.len()).map(|at| line(digest, at, &names, has_times)).collect();
+    let printed = if digest.rows.len() > PRINTED {
+        format!("<p class=\"paper\">The first {PRINTED} trials are printed.</p>")
+    } else {
+        String::new()
+    };
+    format!(
+        "{printed}<div class=\"scroll tall\"><table id=\"all\"><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+    )
+}
+
+fn line(digest: &Digest<'_>, at: usize, names: &[&str], has_times: bool) -> String {
+    let row = digest.rows[at];
+    let class = if digest.best == Some(at) { " class=\"best\"" } else { "" };
+    let mut cells = vec![
+        format!("<tr data-t=\"{id}\"{class}><th>{id}</th>", id = row.trial.id),
+        state(row, digest.is_feasible[at]),
+        row.trial.value().map_or(NOTHING.to_owned(), |value| {
+            format!("<td title=\"{}\">{}</td>", exact(value), short(value))
+        }),
+    ];
+    if !digest.origins.is_empty() {
+        cells.push(format!("<td class=\"t\">{}</td>", escape(row.origin.as_deref().unwrap_or("–"))));
+    }
+    if has_times {
+        cells.push(
+            row.duration().map_or(NOTHING.to_owned(), |millis| {
+                format!("<td data-v=\"{millis}\">{}</td>", time(millis))
+            }),
+        );
+    }
+    cells.extend(names.iter().map(|name| match digest.report.space.value(&row.trial.point, name) {
+        None => NOTHING.to_owned(),
+        Some(found) if found.as_f64().is_some() => format!("<td>{}</td>", value(&found, short)),
+        Some(found) => format!("<td class=\"t\">{}</td>", escape(&elided(&value(&found, short), 60))),
+    }));
+    cells.push("</tr>\n".to_owned());
+    cells.concat()
+}
+
+fn state(row: &Row, is_feasible: bool) -> String {
+    let infeasible = if is_feasible { "" } else { ", infeasible" };
+    match &row.trial.state {
+        State::Waiting => format!("<td class=\"t\">waiting{infeasible}</td>"),
+        State::Pending => format!("<td class=\"t\">pending{infeasible}</td>"),
+        State::Complete(_) => format!("<td class=\"t\">complete{infeasible}</td>"),
+        State::Failed { reason } => {
+            let (shown, full) = (escape(&elided(reason, 32)), escape(&elided(reason, 400)));
+            format!("<td class=\"t failed\" title=\"{full}\">failed: {shown}{infeasible}</td>")
+        }
+    }
+}

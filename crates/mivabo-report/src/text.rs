@@ -1,0 +1,159 @@
+//! Texts for people and for HTML: names, numbers and times enter, short escaped strings leave.
+
+use mivabo::space::Value;
+
+/// The text as HTML shows it, in elements and in attributes. Characters that HTML has no place for are replaced.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\n' | '\t' | '\r' => escaped.push(' '),
+            c if c.is_control() || is_noncharacter(c) => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+fn is_noncharacter(c: char) -> bool {
+    u32::from(c) & 0xfffe == 0xfffe || ('\u{fdd0}'..='\u{fdef}').contains(&c)
+}
+
+/// At most `n` characters, the last one of which says that there were more.
+pub(crate) fn elided(text: &str, n: usize) -> String {
+    if text.chars().count() <= n {
+        return text.to_owned();
+    }
+    text.chars().take(n.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// A number in up to six digits.
+pub(crate) fn short(x: f64) -> String {
+    digits(x, 5)
+}
+
+/// A number with this many digits after the first one, without zeros at the end.
+pub(crate) fn digits(x: f64, n: usize) -> String {
+    let scientific = format!("{x:.n$e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if x == 0.0 {
+        return "0".to_owned();
+    }
+    if (-4..7).contains(&exponent) {
+        let decimals = usize::try_from(i32::try_from(n).unwrap_or(0) - exponent).unwrap_or(0);
+        return trimmed(&format!("{x:.decimals$}"));
+    }
+    format!("{}e{exponent}", trimmed(mantissa))
+}
+
+/// A number with every digit that tells it from others.
+pub(crate) fn exact(x: f64) -> String {
+    let shown = format!("{x:?}");
+    shown.strip_suffix(".0").map(str::to_owned).unwrap_or(shown)
+}
+
+fn trimmed(decimal: &str) -> String {
+    let cut =
+        if decimal.contains('.') { decimal.trim_end_matches('0').trim_end_matches('.') } else { decimal };
+    cut.to_owned()
+}
+
+/// The value of a parameter, without quotes.
+pub(crate) fn value(value: &Value, number: fn(f64) -> String) -> String {
+    match value {
+        Value::Float(x) => number(*x),
+        Value::Text(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A share in percent.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent < 0.05 {
+        "0 %".to_owned()
+    } else if percent < 9.95 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.0} %")
+    }
+}
+
+/// A count of something, in singular or plural.
+pub(crate) fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The unit in which times up to this many milliseconds are read best, and how many of them it has.
+pub(crate) fn time_unit(millis: u64) -> (&'static str, f64) {
+    match millis {
+        0..2_000 => ("ms", 1.0),
+        2_000..300_000 => ("s", 1e3),
+        300_000..18_000_000 => ("min", 6e4),
+        18_000_000..432_000_000 => ("h", 3.6e6),
+        _ => ("d", 8.64e7),
+    }
+}
+
+/// A time in the unit that fits it.
+pub(crate) fn time(millis: u64) -> String {
+    let (unit, size) = time_unit(millis);
+    format!("{} {unit}", digits(millis as f64 / size, 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn markup_in_names_is_text() {
+        assert_eq!(escape(r#"<a href="x">'&'"#), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;");
+        assert_eq!(escape("λ 学习率 🎯"), "λ 学习率 🎯");
+        assert_eq!(escape("a\u{0}b\u{7f}c\nd"), "a\u{fffd}b\u{fffd}c d");
+    }
+
+    #[test]
+    fn numbers_are_short_and_their_size_is_seen() {
+        let numbers = [0.0, 1.0, -2.5, 1234.56789, 0.000_123_456_789, 1e-5, 1e7, -1e300, 5e-324, 123_456.7];
+
+        let shown = numbers.map(short);
+
+        assert_eq!(
+            shown,
+            ["0", "1", "-2.5", "1234.57", "0.000123457", "1e-5", "1e7", "-1e300", "4.94066e-324", "123457"]
+        );
+        assert_eq!(exact(0.1 + 0.2), "0.30000000000000004");
+        assert_eq!([exact(3.0), exact(1e300)], ["3", "1e300"]);
+    }
+
+    #[test]
+    fn long_names_end_in_an_ellipsis() {
+        assert_eq!(elided("häuser", 6), "häuser");
+        assert_eq!(elided("häuser", 4), "häu…");
+        assert_eq!(elided("häuser", 0), "…");
+    }
+
+    #[test]
+    fn times_have_a_unit_that_fits() {
+        assert_eq!(
+            [1, 2_500, 600_000, 36_000_000, 864_000_000].map(time),
+            ["1 ms", "2.5 s", "10 min", "10 h", "10 d"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn short_numbers_are_near_the_numbers(x in proptest::num::f64::NORMAL) {
+            let read: f64 = short(x).parse().unwrap();
+            prop_assert!((read / x - 1.0).abs() < 1e-5, "{} {}", x, read);
+        }
+    }
+}

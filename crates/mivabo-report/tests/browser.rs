@@ -1,0 +1,118 @@
+//! The pages in a real browser: no error in its console, every figure drawn, the table sorted, a trial shown everywhere.
+//!
+//! Needs Chromium or Chrome on the path. Where there is none the test says so and passes, unless the variable
+//! `MIVABO_REQUIRE_BROWSER` is set.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+mod samples;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use samples::{Sample, falling, large, markup, usual, with};
+
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// Looks at the page from inside, and leaves what it finds where the test can read it.
+const PROBE: &str = r"<script>
+(function () {
+  var found = [];
+  document.querySelectorAll('svg').forEach(function (svg) {
+    var box = svg.getBoundingClientRect();
+    var marks = Array.from(svg.querySelectorAll('circle, path, rect'));
+    var drawn = marks.filter(function (mark) {
+      var at = mark.getBoundingClientRect();
+      var style = getComputedStyle(mark);
+      return at.width + at.height > 0 && (style.fill !== 'none' || style.stroke !== 'none');
+    });
+    var name = svg.getAttribute('aria-label');
+    if (box.width < 50 || drawn.length === 0 || drawn.length < marks.length) found.push(name + ': not drawn');
+    marks.concat(Array.from(svg.querySelectorAll('text'))).forEach(function (mark) {
+      var at = mark.getBoundingClientRect();
+      var out = Math.max(box.left - at.left, at.right - box.right, box.top - at.top, at.bottom - box.bottom);
+      if (out > 6) found.push(name + ': ' + mark.outerHTML + ' is ' + out + ' outside');
+    });
+  });
+  var table = document.getElementById('all');
+  var column = 2;
+  function values() {
+    return Array.from(table.tBodies[0].rows).map(function (row) { return row.cells[column].textContent; });
+  }
+  function is_sorted(sign) {
+    var numbers = values().filter(function (text) { return text !== '–'; }).map(Number);
+    var dashes = values().slice(0, numbers.length).includes('–');
+    return !dashes && numbers.every(function (x, k) { return k === 0 || sign * (x - numbers[k - 1]) >= 0; });
+  }
+  if (table) {
+    var button = table.tHead.rows[0].cells[column].querySelector('button');
+    button.click();
+    if (!is_sorted(1)) found.push('not ascending');
+    button.click();
+    if (!is_sorted(-1)) found.push('not descending');
+    var mark = document.querySelector('#parameters svg [data-t], #convergence svg [data-t]');
+    if (mark) {
+      mark.dispatchEvent(new MouseEvent('mousemove', { bubbles: true, clientX: 50, clientY: 50 }));
+      if (document.querySelectorAll('.hot').length < 2) found.push('no other mark is lit');
+      if (!document.getElementById('tip').textContent.includes('state')) found.push('no tip');
+    }
+  }
+  if (document.documentElement.scrollWidth > innerWidth) found.push('the page is wider than the window');
+  document.documentElement.setAttribute('data-found', found.slice(0, 5).join('; ') || 'nothing');
+})();
+</script>
+</body>";
+
+fn browser() -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&paths).flat_map(|path| NAMES.map(|name| path.join(name)));
+    found.into_iter().find(|file| file.is_file())
+}
+
+/// What the probe finds wrong in a page, and what the browser says.
+fn look(browser: &Path, sample: &Sample, file: &str) -> (String, String) {
+    let folder = std::env::temp_dir().join(format!("mivabo-report-{}-{file}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let page = folder.join("page.html");
+    std::fs::write(&page, sample.page().replace("</body>", PROBE)).unwrap();
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--window-size=1100,900",
+        ])
+        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let said: Vec<&str> = errors.lines().filter(|line| line.contains("CONSOLE")).collect();
+    let found = dom.split("data-found=\"").nth(1).and_then(|rest| rest.split('"').next());
+    (found.unwrap_or("the probe did not run").to_owned(), said.join("\n"))
+}
+
+#[test]
+fn pages_are_drawn_without_a_word_in_the_console() {
+    let Some(browser) = browser() else {
+        assert!(std::env::var_os("MIVABO_REQUIRE_BROWSER").is_none(), "there is no browser on the path");
+        println!("skipped: there is no browser on the path");
+        return;
+    };
+    let samples = [
+        ("usual", usual()),
+        ("markup", markup()),
+        ("empty", with("empty", 0, falling)),
+        ("one", with("one", 1, falling)),
+        ("wide", large(40, 60)),
+        ("long", large(3, 3000)),
+    ];
+    for (file, sample) in samples {
+        let seen = look(&browser, &sample, file);
+        assert_eq!(seen, ("nothing".to_owned(), String::new()), "{file}");
+    }
+}

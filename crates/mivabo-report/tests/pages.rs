@@ -1,0 +1,249 @@
+//! Pages of all kinds of studies are well-formed, say what they should, and stay small.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+mod samples;
+
+use std::collections::BTreeSet;
+
+use mivabo::study::{Direction, State};
+use mivabo_report::Row;
+use samples::{Sample, falling, large, markup, usual, with};
+
+/// Elements that have no content.
+const VOID: [&str; 1] = ["meta"];
+
+/// The elements of a page, in order, as (name, attributes).
+///
+/// Panics unless every element is closed in order, attributes are quoted, no attribute is given twice, no id is used
+/// twice, and `<`, `>` and `&` only stand where they mean something.
+fn elements(page: &str) -> Vec<(String, Vec<(String, String)>)> {
+    let mut rest = page.strip_prefix("<!DOCTYPE html>\n").expect("a document type");
+    let (mut found, mut open, mut ids) = (Vec::new(), Vec::<String>::new(), BTreeSet::new());
+    while let Some(at) = rest.find('<') {
+        assert_text(&rest[..at]);
+        let end = at + rest[at..].find('>').expect("a tag ends");
+        let tag = &rest[at + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name), "after {:?}", found.last());
+            continue;
+        }
+        let is_empty = tag.ends_with('/');
+        let (name, attributes) = parsed(tag.trim_end_matches('/'));
+        for (_, id) in attributes.iter().filter(|(key, _)| key == "id") {
+            assert!(ids.insert(id.clone()), "id {id} twice");
+        }
+        assert!(is_empty || !VOID.contains(&name.as_str()));
+        if name == "script" || name == "style" {
+            let end = rest.find(&format!("</{name}>")).expect("it ends");
+            rest = &rest[end..];
+        }
+        if !is_empty {
+            open.push(name.clone());
+        }
+        found.push((name, attributes));
+    }
+    assert_eq!((rest, open), ("\n", Vec::new()));
+    found
+}
+
+fn parsed(tag: &str) -> (String, Vec<(String, String)>) {
+    let (name, mut rest) = tag.split_once(' ').unwrap_or((tag, ""));
+    let mut attributes: Vec<(String, String)> = Vec::new();
+    while !rest.is_empty() {
+        let (key, after) = rest.split_once("=\"").expect("a quoted attribute");
+        let (value, after) = after.split_once('"').expect("a closed attribute");
+        assert_text(value);
+        assert!(attributes.iter().all(|(other, _)| other != key), "{tag}");
+        attributes.push((key.to_owned(), value.to_owned()));
+        rest = after.trim_start();
+    }
+    (name.to_owned(), attributes)
+}
+
+fn assert_text(text: &str) {
+    assert!(!text.contains(['<', '>']), "{text}");
+    for (at, _) in text.match_indices('&') {
+        let known = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"];
+        assert!(known.iter().any(|entity| text[at..].starts_with(entity)), "{text}");
+    }
+}
+
+fn count(page: &str, what: &str) -> usize {
+    page.matches(what).count()
+}
+
+/// What a reader sees first: headings, titles and descriptions of drawings, captions, and how many marks there are.
+fn outline(page: &str) -> String {
+    let body = &page[page.find("<body>").unwrap()..page.find("<script>").unwrap()];
+    let mut lines = Vec::new();
+    for part in body.split("<section id=").skip(1) {
+        lines.push(format!("# {}", part.split('"').nth(1).unwrap()));
+        for figure in part.split("<svg ").skip(1) {
+            let (drawing, after) = figure.split_once("</svg>").unwrap();
+            let text = |tag: &str| {
+                let from = drawing.split_once(&format!("<{tag}>")).unwrap().1;
+                from.split_once(&format!("</{tag}>")).unwrap().0.to_owned()
+            };
+            let marks = ["<circle", "<path", "<rect", "<text"].map(|tag| count(drawing, tag));
+            lines.push(format!("{}: {} {marks:?}", text("title"), text("desc")));
+            let caption =
+                after.trim_start().strip_prefix("<figcaption>").and_then(|c| c.split_once("</figcaption>"));
+            lines.extend(caption.map(|(caption, _)| format!("  {caption}")));
+        }
+        lines.push(format!("  {} rows, {} cells", count(part, "<tr"), count(part, "<td")));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn a_small_report_has_this_structure() {
+    let page = usual().page();
+
+    elements(&page);
+    insta::assert_snapshot!(outline(&page));
+}
+
+#[test]
+fn every_drawing_has_a_title_a_description_and_marks() {
+    let page = usual().page();
+
+    for drawing in page.split("<svg ").skip(1).map(|rest| rest.split("</svg>").next().unwrap()) {
+        assert!(drawing.contains("role=\"img\"><title>") && drawing.contains("</title><desc>"), "{drawing}");
+        assert!(
+            count(drawing, "<circle") + count(drawing, "<path") + count(drawing, "<rect") > 0,
+            "{drawing}"
+        );
+    }
+}
+
+#[test]
+fn markup_in_names_stays_text() {
+    let page = markup().page();
+
+    let names: Vec<String> = elements(&page).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names.iter().filter(|name| *name == "script").count(), 1);
+    assert!(page.contains("&lt;script&gt;alert(&quot;x&quot; &amp; &#39;y&#39;)&lt;/script&gt;"));
+    assert!(page.contains("学习率 🎯") && page.contains('λ') && !page.contains('\u{0}'));
+}
+
+#[test]
+fn nothing_is_fetched_from_elsewhere() {
+    let page = usual().page();
+
+    for (name, attributes) in elements(&page) {
+        assert!(!["link", "img", "iframe", "object", "embed"].contains(&name.as_str()));
+        for (key, value) in attributes {
+            assert!(key != "src" && (key != "href" || value.starts_with('#')), "{key} {value}");
+        }
+    }
+    assert!(!page.contains("http:") && !page.contains("https:") && !page.contains("url("));
+}
+
+/// Every coordinate of every drawing is a number.
+fn assert_drawn(sample: &Sample) -> String {
+    let page = sample.page();
+    for (name, attributes) in elements(&page) {
+        for (key, value) in
+            attributes.iter().filter(|(key, _)| ["d", "cx", "cy", "x", "y"].contains(&key.as_str()))
+        {
+            assert!(!value.contains("NaN") && !value.contains("inf"), "{name} {key} {value}");
+        }
+    }
+    page
+}
+
+#[test]
+fn studies_of_every_size_and_fate_have_a_page() {
+    let failed = |_, _| State::Failed { reason: "crashed".into() };
+    let empty = assert_drawn(&with("empty", 0, falling));
+    let one = assert_drawn(&with("one", 1, falling));
+    let lost = assert_drawn(&with("lost", 9, failed));
+    let waiting = assert_drawn(&with("waiting", 3, |_, _| State::Waiting));
+    let constant = assert_drawn(&with("constant", 9, |_, _| State::Complete(4.0)));
+
+    assert!(
+        empty.contains("There are no trials yet.") && empty.contains("No feasible trial has a value yet.")
+    );
+    assert!(one.contains("<b>1</b> in all"));
+    assert!(lost.contains("<b>9</b> failed") && count(&lost, "class=\"failed\" data-t") == 9);
+    assert!(waiting.contains("No trial has ended yet."));
+    assert!(constant.contains("<b>4</b>"));
+}
+
+#[test]
+fn values_of_every_size_are_drawn() {
+    let series: [&[f64]; 7] = [
+        &[1e300, 1.0, 1e-300],
+        &[-1e300, 1e300, 0.0, 1.0],
+        &[f64::MAX, -f64::MAX, f64::MAX],
+        &[5e-324, 0.0, 1e-320],
+        &[1e15, 1e15 + 0.125],
+        &[3.0, 3.1, 3.2, 3.3, 3.25, 1e9, 3.15, 3.05],
+        &[-0.0, 0.0],
+    ];
+    for values in series {
+        for direction in [Direction::Minimise, Direction::Maximise] {
+            let n = values.len() as u64;
+            let sample = with("sizes", n, |id, _| State::Complete(values[usize::try_from(id).unwrap()]));
+            assert_drawn(&Sample { direction, ..sample });
+        }
+    }
+}
+
+#[test]
+fn a_value_that_would_flatten_all_others_stands_at_the_edge() {
+    let outlier = |id: u64, noise: f64| State::Complete(if id == 5 { 1e6 } else { noise - 0.5 });
+    let sample = Sample { direction: Direction::Minimise, ..with("outlier", 40, outlier) };
+
+    assert!(sample.page().contains("One worse value lies beyond the axis and stands at its edge."));
+}
+
+#[test]
+fn clocks_that_run_backwards_and_trials_that_never_end_are_drawn() {
+    let mut sample = usual();
+    for row in &mut sample.rows {
+        (row.started, row.finished) = match row.trial.id % 4 {
+            0 => (Some(u64::MAX), Some(0)),
+            1 => (Some(5), None),
+            2 => (None, Some(7)),
+            _ => (Some(0), Some(u64::MAX)),
+        };
+    }
+    assert_drawn(&sample);
+
+    sample.rows.truncate(1);
+    (sample.rows[0].started, sample.rows[0].finished) = (Some(5), Some(5));
+    assert_drawn(&sample);
+}
+
+#[test]
+fn of_ten_thousand_trials_charts_show_some_and_the_table_all() {
+    let page = assert_drawn(&large(10, 10_000));
+
+    assert_eq!(count(&page, "<tr data-t="), 10_000);
+    assert!(page.contains(" of 9091 values are drawn.") && page.contains(" of 9091 trials are drawn."));
+    assert!(page.contains("The first 200 trials are printed."));
+    assert!(count(&page, "<circle") < 22_000, "{}", count(&page, "<circle"));
+    println!("10 parameters, 10,000 trials: {} kB", page.len() / 1000);
+    assert!(page.len() < 5_000_000, "{}", page.len());
+}
+
+#[test]
+fn forty_parameters_fit() {
+    let page = assert_drawn(&large(40, 300));
+
+    assert_eq!(count(&page, "<title>The value against"), 40);
+    assert_eq!(count(&page, "<title>Parallel coordinates"), 5);
+    println!("40 parameters, 300 trials: {} kB", page.len() / 1000);
+    assert!(page.len() < 2_500_000, "{}", page.len());
+}
+
+#[test]
+fn the_order_of_rows_does_not_matter() {
+    let sample = usual();
+    let rows: Vec<Row> = sample.rows.iter().rev().cloned().collect();
+
+    assert_eq!(Sample { rows, ..usual() }.page(), sample.page());
+}
