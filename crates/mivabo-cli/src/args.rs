@@ -49,6 +49,8 @@ pub enum Command {
     Best(Best),
     /// List trials
     Show(Show),
+    /// Write one HTML page: convergence, parameters, constraints, times, trials
+    Report(Report),
     /// Print all trials as CSV or JSON
     Export(Export),
     /// Add results from elsewhere
@@ -209,6 +211,22 @@ pub enum StateName {
     Complete,
     /// It has none
     Failed,
+}
+
+/// `mivabo report`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The page needs nothing else: no network, no script from elsewhere. Its path is printed.
+
+Examples:
+  mivabo report study.toml                       writes study.html
+  mivabo report study.db --study cnn --out cnn.html")]
+pub struct Report {
+    #[command(flatten)]
+    pub source: Source,
+    /// Where to write; - for standard output [default: the file's name with .html]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 /// `mivabo export`

@@ -18,6 +18,7 @@ mod log;
 mod objective;
 mod process;
 mod progress;
+mod report;
 mod rows;
 mod run;
 mod shell;
@@ -73,6 +74,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
         Command::Tell(tell) => tell::run(tell).map(Answer::from),
         Command::Best(best) => best::run(best),
         Command::Show(show) => show::run(show).map(Answer::from),
+        Command::Report(report) => report::run(report).map(Answer::from),
         Command::Export(export) => export::run(export).map(Answer::from),
         Command::Import(import) => import::run(import).map(Answer::from),
         Command::Solve(solve) => solve::run(solve).map(Answer::from),

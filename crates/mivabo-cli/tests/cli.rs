@@ -126,6 +126,7 @@ fn help() {
         "tell",
         "best",
         "show",
+        "report",
         "export",
         "import",
         "solve",

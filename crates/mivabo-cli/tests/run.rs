@@ -43,6 +43,20 @@ fn a_run_ends_with_the_best_point_and_how_it_meets_the_constraints() {
 }
 
 #[test]
+fn a_report_is_one_page_beside_the_study_file() {
+    let folder = Folder::script("echo 0.5", "", "trials = 5");
+    assert!(folder.run(&["run", "study.toml", "--quiet"]).status.success());
+
+    let written = folder.run(&["report", "study.toml"]);
+    let printed = folder.run(&["report", "study.db", "--out", "-"]);
+
+    assert_eq!(String::from_utf8_lossy(&written.stdout), "study.html\n");
+    let page = folder.read("study.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("small") && page.contains("<svg"), "{page}");
+    assert_eq!(String::from_utf8_lossy(&printed.stdout), page);
+}
+
+#[test]
 fn objectives_that_do_not_answer_fail_with_a_reason() {
     let mut reasons = String::new();
     for script in [
