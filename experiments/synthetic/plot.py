@@ -1,9 +1,10 @@
 """Figures and tables of the synthetic experiment, from its result lines alone.
 
-    python plot.py results/2026-11-15.jsonl --out results
+    python plot.py results/2026-11-15.jsonl.gz --out results
 """
 
 import argparse
+import gzip
 import json
 import statistics
 from collections import defaultdict
@@ -32,13 +33,17 @@ COLOURS = {
 }
 
 
-def curves(path: Path) -> dict:
+def read(path: Path) -> list:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+        return [json.loads(line) for line in lines]
+
+
+def curves(lines: list) -> dict:
     """{task: {method: {seed: [best so far]}}}"""
     found: dict = defaultdict(lambda: defaultdict(dict))
-    with path.open() as lines:
-        for line in map(json.loads, lines):
-            best = found[line["task"]][line["method"]].setdefault(line["seed"], [])
-            best.append(min(line["value"], best[-1] if best else float("inf")))
+    for line in lines:
+        best = found[line["task"]][line["method"]].setdefault(line["seed"], [])
+        best.append(min(line["value"], best[-1] if best else float("inf")))
     return found
 
 
@@ -106,20 +111,19 @@ def main() -> None:
     parser.add_argument("lines", type=Path)
     parser.add_argument("--out", type=Path, default=Path("results"))
     arguments = parser.parse_args()
-    found = curves(arguments.lines)
+    lines = read(arguments.lines)
+    found = curves(lines)
     times = defaultdict(list)
-    violations = 0
-    with arguments.lines.open() as lines:
-        for line in map(json.loads, lines):
-            times[line["task"], line["method"]].append(line["seconds"])
-            violations += not line["feasible"]
+    for line in lines:
+        times[line["task"], line["method"]].append(line["seconds"])
+    violations = sum(not line["feasible"] for line in lines)
     found["seconds"] = times
     for suffix in ("", "-own"):
         if "gaussian" + suffix in found:
             figure(found, suffix, arguments.out)
             print(f"\n## {'The model has waves of its own' if suffix else 'The model has the waves of the function'}\n")
             print(table(found, suffix))
-    print(f"\nInfeasible suggestions: {violations} of {sum(map(len, times.values()))}.")
+    print(f"\nInfeasible suggestions: {violations} of {len(lines)}.")
 
 
 if __name__ == "__main__":
