@@ -152,7 +152,7 @@ pub struct Tell {
     /// The trial's number
     pub trial: Option<u64>,
     /// Its value
-    #[arg(allow_negative_numbers = true)]
+    #[arg(allow_hyphen_values = true)]
     pub value: Option<f64>,
     /// It has no value, and this is why
     #[arg(long, value_name = "REASON", requires = "trial", conflicts_with = "value")]

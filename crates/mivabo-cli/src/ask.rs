@@ -5,10 +5,12 @@ use serde_json::json;
 use crate::Failure;
 use crate::args::Ask;
 use crate::best::params;
+use crate::crew::MAX_ATTEMPTS;
 
 /// Prints the next points. Where there are no more, those that there are; that there is none is an error.
 pub fn run(args: &Ask) -> Result<String, Failure> {
     let mut session = args.source.write()?;
+    session.release_expired(MAX_ATTEMPTS).map_err(|e| e.to_string())?;
     let mut output = String::new();
     for count in 0..args.count {
         let asked = match session.ask(None, args.lease.into()) {
@@ -16,7 +18,7 @@ pub fn run(args: &Ask) -> Result<String, Failure> {
             Ok(None) => break,
             Err(error) if count == 0 => return Err(error.to_string()),
             Err(error) => {
-                eprintln!("{error}");
+                say!("{error}");
                 break;
             }
         };

@@ -22,7 +22,7 @@ use crate::study_file::StudyFile;
 use crate::text::brief;
 
 /// How often workers may die over a trial before it counts as failed.
-const MAX_ATTEMPTS: u32 = 5;
+pub const MAX_ATTEMPTS: u32 = 5;
 
 /// A run without any value gives up after this many failed trials.
 pub const MAX_FAILURES: u64 = 10;
@@ -138,6 +138,10 @@ impl<'a> Crew<'a> {
 
     fn next(&self) -> Result<Next, Error> {
         let mut session = lock(&self.session);
+        // Signs of life may have had to wait for this very turn.
+        for id in lock(&self.held).clone() {
+            session.heartbeat(id, self.file.lease).ok();
+        }
         session.release_expired(MAX_ATTEMPTS)?;
         let budget = if lock(&self.tally).is_exhausted { 0 } else { self.budget };
         match session.ask(Some(budget), self.file.lease) {
@@ -161,8 +165,7 @@ impl<'a> Crew<'a> {
 
     /// Trials of others may come back: those of runs like this one, which give signs of life, are waited for.
     fn nothing_to_ask(&self, session: &Session) -> Result<Next, Error> {
-        let soon =
-            now().saturating_add(2 * i64::try_from(self.file.lease.as_millis()).unwrap_or(i64::MAX / 4));
+        let soon = now().saturating_add(i64::try_from(2 * self.file.lease.as_millis()).unwrap_or(i64::MAX));
         let held = lock(&self.held).clone();
         for trial in session.running()? {
             let State::Running { worker, lease } = &trial.state else { continue };

@@ -41,10 +41,10 @@ pub fn run(args: &Import) -> Result<String, Failure> {
         let place = format!("{}: {}", args.results.display(), result.place);
         let point = space.point_where_active(values).map_err(|e| format!("{place}: {e}"))?;
         if result.outcome.is_none() {
-            eprintln!("{place} has no value: skipped");
+            say!("{place} has no value: skipped");
             n_skipped += 1;
         } else if let Some(violation) = space.check(&point).violations.first() {
-            eprintln!("{place} is not feasible, so it is learned from but never the best: {violation}");
+            say!("{place} is not feasible, so it is learned from but never the best: {violation}");
             n_infeasible += 1;
         }
     }
@@ -104,7 +104,11 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
             Ok::<_, Failure>((name.clone(), value))
         });
         let text = |key: &str| object.get(key).and_then(serde_json::Value::as_str);
-        let outcome = match (object.get(value_key).and_then(serde_json::Value::as_f64), text("state")) {
+        let value = object.get(value_key).filter(|value| !value.is_null());
+        if let Some(value) = value.filter(|value| !value.is_number()) {
+            return Err(format!("{place}: the value {value} is no number"));
+        }
+        let outcome = match (value.and_then(serde_json::Value::as_f64), text("state")) {
             (_, Some("failed")) => {
                 Some(Outcome::Failed { reason: text("reason").unwrap_or("failed elsewhere").to_owned() })
             }
@@ -123,6 +127,9 @@ fn check_columns<'a>(
     space: &Space,
 ) -> Result<(), Failure> {
     let columns: Vec<&str> = columns.collect();
+    if let Some(twice) = columns.iter().enumerate().find(|(k, name)| columns[..*k].contains(name)) {
+        return Err(format!("there are two columns `{}`", twice.1));
+    }
     if !columns.contains(&value_column) {
         let hint = "choose the one with the value by --value";
         return Err(format!("there is no column `{value_column}`; {hint}: {}", columns.join(", ")));
@@ -133,7 +140,7 @@ fn check_columns<'a>(
     };
     let ignored: Vec<&str> = columns.into_iter().filter(|name| !is_known(name)).collect();
     if !ignored.is_empty() {
-        eprintln!("ignored, because no parameter has that name: {}", ignored.join(", "));
+        say!("ignored, because no parameter has that name: {}", ignored.join(", "));
     }
     Ok(())
 }

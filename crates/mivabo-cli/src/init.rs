@@ -30,7 +30,7 @@ pub fn run(args: &Init) -> Result<String, Failure> {
         .replace("@command@", &words.join(", "));
     let written = OpenOptions::new().write(true).create_new(true).open(&args.file);
     written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| format!("{place}: {e}"))?;
-    eprintln!("wrote {place}; next: say what your parameters are, then `mivabo check {place}`");
+    say!("wrote {place}; next: say what your parameters are, then `mivabo check {place}`");
     Ok(String::new())
 }
 

@@ -1,7 +1,7 @@
 //! What an objective prints: bytes enter, a log of bounded size and the last lines leave.
 //!
-//! The log of a trial holds the first [`HEAD`] bytes of each attempt, both streams as they came, and the last [`TAIL`]
-//! ones of each stream where there was more. Memory holds no more than the tails.
+//! The log of a trial holds the first [`HEAD`] bytes of each attempt, both streams as they came, and the last [`LOGGED`]
+//! ones of each stream where there was more. Memory holds no more than the tails, of [`TAIL`] bytes each.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 pub const HEAD: usize = 8 << 20;
 
 /// Bytes of a stream that are kept from its end.
-pub const TAIL: usize = 64 << 10;
+pub const TAIL: usize = 4 << 20;
+
+/// Bytes of a stream that a log which was cut has from its end.
+pub const LOGGED: usize = 64 << 10;
 
 /// The log of one attempt.
 pub struct Log {
@@ -28,6 +31,8 @@ pub struct Log {
 #[derive(Default)]
 pub struct Tail {
     bytes: Vec<u8>,
+    /// Whether there was more before them.
+    is_cut: bool,
 }
 
 impl Log {
@@ -59,7 +64,7 @@ impl Log {
             self.write(left_out.as_bytes());
             let tails = [std::mem::take(&mut self.out.bytes), std::mem::take(&mut self.err.bytes)];
             for tail in tails {
-                self.write(&tail);
+                self.write(&tail[tail.len().saturating_sub(LOGGED)..]);
             }
         }
         self.write(format!("\n--- {how}\n").as_bytes());
@@ -74,17 +79,25 @@ impl Log {
 
 impl Tail {
     fn push(&mut self, bytes: &[u8]) {
+        self.is_cut |= bytes.len() > TAIL;
         self.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
         // Not at each byte: moving the rest to the front costs as much as reading it did.
         if self.bytes.len() > 2 * TAIL {
+            self.is_cut = true;
             self.bytes.drain(..self.bytes.len() - TAIL);
         }
     }
 
-    /// The last line that is not blank.
+    /// The last line that is not blank. Of one whose beginning is lost only a piece is shown, which is no number.
     pub fn last_line(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.bytes);
-        text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(ToOwned::to_owned)
+        let mut lines = text.lines().enumerate().collect::<Vec<_>>().into_iter().rev();
+        let (number, line) = lines.find(|(_, line)| !line.trim().is_empty())?;
+        if number == 0 && self.is_cut {
+            let end: String = line.chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect();
+            return Some(format!("… {end} (a line of more than {TAIL} bytes)"));
+        }
+        Some(line.trim().to_owned())
     }
 }
 
@@ -100,14 +113,27 @@ mod tests {
     #[test]
     fn the_last_line_is_that_of_all_bytes() {
         let mut tail = Tail::default();
-        for k in 0..100_000 {
+        for k in 0..1_000_000 {
             tail.push(format!("line {k}\n").as_bytes());
         }
         tail.push(b" \n\n");
 
-        assert_eq!(tail.last_line().as_deref(), Some("line 99999"));
+        assert_eq!(tail.last_line().as_deref(), Some("line 999999"));
         assert!(tail.bytes.len() <= 2 * TAIL + 20);
         assert_eq!(Tail::default().last_line(), None);
+    }
+
+    #[test]
+    fn a_long_last_line_is_whole_and_a_piece_of_one_is_no_number() {
+        let mut tail = Tail::default();
+        tail.push(format!("x\n{{\"value\": 1.5, \"curve\": [{}]}}\n", "0.5, ".repeat(100_000)).as_bytes());
+        assert!(tail.last_line().unwrap().starts_with("{\"value\": 1.5"));
+
+        for _ in 0..300 {
+            tail.push(&vec![b'1'; 100_000]);
+        }
+
+        assert!(tail.last_line().unwrap().parse::<f64>().is_err());
     }
 
     #[test]
@@ -127,6 +153,6 @@ mod tests {
         assert!(text.starts_with("--- attempt 1\nfirst\n"));
         assert!(text.ends_with("x\nlast\noops\n\n--- exit code 1\n"));
         assert!(text.contains("output is cut after 8388608 of 10000017 bytes"));
-        assert!(text.len() < HEAD + 3 * TAIL);
+        assert!(text.len() < HEAD + 3 * LOGGED);
     }
 }

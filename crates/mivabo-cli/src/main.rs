@@ -3,6 +3,14 @@
 //! One file per command; [`run`] is their index. Exit codes: 0 done, 1 the input is wrong, 2 the call is wrong, 3 no
 //! feasible trial has a value, 128 + n stopped by signal n.
 
+/// A line on standard error. One that cannot be written is no reason to stop a run.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($text)*);
+    }};
+}
+
 mod args;
 mod ask;
 mod best;
@@ -59,7 +67,7 @@ fn main() -> ExitCode {
     match run(&Args::parse()) {
         Ok(answer) => print(&answer),
         Err(failure) => {
-            eprintln!("error: {failure}");
+            say!("error: {failure}");
             ExitCode::from(1)
         }
     }
@@ -87,7 +95,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
 fn print(answer: &Answer) -> ExitCode {
     match std::io::stdout().write_all(answer.output.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            eprintln!("error: writing the output: {e}");
+            say!("error: writing the output: {e}");
             ExitCode::from(1)
         }
         _ => ExitCode::from(answer.code),

@@ -57,7 +57,7 @@ impl Progress {
     pub fn told(&self, what: &str, has_failed: bool, facts: &Facts) {
         match &self.shape {
             Shape::Quiet => {}
-            Shape::Lines => eprintln!("{what}; {}/{} told, {facts}", facts.n_told, facts.budget),
+            Shape::Lines => say!("{what}; {}/{} told, {facts}", facts.n_told, facts.budget),
             Shape::Bar(bar) => {
                 if has_failed {
                     bar.println(what);
@@ -79,7 +79,7 @@ impl Progress {
     pub fn say(&self, text: &str) {
         match &self.shape {
             Shape::Quiet => {}
-            Shape::Lines => eprintln!("{text}"),
+            Shape::Lines => say!("{text}"),
             Shape::Bar(bar) => bar.println(text),
         }
     }

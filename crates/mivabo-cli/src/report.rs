@@ -16,8 +16,23 @@ pub fn run(args: &Report) -> Result<String, Failure> {
         return Ok(page);
     }
     let out = args.out.clone().unwrap_or_else(|| beside(&args.source.file));
+    refuse_source(args, &out)?;
     std::fs::write(&out, page).map_err(|e| format!("{}: {e}", out.display()))?;
     Ok(format!("{}\n", out.display()))
+}
+
+/// The page must not be written over the study.
+fn refuse_source(args: &Report, out: &std::path::Path) -> Result<(), Failure> {
+    let (database, _) = args.source.place()?;
+    let beside = |suffix: &str| PathBuf::from(format!("{}{suffix}", database.display()));
+    let sources = [args.source.file.clone(), beside(""), beside("-wal"), beside("-shm")];
+    let place = |path: &std::path::Path| path.canonicalize().ok();
+    match sources.iter().find(|source| place(source).is_some() && place(source) == place(out)) {
+        Some(source) => {
+            Err(format!("{} is the study itself; choose another file by --out", source.display()))
+        }
+        None => Ok(()),
+    }
 }
 
 fn page(session: &Session) -> Result<String, Failure> {

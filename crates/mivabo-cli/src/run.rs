@@ -5,7 +5,7 @@ use crate::best;
 use crate::crew::{Crew, GivenUp};
 use crate::source::open;
 use crate::stop::Stop;
-use crate::study_file::StudyFile;
+use crate::study_file::{StudyFile, check_workers};
 use crate::{Answer, Failure, NO_VALUE};
 
 /// Runs a study until it has all its trials.
@@ -20,17 +20,17 @@ pub fn run(args: &Run) -> Result<Answer, Failure> {
         None => {}
         Some(GivenUp::Broken(why)) => return Err(why),
         Some(GivenUp::Hopeless(why)) => {
-            eprintln!("error: {why}");
+            say!("error: {why}");
             return Ok(Answer { output: String::new(), code: NO_VALUE });
         }
     }
     session.sync().map_err(|e| e.to_string())?;
     if let Some(code) = stop.exit_code() {
-        eprintln!("stopped; `mivabo run {}` goes on", file.path.display());
+        say!("stopped; `mivabo run {}` goes on", file.path.display());
         return Ok(Answer { code, ..best::answer(&session, args.json) });
     }
     if !args.quiet {
-        eprintln!("`mivabo report {}` shows more", file.path.display());
+        say!("`mivabo report {}` shows more", file.path.display());
     }
     Ok(best::answer(&session, args.json))
 }
@@ -41,6 +41,7 @@ fn settled(args: &Run) -> Result<(StudyFile, u64), Failure> {
     let place = file.path.display().to_string();
     file.definition.seed = args.seed.unwrap_or(file.definition.seed);
     file.workers = args.workers.map_or(file.workers, usize::from);
+    check_workers(file.workers)?;
     let objective = file.objective.as_ref().ok_or_else(|| no_objective(&file))?;
     objective.check_program(&file.folder).map_err(|e| format!("{place}: {e}"))?;
     let budget = args

@@ -37,13 +37,21 @@ impl Source {
     pub fn write(&self) -> Result<Session, Failure> {
         if self.is_study_file() {
             let file = StudyFile::read(&self.file)?;
-            return open(&file);
+            if self.study.as_ref().is_none_or(|name| *name == file.name) {
+                return open(&file);
+            }
         }
-        if !self.file.exists() {
-            return Err(format!("{} does not exist", self.file.display()));
+        self.existing()
+    }
+
+    /// The study to work on, as it is stored.
+    pub fn existing(&self) -> Result<Session, Failure> {
+        let (path, name) = self.place()?;
+        if !path.exists() {
+            return Err(format!("{} does not exist", path.display()));
         }
-        let store = Store::new(Sqlite::open(&self.file).map_err(|e| e.to_string())?);
-        load(store, self.study.clone(), &self.file).map(named)
+        let store = Store::new(Sqlite::open(&path).map_err(|e| e.to_string())?);
+        load(store, name, &path).map(named)
     }
 
     fn is_study_file(&self) -> bool {
@@ -51,7 +59,7 @@ impl Source {
     }
 
     /// The database, and the study's name if it is known.
-    fn place(&self) -> Result<(PathBuf, Option<String>), Failure> {
+    pub fn place(&self) -> Result<(PathBuf, Option<String>), Failure> {
         if self.is_study_file() {
             let file = StudyFile::read(&self.file)?;
             return Ok((file.storage, Some(self.study.clone().unwrap_or(file.name))));

@@ -45,10 +45,8 @@ impl Stop {
         self.signal.store(signal, Ordering::SeqCst);
         self.level.store(level, Ordering::SeqCst);
         match level {
-            1 => eprintln!(
-                "\nstopping: running trials finish first; Ctrl-C again kills them and gives them back"
-            ),
-            2 => eprintln!("\nkilling the running trials; they wait for the next run"),
+            1 => say!("\nstopping: running trials finish first; Ctrl-C again kills them and gives them back"),
+            2 => say!("\nkilling the running trials; they wait for the next run"),
             _ => std::process::exit(128 + signal),
         }
     }

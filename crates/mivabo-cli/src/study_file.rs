@@ -25,6 +25,12 @@ const LEASE: Duration = Duration::from_secs(60);
 
 const TOP: &[&str] = &["name", "direction", "parameters", "definitions", "constraints", "objective", "run"];
 const OBJECTIVE: &[&str] = &["command", "shell", "builtin", "timeout", "grace", "retries", "env"];
+/// The most workers of one process.
+const MAX_WORKERS: usize = 1024;
+
+/// The longest time: ten years.
+const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+
 const RUN: &[&str] = &["trials", "workers", "seed", "strategy", "n_initial", "storage", "lease"];
 
 /// What a study file says.
@@ -113,9 +119,7 @@ impl StudyFile {
         let storage = run.storage.unwrap_or_else(|| PathBuf::from(format!("{stem}.db")));
         let lease = run.lease.map_or(Ok(LEASE), |text| duration("[run] lease", &text))?;
         let workers = run.workers.unwrap_or(1);
-        if workers == 0 {
-            return Err("[run] workers: at least 1 is needed".to_owned());
-        }
+        check_workers(workers)?;
         let strategy = run.strategy.unwrap_or_else(|| default_strategy().to_owned());
         Strategy::named(&strategy).map_err(|e| format!("[run] strategy: {e}"))?;
         let definition = Definition {
@@ -155,10 +159,20 @@ fn parsed<T: for<'de> Deserialize<'de>>(text: &str, is_json: bool) -> Result<T, 
     }
 }
 
+/// Workers are threads, so their number is bounded.
+pub fn check_workers(n: usize) -> Result<(), Failure> {
+    match n {
+        0 => Err("[run] workers: at least 1 is needed".to_owned()),
+        1..=MAX_WORKERS => Ok(()),
+        _ => Err(format!("workers: at most {MAX_WORKERS}, not {n}")),
+    }
+}
+
 /// A time such as `30s` or `2h`.
 pub fn duration(what: &str, text: &str) -> Result<Duration, Failure> {
     match humantime::parse_duration(text) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
+        Ok(duration) if !duration.is_zero() && duration <= LONGEST => Ok(duration),
+        Ok(duration) if duration > LONGEST => Err(format!("{what}: `{text}` is more than ten years")),
         _ => Err(format!("{what}: `{text}` is no time; write it like \"30s\", \"10m\" or \"2h 30m\"")),
     }
 }

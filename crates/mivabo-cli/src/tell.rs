@@ -22,11 +22,11 @@ pub fn run(args: &Tell) -> Result<String, Failure> {
     let source = Source { file: args.file.clone(), study: args.study.clone() };
     if let Some(trial) = args.trial {
         let line = Line { trial, value: args.value, failed: args.failed.clone() };
-        tell(&mut source.write()?, line)?;
+        tell(&mut source.existing()?, line)?;
         return Ok(String::new());
     }
     let text = read("-".as_ref())?;
-    let mut session = source.write()?;
+    let mut session = source.existing()?;
     for (number, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
         let line = serde_json::from_str(text).map_err(|e| e.to_string());
         let told = line.and_then(|line| tell(&mut session, line));

@@ -29,7 +29,10 @@ pub fn table(rows: &[Vec<String>]) -> String {
     let widths: Vec<usize> = (0..n).map(|column| width(column).unwrap_or(0)).collect();
     let mut out = String::new();
     for row in rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        let cells = row.iter().zip(&widths).map(|(cell, width)| {
+            let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
+            format!("{cell}{padding}")
+        });
         out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         out.push('\n');
     }

@@ -412,3 +412,56 @@ fn a_full_disk_or_a_read_only_one_is_one_clear_message() {
         assert!(stderr(&output).lines().last().unwrap().contains(message), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn a_study_that_is_named_is_the_one_that_is_told() {
+    let folder = Folder::script("echo 1", "", "storage = \"s.db\"");
+    let text = folder.read("study.toml");
+    folder.write("a.toml", &format!("name = \"a\"\n{text}"));
+    folder.write("b.toml", &format!("name = \"b\"\n{text}"));
+    for file in ["a.toml", "b.toml"] {
+        assert!(folder.run(&["ask", file]).status.success());
+    }
+
+    let told = folder.run(&["tell", "a.toml", "0", "-1e-5", "--study", "b"]);
+
+    assert!(told.status.success(), "{}", stderr(&told));
+    assert!(stdout(&folder.run(&["best", "b.toml"])).starts_with("best of 1 trials: -0.00001"));
+    assert_eq!(code(&folder.run(&["best", "a.toml"])), 3);
+}
+
+#[test]
+fn a_report_is_never_written_over_the_study() {
+    let folder = Folder::script("echo 1", "", "trials = 2");
+    folder.run(&["run", "study.toml", "--quiet"]);
+
+    for out in ["study.db", "study.toml", "./study.db"] {
+        let refused = folder.run(&["report", "study.toml", "--out", out]);
+        assert_eq!(code(&refused), 1);
+        assert!(stderr(&refused).contains("is the study itself"), "{}", stderr(&refused));
+    }
+    assert_eq!(folder.trials().len(), 2);
+}
+
+#[test]
+fn an_ask_hands_out_what_a_dead_worker_left() {
+    let folder = Folder::new("builtin = \"pressure-vessel\"", "");
+    folder.write("study.toml", "[parameters]\nx = { type = \"int\", low = 1, high = 2 }\n");
+    assert!(folder.run(&["ask", "study.toml", "--lease", "1s", "--count", "2"]).status.success());
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+
+    let again = folder.run(&["ask", "study.toml"]);
+
+    assert!(stdout(&again).contains("\"trial\":0"), "{} {}", stdout(&again), stderr(&again));
+}
+
+#[test]
+fn a_standard_error_that_is_full_stops_no_run() {
+    let folder = Folder::script("echo 1", "", "trials = 5");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+
+    let status = folder.command(&["run", "study.toml"]).stderr(full).status().unwrap();
+
+    assert!(status.success());
+    assert_eq!(folder.trials().len(), 5);
+}

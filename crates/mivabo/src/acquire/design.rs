@@ -16,8 +16,9 @@ use crate::space::Space;
 use crate::space::domain::Set;
 use crate::space::eval::Setting;
 
-/// Random sets of which the most even one is taken.
+/// Random sets of which the most even one is taken, and the most points in all of them.
 const SETS: usize = 40;
+const POINTS: usize = 4000;
 
 /// `n` feasible points; fewer where no more are found.
 ///
@@ -28,7 +29,8 @@ pub(crate) fn stratified(space: &Space, n: usize, stream: &mut Stream) -> Result
     let points = RandomPoints::new(space);
     let set =
         |stream: &mut Stream| -> Vec<Feasible> { (1..n).map_while(|_| points.draw(stream).ok()).collect() };
-    let sets = (0..SETS).map(|_| set(stream)).map(|set| (unevenness(space, &design[0], &set), set));
+    let n_sets = SETS.min(POINTS / n.max(1)).max(1);
+    let sets = (0..n_sets).map(|_| set(stream)).map(|set| (unevenness(space, &design[0], &set), set));
     if let Some((_, best)) = sets.min_by(|a, b| a.0.total_cmp(&b.0)) {
         design.extend(best);
     }

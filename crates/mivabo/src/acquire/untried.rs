@@ -57,11 +57,16 @@ fn key(space: &Space, point: &Point) -> Key {
         .map(|(_, setting)| {
             setting.map(|setting| match setting {
                 Setting::Index(index) => index,
-                // Adding 0 turns -0 into 0.
-                Setting::Real(x) => (x + 0.0).to_bits(),
+                Setting::Real(x) => nine_digits(x).to_bits(),
             })
         })
         .collect()
+}
+
+/// Reals that differ less are the same to an objective, and repair meets an equation now a little above and now below.
+/// Adding 0 turns -0 into 0.
+fn nine_digits(x: f64) -> f64 {
+    format!("{x:.8e}").parse().unwrap_or(x) + 0.0
 }
 
 /// What is needed to find an untried point.

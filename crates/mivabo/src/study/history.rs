@@ -21,8 +21,11 @@ impl Study {
         }
         let mut told: Vec<&Trial> = trials.into_iter().filter(|trial| trial.is_told()).collect();
         told.sort_by_key(|trial| trial.told);
-        let known = self.told.len() as u64;
-        for trial in told.into_iter().filter(|trial| trial.told.is_none_or(|place| place >= known)) {
+        for trial in told {
+            // What is told here already is the same: `follow` has seen to that.
+            if self.trials[self.place_of(trial.id)?].is_told() {
+                continue;
+            }
             let place = self.told.len();
             if trial.told != Some(place as u64) {
                 let why = format!("trial {} is not the tell number {place}", trial.id);
@@ -55,8 +58,12 @@ impl Study {
             return if is_same { Ok(()) } else { Err(Error::BadHistory { why }) };
         }
         match trial.state {
-            State::Waiting if !self.known[at].is_feasible => {
-                let why = format!("trial {} waits, but is not feasible", trial.id);
+            State::Waiting | State::Pending if !self.known[at].is_feasible => {
+                let why = format!("trial {} is to be evaluated, but is not feasible", trial.id);
+                Err(Error::BadHistory { why })
+            }
+            State::Complete(value) if !value.is_finite() => {
+                let why = format!("trial {} has the value {value}, which is not finite", trial.id);
                 Err(Error::BadHistory { why })
             }
             State::Waiting => self.set_waiting(trial.id),

@@ -66,6 +66,9 @@ use crate::error::Error;
 use crate::space::eval::Setting;
 use crate::space::{Point, Space};
 
+/// The most trials of an initial design.
+pub const MAX_INITIAL: usize = 10_000;
+
 /// An optimisation in progress. The rules are in the [module](self)'s documentation.
 #[derive(Debug, Clone)]
 pub struct Study {
@@ -124,6 +127,9 @@ impl Study {
     /// [`Error::BadHyperparameter`] or [`Error::TooManyFeatures`] when the strategy's model cannot be made,
     /// [`Error::TooManyPatterns`] when its search is exact and the space is too large for that.
     pub fn new(space: Space, spec: Spec) -> Result<Study, Error> {
+        if let Some(n) = spec.n_initial.filter(|n| *n > MAX_INITIAL) {
+            return Err(Error::BadHyperparameter { name: "n_initial", value: n as f64 });
+        }
         let model = match &spec.strategy {
             Strategy::Thompson(thompson) => {
                 Some(Model::Linear(Linear::new(&space, thompson.clone(), spec.seed)?.into()))

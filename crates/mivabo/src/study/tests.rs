@@ -361,7 +361,14 @@ fn histories_with_holes_or_second_thoughts_are_refused() {
     let hole = Trial { id: 5, ..trials[1].clone() };
     let early = Trial { state: State::Complete(0.0), told: Some(7), ..trials[1].clone() };
 
-    insta::assert_snapshot!([told_again, moved, hole, early].map(|trial| refused(&[trial])).join("\n"));
+    let same_place = Trial { state: State::Complete(0.0), told: Some(0), ..trials[1].clone() };
+    let endless = Trial { state: State::Complete(f64::INFINITY), told: Some(1), ..trials[1].clone() };
+    let code = space.encoding().encode(&trials[1].point);
+    let corner = space.encoding().decode(&code.bits, &[1.0, 1.0]).unwrap();
+    let infeasible = Trial { id: 2, point: corner, ..trials[1].clone() };
+
+    let all = [told_again, moved, hole, early, same_place, endless, infeasible];
+    insta::assert_snapshot!(all.map(|trial| refused(&[trial])).join("\n"));
 }
 
 #[test]
@@ -427,4 +434,46 @@ fn what_is_near_failures_is_avoided() {
 
     println!("{with_model} {by_chance}");
     assert!(with_model < 0.5 * by_chance, "{with_model} {by_chance}");
+}
+
+#[test]
+fn a_trial_that_is_given_twice_is_taken_in_once() {
+    let space = mixed_space();
+    let mut study = Study::new(space.clone(), random(0)).unwrap();
+    study.ask().unwrap();
+    study.tell(0, 1.0).unwrap();
+    let twice = [study.trials()[0].clone(), study.trials()[0].clone()];
+
+    let resumed = Study::resume(space, random(0), &twice).unwrap();
+
+    assert_eq!(resumed.trials(), study.trials());
+}
+
+#[test]
+fn an_initial_design_without_end_is_refused() {
+    let spec = Spec { n_initial: Some(usize::MAX), ..Spec::default() };
+
+    let refused = Study::new(mixed_space(), spec).unwrap_err();
+
+    assert!(matches!(refused, Error::BadHyperparameter { name: "n_initial", .. }), "{refused}");
+}
+
+/// `5 * x == n` leaves one x for each n, which repair meets now a little above and now a little below.
+#[test]
+fn a_real_that_an_equation_fixes_is_not_tried_twice() {
+    let mut space = Space::builder();
+    let _ = space.float("x", 0.0..=1.0);
+    let _ = space.integer("n", 0..=4);
+    space.subject_to("fixed", "5 * x == n");
+    let space = space.build().unwrap();
+    for seed in 0..10 {
+        let spec = Spec { n_initial: Some(3), ..improvement(seed) };
+        let mut study = Study::new(space.clone(), spec).unwrap();
+        let mut seen = BTreeSet::new();
+        while let Ok(suggestion) = study.ask() {
+            let n = space.value(suggestion.point(), "n").and_then(|n| n.as_f64()).unwrap();
+            assert!(seen.insert(n.to_bits()), "seed {seed}: {n} again");
+            study.tell(suggestion.id(), (n - 2.0).abs()).unwrap();
+        }
+    }
 }
