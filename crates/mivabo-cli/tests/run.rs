@@ -448,7 +448,7 @@ fn an_ask_hands_out_what_a_dead_worker_left() {
     let folder = Folder::new("builtin = \"pressure-vessel\"", "");
     folder.write("study.toml", "[parameters]\nx = { type = \"int\", low = 1, high = 2 }\n");
     assert!(folder.run(&["ask", "study.toml", "--lease", "1s", "--count", "2"]).status.success());
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    sleep(Duration::from_millis(1500));
 
     let again = folder.run(&["ask", "study.toml"]);
 

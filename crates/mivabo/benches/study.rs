@@ -12,11 +12,12 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use mivabo::acquire::random::RandomPoints;
 use mivabo::random::{Purpose, stream};
 use mivabo::space::{Domain, Space};
-use mivabo::study::{Spec, Study};
+use mivabo::study::{Spec, Strategy, Study};
 
 /// A study with `n` told trials.
 fn told(space: &Space, n: usize) -> Study {
-    let mut study = Study::new(space.clone(), Spec::default()).expect("valid settings");
+    let spec = Spec { strategy: Strategy::named("thompson").expect("a name"), ..Spec::default() };
+    let mut study = Study::new(space.clone(), spec).expect("valid settings");
     let mut draws = stream(1, 0, Purpose::Design);
     let points = RandomPoints::new(space);
     for _ in 0..n {

@@ -26,7 +26,7 @@ use crate::space::Space;
 /// | field | default | what it does |
 /// |---|---|---|
 /// | `rounds` | 20 | the most rounds of both halves from one start |
-/// | `moves` | 1,024 up to 10 bits, then 50 + 2·bits | moves of the tabu walk in each discrete half |
+/// | `moves` | 1,024 up to 10 bits, then 50 + bits | moves of the tabu walk in each discrete half |
 /// | `nodes` | 30 | nodes of the branch and bound in each discrete half from the lowest end on |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -59,6 +59,9 @@ pub struct Minimum {
     pub value: f64,
 }
 
+/// Bits up to which each start is gone from both ways.
+const BOTH_WAYS: usize = 16;
+
 /// An improvement must exceed this share of max(1, |value|), or rounding could keep a search going.
 const LEAST_IMPROVEMENT: f64 = 1e-9;
 
@@ -77,15 +80,9 @@ pub fn minimise(
     let mut search = Search::new(space, weights, settings);
     let is_discrete = space.encoding().n_reals() == 0;
     let mut best: Option<Minimum> = None;
-    for start in starts.iter().take(if is_discrete { 1 } else { starts.len() }) {
+    for (k, start) in starts.iter().take(if is_discrete { 1 } else { starts.len() }).enumerate() {
         let start = search.at(start.clone());
-        // Which half comes first decides into which valley the walk goes: both ways are gone.
-        let mut ends = vec![start.clone()];
-        if !is_discrete {
-            let moved = search.better(start.clone(), |search, here| Ok(search.continuous_half(here)))?;
-            ends = vec![search.descend(start, Half::Walk)?, search.descend(moved, Half::Walk)?];
-        }
-        for end in ends {
+        for end in search.ends(start, k)? {
             if best.as_ref().is_none_or(|best| end.value < best.value) {
                 best = Some(end);
             }
@@ -113,6 +110,26 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(space: &'a Space, weights: &'a Weights, settings: Settings) -> Search<'a> {
         Search { space, weights, settings, solver: Solver::default(), is_mixed: is_mixed(space) }
+    }
+
+    /// Where the walks from start number `k` end. Which half comes first decides into which valley a walk goes: both ways are
+    /// gone, or where there are many bits one way from every other start.
+    fn ends(&mut self, start: Minimum, k: usize) -> Result<Vec<Minimum>, Error> {
+        let encoding = self.space.encoding();
+        if encoding.n_reals() == 0 {
+            return Ok(vec![start]);
+        }
+        let is_small = encoding.n_bits() <= BOTH_WAYS;
+        let mut ends = Vec::new();
+        let is_odd = k % 2 == 1;
+        if is_small || is_odd {
+            let moved = self.better(start.clone(), |search, here| Ok(search.continuous_half(here)))?;
+            ends.push(self.descend(moved, Half::Walk)?);
+        }
+        if is_small || !is_odd {
+            ends.push(self.descend(start, Half::Walk)?);
+        }
+        Ok(ends)
     }
 
     fn descend(&mut self, start: Minimum, how: Half) -> Result<Minimum, Error> {
@@ -163,7 +180,7 @@ impl<'a> Search<'a> {
             Half::Walk => {
                 // So many moves visit all codes of ten bits.
                 let n = program.n() as u64;
-                let moves = self.settings.moves.unwrap_or(if n <= 10 { 1024 } else { 50 + 2 * n });
+                let moves = self.settings.moves.unwrap_or(if n <= 10 { 1024 } else { 50 + n });
                 let tabu = Tabu { moves: Some(moves), ..Tabu::default() };
                 tabu.minimise(&program, start.as_deref()).map(|(bits, _)| bits)
             }
