@@ -156,9 +156,9 @@ fn the_best_known_vessel_is_found_at_its_thicknesses() {
     let region = space.encoding().given_bits(&bits).unwrap();
     let cost = |u: &[f64], gradient: &mut [f64]| {
         let (s, h) = (13.0 * 0.0625, 7.0 * 0.0625);
-        let (r, l) = (10.0 + 190.0 * u[0], 10.0 + 230.0 * u[1]);
+        let (r, l) = (10.0 + 190.0 * u[0], 10.0 + 190.0 * u[1]);
         gradient[0] = 190.0 * (0.6224 * s * l + 2.0 * 1.7781 * h * r + 19.84 * s * s);
-        gradient[1] = 230.0 * (0.6224 * s * r + 3.1661 * s * s);
+        gradient[1] = 190.0 * (0.6224 * s * r + 3.1661 * s * s);
         0.6224 * s * r * l + 1.7781 * h * r * r + 3.1661 * s * s * l + 19.84 * s * s * r
     };
     let found = region.minimise(&cost, &[vec![0.5, 0.5]], Settings::default()).unwrap();
