@@ -42,7 +42,8 @@ fn the_best_known_pressure_vessel_is_feasible_and_a_thinner_one_is_not() {
     assert_eq!(thinner.violations[0].constraint, "shell holds the pressure");
     assert_eq!(smaller.violations[0].constraint, "volume");
     let classes: Vec<Class> = space.constraints().iter().map(mivabo::space::Constraint::class).collect();
-    assert_eq!(classes, [Class::LinearMixed, Class::LinearMixed, Class::SmoothContinuous]);
+    let (mixed, smooth, length) = (Class::LinearMixed, Class::SmoothContinuous, Class::LinearContinuous);
+    assert_eq!(classes, [mixed, mixed, smooth, length]);
 }
 
 #[test]
