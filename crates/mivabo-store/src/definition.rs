@@ -179,7 +179,7 @@ mod tests {
     fn wrong_definitions_are_refused() {
         let text = definition().to_json();
         for (from, to) in
-            [("minimize", "up"), ("n_initial", "initial"), ("thompson", "tompson"), ("int", "itn")]
+            [("minimize", "up"), ("n_initial", "initial"), ("improvement", "improvment"), ("int", "itn")]
         {
             assert!(Definition::from_json(&text.replace(from, to)).is_err(), "{to}");
         }
