@@ -14,7 +14,7 @@
 
 use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Solver, Tabu};
 
-use super::{Feasible, is_mixed};
+use super::{Feasible, Minimum, is_mixed};
 use crate::continuous::{feasible, lbfgs};
 use crate::encoding::{Encoded, Encoding};
 use crate::error::Error;
@@ -49,15 +49,6 @@ const DESCENT: feasible::Settings = feasible::Settings {
     inner: lbfgs::Settings { max_iterations: 50, tolerance: 1e-6, memory: 8 },
     max_rounds: 10,
 };
-
-/// Where a search ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Minimum {
-    /// The point.
-    pub feasible: Feasible,
-    /// The function there, in the model's units.
-    pub value: f64,
-}
 
 /// Bits up to which each start is gone from both ways.
 const BOTH_WAYS: usize = 16;

@@ -4,8 +4,8 @@
 //! climbing: every value of every discrete parameter one at a time, mutants of one to three parameters, and a descent in the
 //! region of the reals, in turn, until nothing improves. Every point on the way is feasible.
 
-use super::Feasible;
 use super::moves::Moves;
+use super::{Feasible, Minimum};
 use crate::continuous::{feasible, lbfgs};
 use crate::error::Error;
 use crate::random::Stream;
@@ -62,15 +62,6 @@ const DESCENT: feasible::Settings = feasible::Settings {
     max_rounds: 8,
 };
 
-/// Where a search ended.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// The point.
-    pub feasible: Feasible,
-    /// The landscape there.
-    pub value: f64,
-}
-
 /// The lowest point found; `good` are points from which mutants are made.
 ///
 /// # Errors
@@ -81,10 +72,10 @@ pub fn minimise(
     good: &[Feasible],
     settings: Settings,
     stream: &mut Stream,
-) -> Result<Found, Error> {
+) -> Result<Minimum, Error> {
     let mut search = Search { space, landscape, moves: Moves::new(space, settings.random), settings };
     let candidates = search.candidates(good, stream)?;
-    let mut best: Option<Found> = None;
+    let mut best: Option<Minimum> = None;
     for start in candidates {
         let end = search.climb(start, stream);
         if best.as_ref().is_none_or(|best| end.value < best.value) {
@@ -103,7 +94,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The lowest candidates, no two of them with equal bits.
-    fn candidates(&mut self, good: &[Feasible], stream: &mut Stream) -> Result<Vec<Found>, Error> {
+    fn candidates(&mut self, good: &[Feasible], stream: &mut Stream) -> Result<Vec<Minimum>, Error> {
         let drawn = self.moves.draw(self.settings.random, stream);
         if good.is_empty() {
             drawn?;
@@ -118,9 +109,9 @@ impl Search<'_> {
         }
         let mut found = self.valued(points);
         found.sort_by(|a, b| a.value.total_cmp(&b.value));
-        let mut chosen: Vec<Found> = Vec::new();
+        let mut chosen: Vec<Minimum> = Vec::new();
         for candidate in found {
-            let is_new = |other: &Found| other.feasible.code().bits != candidate.feasible.code().bits;
+            let is_new = |other: &Minimum| other.feasible.code().bits != candidate.feasible.code().bits;
             if chosen.len() < self.settings.climbs.max(1) && chosen.iter().all(is_new) {
                 chosen.push(candidate);
             }
@@ -128,7 +119,7 @@ impl Search<'_> {
         Ok(chosen)
     }
 
-    fn climb(&mut self, start: Found, stream: &mut Stream) -> Found {
+    fn climb(&mut self, start: Minimum, stream: &mut Stream) -> Minimum {
         let mut here = self.descended(start);
         for _ in 0..self.settings.rounds {
             let mut points = self.moves.neighbours(&here.feasible, stream);
@@ -151,14 +142,14 @@ impl Search<'_> {
     }
 
     /// The same bits with lower reals, if there are any.
-    fn descended(&self, here: Found) -> Found {
+    fn descended(&self, here: Minimum) -> Minimum {
         if here.feasible.code().unit.is_empty() {
             return here;
         }
         self.lower_reals(&here).filter(|lower| lower.value < here.value).unwrap_or(here)
     }
 
-    fn lower_reals(&self, here: &Found) -> Option<Found> {
+    fn lower_reals(&self, here: &Minimum) -> Option<Minimum> {
         let code = here.feasible.code();
         let region = self.space.encoding().given_bits(&code.bits).ok()?;
         let slope = |x: &[f64], gradient: &mut [f64]| self.landscape.slope(&here.feasible, x, gradient);
@@ -168,11 +159,11 @@ impl Search<'_> {
     }
 
     /// NaN counts as the highest value.
-    fn valued(&self, points: Vec<Feasible>) -> Vec<Found> {
+    fn valued(&self, points: Vec<Feasible>) -> Vec<Minimum> {
         let values = self.landscape.values(&points);
         let valued = points.into_iter().zip(values);
         valued
-            .map(|(feasible, value)| Found {
+            .map(|(feasible, value)| Minimum {
                 feasible,
                 value: if value.is_nan() { f64::INFINITY } else { value },
             })

@@ -63,6 +63,15 @@ impl Feasible {
     }
 }
 
+/// Where a search ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Minimum {
+    /// The point.
+    pub feasible: Feasible,
+    /// The function there, in the model's units.
+    pub value: f64,
+}
+
 /// Whether a constraint speaks of reals.
 pub(crate) fn is_mixed(space: &Space) -> bool {
     space.constraints().iter().any(|c| c.class() >= Class::LinearContinuous)

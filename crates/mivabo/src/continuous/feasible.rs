@@ -11,6 +11,7 @@
 
 use super::direct;
 use super::lbfgs::{self, Minimum};
+use super::vector::{add_scaled, dot};
 use crate::encoding::region::{Limit, Region};
 use crate::random::Stream;
 
@@ -323,14 +324,6 @@ fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
         y[k] = (a[k][m] - dot(&a[k][k + 1..m], &y[k + 1..])) / a[k][k];
     }
     y
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
-}
-
-fn add_scaled(x: &mut [f64], scale: f64, y: &[f64]) {
-    x.iter_mut().zip(y).for_each(|(x, y)| *x += scale * y);
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::feasible::Smooth;
+use super::vector::{add_scaled, dot};
 use crate::features::{CosineSum, Waves};
 
 /// c₀ + Σⱼ sⱼ cos(ωⱼ·x + bⱼ) + λ·x.
@@ -76,7 +77,7 @@ impl<'a> Landscape<'a> {
     pub(super) fn bends(&self) -> Vec<f64> {
         let mut bends = vec![0.0; self.n_reals()];
         for (j, scale) in self.terms() {
-            add_scaled(&mut bends, 1.0, self.waves.frequency(j).iter().map(|w| (scale * w).abs()));
+            bends.iter_mut().zip(self.waves.frequency(j)).for_each(|(bend, w)| *bend += (scale * w).abs());
         }
         bends
     }
@@ -103,7 +104,7 @@ impl Smooth for Landscape<'_> {
         for (j, scale) in self.terms() {
             let (sin, cos) = self.waves.angle(j, x).sin_cos();
             value += scale * cos;
-            add_scaled(gradient, -scale * sin, self.waves.frequency(j).iter().copied());
+            add_scaled(gradient, -scale * sin, self.waves.frequency(j));
         }
         value
     }
@@ -146,7 +147,7 @@ impl<'a> Surroundings<'a> {
             reach += scale.abs() * (1.0 + width + width * width);
             slack += 2.0 * scale.abs() * blur * (2.0 + width + width * width);
             for (k, w) in frequency.iter().enumerate().filter(|(_, w)| **w != 0.0) {
-                add_scaled(&mut hessian[k * n..][..n], -high * w, frequency.iter().copied());
+                add_scaled(&mut hessian[k * n..][..n], -high * w, frequency);
             }
         }
         let tilts = landscape.slope.iter().zip(within);
@@ -205,14 +206,6 @@ pub(super) fn middle(within: &[(f64, f64)]) -> Vec<f64> {
 /// Relative error of an angle over n coordinates, with room to spare.
 fn rounding(n: usize) -> f64 {
     8.0 * f64::EPSILON * (n + 2) as f64
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
-}
-
-fn add_scaled(x: &mut [f64], scale: f64, y: impl IntoIterator<Item = f64>) {
-    x.iter_mut().zip(y).for_each(|(x, y)| *x += scale * y);
 }
 
 #[cfg(test)]

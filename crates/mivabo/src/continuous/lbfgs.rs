@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use super::vector::dot;
+
 /// How long to search and how many pairs to remember.
 ///
 /// | field | default | what it is |
@@ -127,10 +129,6 @@ impl Sample {
 fn projected(x: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
     // `max` before `min`: a NaN becomes the low bound.
     x.iter().zip(bounds).map(|(x, (low, high))| x.max(*low).min(*high)).collect()
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 /// Steps s and gradient differences y.

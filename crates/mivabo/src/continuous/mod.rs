@@ -6,3 +6,4 @@ pub mod feasible;
 pub mod global;
 mod landscape;
 pub mod lbfgs;
+pub(crate) mod vector;

@@ -183,7 +183,7 @@ impl Domain {
     }
 
     /// The index of a value; `None` when the domain is continuous or does not hold it.
-    pub(crate) fn index_of(&self, value: &Value) -> Option<u64> {
+    pub fn index_of(&self, value: &Value) -> Option<u64> {
         match &self.set {
             Set::Float { .. } => None,
             Set::Int { low, high, step } => {

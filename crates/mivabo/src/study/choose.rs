@@ -4,11 +4,10 @@ use super::linear::Linear;
 use super::process::{Aim, ProcessModel};
 use super::spec::{Climb, Search, Strategy};
 use super::{Model, Origin, Recommendation, Study, Trial};
-use crate::acquire::alternating::Minimum;
 use crate::acquire::local::Landscape;
 use crate::acquire::random::RandomPoints;
 use crate::acquire::untried;
-use crate::acquire::{Feasible, alternating, annealing, design, distance, dual, exact, local};
+use crate::acquire::{Feasible, Minimum, alternating, annealing, design, distance, dual, exact, local};
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::features::Weights;
@@ -129,10 +128,7 @@ impl Study {
     fn climbed(&self, aim: &Aim<'_>, search: Climb, stream: &mut Stream) -> Result<Minimum, Error> {
         let good = self.incumbents(GOOD);
         match search {
-            Climb::Local(settings) => {
-                let found = local::minimise(&self.space, aim, &good, settings, stream)?;
-                Ok(Minimum { feasible: found.feasible, value: found.value })
-            }
+            Climb::Local(settings) => local::minimise(&self.space, aim, &good, settings, stream),
             Climb::Annealing(settings) => {
                 let mut energy = |at: &Feasible| aim.values(std::slice::from_ref(at))[0];
                 let found = annealing::minimise(&self.space, &mut energy, &good, settings, stream)?;

@@ -7,6 +7,8 @@ use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, MatMut, MatRef, Par, Side};
 
+use crate::continuous::vector::add_scaled;
+
 /// The least share of a diagonal element that may be left of it in a Cholesky factor; see [`Triangle::append`].
 const LEAST_PIVOT: f64 = 1e-14;
 
@@ -21,11 +23,6 @@ pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
         }
     }
     sums.iter().sum::<f64>() + rest
-}
-
-/// x += scale · y
-pub(crate) fn add_scaled(x: &mut [f64], scale: f64, y: &[f64]) {
-    x.iter_mut().zip(y).for_each(|(x, y)| *x += scale * y);
 }
 
 /// x ← factor · x

@@ -22,8 +22,7 @@ use std::collections::BTreeSet;
 use mivabo_bqp::{DiscreteOracle, Limits, Solver};
 
 use self::slaves::{Answer, Link, Slaves};
-use super::Feasible;
-use super::alternating::{self, Minimum};
+use super::{Feasible, Minimum, alternating};
 use crate::continuous::feasible;
 use crate::encoding::Encoded;
 use crate::error::Error;

@@ -19,7 +19,8 @@ use super::kernel::{Kernel, Terms, matern};
 use super::layout::Layout;
 use super::sites::Sites;
 use crate::continuous::lbfgs;
-use crate::surrogate::linalg::{Triangle, add_product, add_scaled, dot, gram, matrix};
+use crate::continuous::vector::add_scaled;
+use crate::surrogate::linalg::{Triangle, add_product, dot, gram, matrix};
 
 /// How hyper-parameters are fitted.
 ///

@@ -5,7 +5,7 @@
 
 use super::kernel::{LENGTH, Terms, matern};
 use super::layout::{Layout, Traits};
-use crate::surrogate::linalg::add_scaled;
+use crate::continuous::vector::add_scaled;
 
 /// One parameter at all points.
 #[derive(Debug, Clone)]

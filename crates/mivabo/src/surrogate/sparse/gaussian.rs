@@ -17,6 +17,7 @@ use faer::Mat;
 
 use super::Design;
 use super::cholesky::{Cholesky, inner, outer, times, transposed_times};
+use crate::continuous::vector::dot;
 use crate::random::Stream;
 
 /// The least share of its prior variance that data leave to a weight: below it, rounding decides.
@@ -336,11 +337,6 @@ fn plus_diagonal(mut matrix: Mat<f64>, value: f64) -> Mat<f64> {
 
 fn log_normal(n: usize, log_determinant: f64, square: f64) -> f64 {
     -0.5 * (n as f64 * (2.0 * PI).ln() + log_determinant + square)
-}
-
-/// aᵀb
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 #[cfg(test)]

@@ -28,8 +28,9 @@
 //! as they are, Nishimura & Suchard 2022, *Shrinkage with shrunken shoulders*).
 
 use super::cholesky::times;
-use super::gaussian::{Marginal, Regression, dot};
+use super::gaussian::{Marginal, Regression};
 use super::{Design, NOISE_FLOOR, SparsePosterior, positive_or};
+use crate::continuous::vector::dot;
 use crate::random::Stream;
 
 /// λ², τ² and σ² stay within these limits: their products neither vanish nor overflow.

@@ -31,8 +31,8 @@ pub use model::{Sparse, SparsePrior};
 pub use spike_slab::SpikeSlab;
 
 use self::ep::Propagated;
-use self::gaussian::dot;
 use self::spike_slab::Spikes;
+use crate::continuous::vector::dot;
 use crate::random::Stream;
 
 /// The noise variance is at least this share of the variance that outputs have under the prior. It keeps n×n matrices
