@@ -82,7 +82,7 @@ pub struct Init {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Results are in the study's database (`storage` in [run]; beside the study file by default), \
-what the objective prints is in the folder of the same name with .logs. The same command again goes on where the last \
+what the objective prints is in the folder <database>.logs/<study>. The same command again goes on where the last \
 one stopped; several at the same time share the work.
 
 Ctrl-C: no new trials, running ones finish. Again: running ones are killed and wait for the next run.

@@ -29,6 +29,9 @@ pub fn answer(session: &Session, is_json: bool) -> Answer {
 }
 
 fn recommended(session: &mut Session, is_json: bool) -> Result<Answer, Failure> {
+    if session.best().is_none() {
+        return Ok(answer(session, is_json));
+    }
     let found = session.recommend().map_err(|e| e.to_string())?;
     let (point, mean) = (found.point(), found.mean());
     let output = if is_json {

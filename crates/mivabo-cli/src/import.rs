@@ -35,26 +35,26 @@ pub fn run(args: &Import) -> Result<String, Failure> {
     let results =
         if is_json { of_json(&text, &args.value, &space) } else { of_csv(&text, &args.value, &space) };
     let results = results.map_err(|e| format!("{}: {e}", args.results.display()))?;
-    let (mut n_infeasible, mut n_skipped) = (0, 0);
-    for result in &results {
+    let n_rows = results.len();
+    let mut told = Vec::new();
+    let mut n_infeasible = 0;
+    for result in results {
         let values = result.values.iter().map(|(name, value)| (name.as_str(), value.clone()));
         let place = format!("{}: {}", args.results.display(), result.place);
         let point = space.point_where_active(values).map_err(|e| format!("{place}: {e}"))?;
-        if result.outcome.is_none() {
+        let Some(outcome) = result.outcome else {
             say!("{place} has no value: skipped");
-            n_skipped += 1;
-        } else if let Some(violation) = space.check(&point).violations.first() {
+            continue;
+        };
+        if let Some(violation) = space.check(&point).violations.first() {
             say!("{place} is not feasible, so it is learned from but never the best: {violation}");
             n_infeasible += 1;
         }
+        told.push((point, outcome));
     }
-    for result in &results {
-        let Some(outcome) = &result.outcome else { continue };
-        let values = result.values.iter().map(|(name, value)| (name.as_str(), value.clone()));
-        session.add(values, outcome.clone()).map_err(|e| e.to_string())?;
-    }
-    let n = results.len() - n_skipped;
-    Ok(format!("imported {n} of {} rows, {n_infeasible} of them not feasible\n", results.len()))
+    let n = told.len();
+    session.add_all(told).map_err(|e| e.to_string())?;
+    Ok(format!("imported {n} of {n_rows} rows, {n_infeasible} of them not feasible\n"))
 }
 
 fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>, Failure> {
@@ -69,8 +69,10 @@ fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>
             header.iter().map(String::as_str).zip(cells.iter().map(String::as_str)).collect();
         let cell = |name: &str| cells.get(name).copied().filter(|cell| !cell.is_empty());
         let values = visible(space).filter_map(|p| {
-            let text = cell(&column(p.name())).or_else(|| cell(&format!("params.{}", p.name())))?;
-            Some((p.name().to_owned(), typed(p.domain(), text)))
+            let text = cell(&column(p.name())).or_else(|| cell(&format!("params.{}", p.name())));
+            // Where the parameter is inactive, this is left out again.
+            let empty = || p.domain().index_of(&"".into()).map(|_| "");
+            Some((p.name().to_owned(), typed(p.domain(), text.or_else(empty)?)))
         });
         let outcome = match (cell(value_column), cell("state"), cell("reason")) {
             (_, Some("failed"), reason) => {

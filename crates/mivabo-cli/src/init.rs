@@ -3,6 +3,8 @@
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
+use mivabo_store::direction_named;
+
 use crate::Failure;
 use crate::args::Init;
 
@@ -14,6 +16,9 @@ pub fn run(args: &Init) -> Result<String, Failure> {
     if args.file.exists() {
         return Err(format!("{place} exists; it was left as it is"));
     }
+    if args.file.extension().is_some_and(|extension| extension == "json") {
+        return Err(format!("{place}: what is written is TOML; give it a name that ends in .toml"));
+    }
     let stem = args.file.file_stem().map_or("study".to_owned(), |stem| stem.to_string_lossy().into_owned());
     let mut name = stem;
     let mut direction = "minimize".to_owned();
@@ -21,6 +26,9 @@ pub fn run(args: &Init) -> Result<String, Failure> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         name = answered("name of the study", name)?;
         direction = answered("minimize or maximize", direction)?;
+        if direction_named(&direction).is_none() {
+            return Err(format!("expected minimize or maximize, not `{direction}`; nothing was written"));
+        }
         command = answered("command that prints the value", command)?;
     }
     let words: Vec<String> = command.split_whitespace().map(quoted).collect();
@@ -36,7 +44,7 @@ pub fn run(args: &Init) -> Result<String, Failure> {
 
 /// What the user types, or the default for an empty line.
 fn answered(question: &str, default: String) -> Result<String, Failure> {
-    eprint!("{question} [{default}]: ");
+    let _ = write!(std::io::stderr(), "{question} [{default}]: ");
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).map_err(|e| format!("standard input: {e}"))?;
     let line = line.trim();

@@ -292,7 +292,9 @@ fn program(name: &str, folder: &Path) -> Result<PathBuf, Failure> {
         };
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(is_program);
+    // The objective starts in another folder, so a relative one would be another.
+    let absolute = |folder: PathBuf| std::path::absolute(folder.join(name)).ok();
+    let found = std::env::split_paths(&folders).filter_map(absolute).find(is_program);
     found.ok_or_else(|| format!("there is no program `{name}` on the PATH"))
 }
 

@@ -21,7 +21,9 @@ pub fn run(args: &Run) -> Result<Answer, Failure> {
         Some(GivenUp::Broken(why)) => return Err(why),
         Some(GivenUp::Hopeless(why)) => {
             say!("error: {why}");
-            return Ok(Answer { output: String::new(), code: NO_VALUE });
+            session.sync().map_err(|e| e.to_string())?;
+            let output = if args.json { best::answer(&session, true).output } else { String::new() };
+            return Ok(Answer { output, code: NO_VALUE });
         }
     }
     session.sync().map_err(|e| e.to_string())?;

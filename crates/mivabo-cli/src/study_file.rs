@@ -146,7 +146,7 @@ impl StudyFile {
     pub fn logs(&self) -> PathBuf {
         let mut path = self.storage.clone().into_os_string();
         path.push(".logs");
-        path.into()
+        Path::new(&path).join(folder_name(&self.name))
     }
 }
 
@@ -157,6 +157,14 @@ fn parsed<T: for<'de> Deserialize<'de>>(text: &str, is_json: bool) -> Result<T, 
     } else {
         toml::from_str(text).map_err(|e: toml::de::Error| e.to_string().trim_end().to_owned())
     }
+}
+
+/// A name as the name of a folder, different for different names: what is neither a letter nor a digit of ASCII, nor one of
+/// `-_`, is written as %XX.
+fn folder_name(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let escaped = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    name.bytes().map(escaped).collect()
 }
 
 /// Workers are threads, so their number is bounded.
@@ -225,7 +233,7 @@ mod tests {
 
         assert_eq!((file.name.as_str(), file.workers, file.trials), ("a.b", 1, None));
         assert_eq!(file.storage, Path::new("some/folder/a.b.db"));
-        assert_eq!(file.logs(), Path::new("some/folder/a.b.db.logs"));
+        assert_eq!(file.logs(), Path::new("some/folder/a.b.db.logs/a%2Eb"));
         assert!(file.objective.is_none());
     }
 

@@ -1,6 +1,6 @@
 //! `mivabo tell`: values of trials in, nothing out but errors.
 
-use mivabo_store::{Object, Outcome, Session};
+use mivabo_store::{Error, Object, Outcome, Session};
 use serde::Deserialize;
 
 use crate::Failure;
@@ -29,17 +29,31 @@ pub fn run(args: &Tell) -> Result<String, Failure> {
     let mut session = source.existing()?;
     for (number, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
         let line = serde_json::from_str(text).map_err(|e| e.to_string());
-        let told = line.and_then(|line| tell(&mut session, line));
+        let told = line.and_then(|line| tell_or_known(&mut session, line));
         told.map_err(|e| format!("line {}: {e}", number + 1))?;
     }
     Ok(String::new())
 }
 
 fn tell(session: &mut Session, line: Line) -> Result<(), Failure> {
-    let outcome = match (line.value, line.failed) {
-        (Some(value), None) => Outcome::Complete(value),
-        (None, Some(reason)) => Outcome::Failed { reason },
-        _ => return Err("expected a value, or why there is none".to_owned()),
-    };
-    session.tell_outcome(line.trial, outcome, Object::default()).map_err(|e| e.to_string())
+    let trial = line.trial;
+    session.tell_outcome(trial, outcome(line)?, Object::default()).map_err(|e| e.to_string())
+}
+
+/// The same, but a line that was told before is no error, so that lines can be told again after one of them was wrong.
+fn tell_or_known(session: &mut Session, line: Line) -> Result<(), Failure> {
+    let trial = line.trial;
+    let told = outcome(line)?;
+    match session.tell_outcome(trial, told.clone(), Object::default()) {
+        Err(Error::AlreadyTold { outcome, .. }) if outcome == told => Ok(()),
+        other => other.map_err(|e| e.to_string()),
+    }
+}
+
+fn outcome(line: Line) -> Result<Outcome, Failure> {
+    match (line.value, line.failed) {
+        (Some(value), None) => Ok(Outcome::Complete(value)),
+        (None, Some(reason)) => Ok(Outcome::Failed { reason }),
+        _ => Err("expected a value, or why there is none".to_owned()),
+    }
 }

@@ -54,6 +54,7 @@ fn mistakes_are_one_clear_message() {
         (vec!["show", "objective.sh"], ""),
         (vec!["show", "study.toml", "--state", "done"], ""),
         (vec!["init", "study.toml"], ""),
+        (vec!["init", "new.json"], ""),
         (vec!["ask", "study.toml", "--lease", "soon"], ""),
     ] {
         text += &folder.transcript(&arguments, input);
@@ -79,7 +80,7 @@ fn trials_are_shown_as_a_table() {
 #[test]
 fn what_is_exported_can_be_imported() {
     let folder = Folder::new("", "");
-    let space = "[parameters]\nvalue = { type = \"choice\", values = [\"a,b\", \"1\", 2, \"q\\\"\", \"\\n\"] }\n\
+    let space = "[parameters]\nvalue = { type = \"choice\", values = [\"a,b\", \"\", 2, \"q\\\"\", \"\\n\"] }\n\
         flag = { type = \"bool\" }\ny = { type = \"float\", low = -1.0, high = 1.0, when = \"flag\" }\n";
     for name in ["study", "csv", "json"] {
         folder.write(&format!("{name}.toml"), &format!("name = 'a'\n{space}[run]\nstrategy = 'random'"));
@@ -148,4 +149,23 @@ fn a_new_study_file_is_valid() {
     assert!(folder.read("tuning.toml").contains("name = \"tuning\""));
     let checked = folder.run(&["check", "tuning.toml"]);
     assert!(checked.status.success(), "{}", stderr(&checked));
+}
+
+#[test]
+fn lines_are_told_again_after_one_of_them_was_wrong() {
+    let folder = folder();
+    folder.run(&["ask", "study.toml", "--count", "3"]);
+    let first = "{\"trial\": 0, \"value\": 1.5}\n{\"trial\": 1, \"failed\": \"no\"}\n";
+
+    let wrong = folder.run_with(&["tell", "study.toml"], &format!("{first}{{\"trial\": 2, \"value\": }}\n"));
+    let again = folder.run_with(&["tell", "study.toml"], &format!("{first}{{\"trial\": 2, \"value\": 3}}\n"));
+    let other = folder.run_with(&["tell", "study.toml"], "{\"trial\": 0, \"value\": 2}\n");
+
+    assert!(stderr(&wrong).contains("line 3: "), "{}", stderr(&wrong));
+    assert!(again.status.success(), "{}", stderr(&again));
+    assert!(stderr(&other).contains("line 1: trial 0 was already told"), "{}", stderr(&other));
+    assert_eq!(
+        folder.trials().iter().map(|trial| trial["value"].clone()).collect::<Vec<_>>(),
+        [json!(1.5), Value::Null, json!(3.0)]
+    );
 }

@@ -5,6 +5,7 @@
 mod program;
 
 use std::fmt::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Output};
 use std::thread::sleep;
@@ -222,7 +223,7 @@ fn a_hundred_megabytes_of_output_fill_neither_memory_nor_disk() {
 
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(folder.trials()[0]["value"], 0.75);
-    let log = std::fs::metadata(folder.path("study.db.logs/000000.log")).unwrap();
+    let log = std::fs::metadata(folder.path("study.db.logs/study/000000.log")).unwrap();
     assert!((8 << 20..9 << 20).contains(&log.len()), "{}", log.len());
 }
 
@@ -235,7 +236,7 @@ fn what_fails_is_tried_again_as_often_as_said() {
 
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(folder.trials()[0]["value"], 1.0);
-    let log = folder.read("study.db.logs/000000.log");
+    let log = folder.read("study.db.logs/study/000000.log");
     assert_eq!(log.matches("--- trial 0, attempt ").count(), 3);
     assert_eq!(log.matches("--- failed: exit code 1").count(), 2);
 }
@@ -253,6 +254,9 @@ fn an_objective_that_never_answers_is_given_up() {
         "{last}"
     );
     assert_eq!(folder.trials().len(), 10);
+    let json: serde_json::Value =
+        serde_json::from_slice(&folder.run(&["run", "study.toml", "--json"]).stdout).unwrap();
+    assert_eq!((&json["best"], &json["failed"]), (&serde_json::Value::Null, &20.into()));
 }
 
 #[test]
@@ -464,4 +468,32 @@ fn a_standard_error_that_is_full_stops_no_run() {
 
     assert!(status.success());
     assert_eq!(folder.trials().len(), 5);
+}
+
+#[test]
+fn studies_in_one_database_have_logs_of_their_own() {
+    let folder =
+        Folder::script("echo \"$MIVABO_TRIAL of a study\"; echo 1", "", "storage = \"s.db\"\ntrials = 1");
+    let text = folder.read("study.toml");
+    for name in ["a", "../a"] {
+        folder.write("study.toml", &format!("name = \"{name}\"\n{text}"));
+        assert!(folder.run(&["run", "study.toml", "--quiet"]).status.success());
+    }
+
+    for log in ["s.db.logs/a/000000.log", "s.db.logs/%2E%2E%2Fa/000000.log"] {
+        assert_eq!(folder.read(log).matches("--- trial 0, attempt 1").count(), 1);
+    }
+}
+
+#[test]
+fn a_program_is_found_in_a_relative_folder_of_the_path() {
+    let folder = Folder::new("command = [\"answer\"]", "trials = 1");
+    folder.write("answer", "#!/bin/sh\necho 42\n");
+    std::fs::set_permissions(folder.path("answer"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::create_dir(folder.path("studies")).unwrap();
+    std::fs::rename(folder.path("study.toml"), folder.path("studies/study.toml")).unwrap();
+
+    let output = folder.command(&["run", "studies/study.toml", "--quiet"]).env("PATH", ".").output().unwrap();
+
+    assert!(stdout(&output).contains("42"), "{} {}", stdout(&output), stderr(&output));
 }

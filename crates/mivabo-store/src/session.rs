@@ -232,11 +232,24 @@ impl Session {
         outcome: Outcome,
     ) -> Result<u64, Error> {
         let point = self.space().point_where_active(values)?;
-        let proposal = proposal(self.space(), &point, "added")?;
-        let tell = Tell { now: (self.clock)(), ..Tell::new(finite(outcome)) };
-        let trial = self.store.add(self.id, proposal, &tell)?;
+        let ids = self.add_all(vec![(point, outcome)])?;
+        Ok(ids.start)
+    }
+
+    /// The same for many points, all of them or none. Their numbers are the answer.
+    ///
+    /// # Errors
+    /// What the store meets; nothing is then added.
+    pub fn add_all(&mut self, results: Vec<(Point, Outcome)>) -> Result<std::ops::Range<u64>, Error> {
+        let now = (self.clock)();
+        let told = results.into_iter().map(|(point, outcome)| {
+            let tell = Tell { now, ..Tell::new(finite(outcome)) };
+            Ok((proposal(self.space(), &point, "added")?, tell))
+        });
+        let told = told.collect::<Result<Vec<_>, Error>>()?;
+        let added = self.store.add_all(self.id, told)?;
         self.sync()?;
-        Ok(trial.id)
+        Ok(added.first().map_or(0, |trial| trial.id)..added.last().map_or(0, |trial| trial.id + 1))
     }
 
     /// A point to evaluate before any other. Its number is the answer.
@@ -326,8 +339,13 @@ impl Session {
 impl Trial {
     /// Who proposed it, as its note says; empty where that says nothing.
     pub fn origin(&self) -> String {
-        let note: serde_json::Value = serde_json::from_str(self.note.as_str()).unwrap_or_default();
-        note["origin"].as_str().unwrap_or_default().to_owned()
+        /// What else is in a note is not looked at: a number there may be one that no program can hold.
+        #[derive(serde::Deserialize)]
+        struct Note {
+            #[serde(default)]
+            origin: String,
+        }
+        serde_json::from_str(self.note.as_str()).map_or(String::new(), |note: Note| note.origin)
     }
 
     /// Where it is.

@@ -188,10 +188,19 @@ impl Store {
         tell.outcome.check()?;
         self.write(|rows| {
             definition(rows, study)?;
-            let last = rows.last(study)?;
-            let mut trial = Trial::new(last.trials, proposal, tell.now);
-            trial.finish(tell, last.tells)?;
-            put(rows, study, trial)
+            add(rows, study, proposal, tell)
+        })
+    }
+
+    /// The same for many, all of them or none.
+    ///
+    /// # Errors
+    /// As [`Store::add`]; nothing is then added.
+    pub fn add_all(&mut self, study: StudyId, told: Vec<(Proposal, Tell<'_>)>) -> Result<Vec<Trial>, Error> {
+        told.iter().try_for_each(|(_, tell)| tell.outcome.check())?;
+        self.write(|rows| {
+            definition(rows, study)?;
+            told.into_iter().map(|(proposal, tell)| add(rows, study, proposal, &tell)).collect()
         })
     }
 
@@ -321,6 +330,18 @@ fn expired(rows: &(impl Rows + ?Sized), study: StudyId, now: i64) -> Result<Vec<
         _ => None,
     };
     Ok(rows.running(study)?.into_iter().filter_map(ended).collect())
+}
+
+fn add(
+    rows: &mut dyn Transaction,
+    study: StudyId,
+    proposal: Proposal,
+    tell: &Tell<'_>,
+) -> Result<Trial, Error> {
+    let last = rows.last(study)?;
+    let mut trial = Trial::new(last.trials, proposal, tell.now);
+    trial.finish(tell, last.tells)?;
+    put(rows, study, trial)
 }
 
 /// Writes a changed trial, under the next revision.

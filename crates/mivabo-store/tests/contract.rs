@@ -62,6 +62,7 @@ contract! {
     a_result_after_the_trial_was_given_up_is_refused
     notes_are_kept_and_added_to
     a_result_from_elsewhere_is_a_told_trial
+    many_results_from_elsewhere_are_added_all_or_none
     changes_hold_each_trial_once_in_the_order_of_change
     readers_do_not_wait_for_a_claim_and_see_the_state_before
     eight_threads_claim_and_tell_without_gaps_or_doubles
@@ -426,6 +427,22 @@ fn a_result_from_elsewhere_is_a_told_trial(open: Open<'_>) {
     assert_eq!((added.told, added.attempts, added.worker.clone()), (Some(0), 0, None));
     assert_eq!((added.created, added.started, added.finished), (5, None, Some(5)));
     assert_eq!(open().trial(study, 0).unwrap(), added);
+}
+
+fn many_results_from_elsewhere_are_added_all_or_none(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+
+    let bad = vec![(params(0), value(1.0)), (params(1), value(f64::NAN))];
+    assert!(matches!(store.add_all(study, bad), Err(Error::NotFinite { .. })));
+    assert_eq!(open().changes(study, Revision::default()).unwrap().trials, []);
+
+    let added = store.add_all(study, vec![(params(0), value(1.0)), (params(1), failure("bad"))]).unwrap();
+    assert_eq!(open().changes(study, Revision::default()).unwrap().trials, added);
+    assert_eq!(
+        added.iter().map(|trial| (trial.id, trial.told)).collect::<Vec<_>>(),
+        [(0, Some(0)), (1, Some(1))]
+    );
 }
 
 fn changes_hold_each_trial_once_in_the_order_of_change(open: Open<'_>) {

@@ -53,6 +53,10 @@ CREATE INDEX trial_untold ON trial (study, state, id) WHERE told IS NULL;
 
 CREATE TRIGGER told_trials_never_change BEFORE UPDATE ON trial WHEN old.told IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'told trials never change'); END;
+CREATE TRIGGER told_trials_are_never_replaced BEFORE INSERT ON trial WHEN EXISTS (
+    SELECT 1 FROM trial AS other WHERE other.study = new.study AND other.told IS NOT NULL
+    AND (other.id = new.id OR other.revision = new.revision OR other.told = new.told))
+BEGIN SELECT RAISE(ABORT, 'told trials never change'); END;
 CREATE TRIGGER trials_are_never_deleted BEFORE DELETE ON trial
 BEGIN SELECT RAISE(ABORT, 'trials are never deleted'); END;
 CREATE TRIGGER studies_never_change BEFORE UPDATE ON study
@@ -179,6 +183,10 @@ mod tests {
 
         for change in [
             "UPDATE trial SET value = 2",
+            "INSERT OR REPLACE INTO trial (study, id, revision, params, state, value, told, attempts, created, note)
+             VALUES (0, 0, 1, '{}', 'complete', 99.0, 0, 1, 0, '{}')",
+            "INSERT OR REPLACE INTO trial (study, id, revision, params, state, value, told, attempts, created, note)
+             VALUES (0, 1, 2, '{}', 'complete', 99.0, 0, 1, 0, '{}')",
             "DELETE FROM trial",
             "DELETE FROM study",
             "UPDATE study SET definition = 'c'",
