@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use mivabo::Error;
-use mivabo::acquire::annealing;
+use mivabo::acquire::{annealing, dual};
 use mivabo::random::{Purpose, Stream, stream};
 use mivabo::space::{Domain, Point, Space, SpaceBuilder, Value};
 use mivabo::study::{Climb, Improvement, Search, Spec, Strategy, Study, Thompson};
@@ -183,6 +183,23 @@ fn no_strategy_ever_suggests_what_violates_a_constraint() {
     println!("{n_asks} suggestions in {n_spaces} spaces; nothing was found in {n_empty} studies");
     assert!(n_spaces > 80 && n_asks > 3000, "{n_spaces} {n_asks}");
     assert!(n_empty * 5 <= n_spaces, "{n_empty} of {n_spaces}");
+}
+
+/// The slow ones too, in fewer spaces.
+#[test]
+fn nor_does_any_strategy_that_has_a_name() {
+    let mut draws = stream(2027, 0, Purpose::Design);
+    let short = dual::Settings { iterations: 2, nodes: 50, boxes: 20, ..dual::Settings::default() };
+    let decomposition = Thompson { search: Search::Decomposition(short), ..Thompson::default() };
+    let named = Strategy::NAMES.iter().map(|name| Strategy::named(name).unwrap());
+    let strategies: Vec<Strategy> = named.chain([Strategy::Thompson(decomposition)]).collect();
+    let mut n_asks = 0;
+    for seed in 0..3 {
+        let Some(promise) = promise(&mut draws) else { continue };
+        n_asks += strategies.iter().map(|strategy| asked(&promise, strategy.clone(), seed)).sum::<usize>();
+    }
+    println!("{n_asks} suggestions");
+    assert!(n_asks > 250, "{n_asks}");
 }
 
 /// A box beam: plate thickness and steel from lists, width and height real. Stress, local buckling and deflection bind.

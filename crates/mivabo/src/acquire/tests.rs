@@ -139,7 +139,7 @@ fn where_nothing_is_found_and_nothing_proved_it_is_said_what_was_tried() {
     insta::assert_snapshot!(refused.to_string());
 }
 
-/// One point in ten million: twelve switches that must all be set, and a ring of a thousandth.
+/// About one point in 3e8: twelve switches that must all be set, and a thin ring.
 #[test]
 fn a_rare_feasible_point_is_found_by_search() {
     let mut space = Space::builder();
