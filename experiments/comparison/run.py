@@ -1,0 +1,130 @@
+"""Tasks × methods × seeds, one JSON line for each evaluation.
+
+    python run.py --out results/2026-11-15.jsonl --data DATA [--tasks a,b] [--methods a,b] [--seeds 8] [--evals 80] [--jobs 1]
+
+A line holds task, method, seed, index (from 0), value (without noise; null where none was found), feasible, violations (so far)
+and the seconds of the suggestion. A suggestion that breaks a constraint is not counted: the method is told so (peers as a
+penalty). After 50 of them in a row the evaluation is given up, after 600 in all (100 for the slowest peers) the run.
+
+Runs that the file holds are left out, so the same command resumes an interrupted comparison; a run is written whole or not
+at all.
+"""
+
+import os
+
+os.environ |= {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}  # before numpy
+
+import argparse
+import gzip
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+import methods
+import scale
+import tasks
+
+CAP = 50  # infeasible suggestions for one evaluation
+IN_ALL = {"optuna-gp": 100, "ax": 100}  # for a run; those two are slow
+IN_ALL_OTHERS = 600
+
+
+@dataclass(frozen=True)
+class Job:
+    task: str
+    method: str
+    seed: int
+    evals: int
+    data: Path | None
+
+
+def run(job: Job) -> str:
+    """One whole run, as lines."""
+    task = tasks.make(job.task, job.seed, job.data)
+    penalty = scale.read()[scale.key(task)]["worst"] if task.is_constrained else 0.0
+    method = methods.make(job.method, methods.Setting(task, job.seed, job.evals, penalty))
+    noise = np.random.default_rng([job.seed, 77])
+    lines, violations, in_all = "", 0, IN_ALL.get(job.method, IN_ALL_OTHERS)
+    for index in range(job.evals):
+        value, seconds = None, 0.0
+        for _ in range(min(CAP, in_all - violations)):
+            start = time.perf_counter()
+            params = method.ask()
+            seconds += time.perf_counter() - start
+            if task.is_feasible(params):
+                value = task.value(params)
+                method.tell(params, value + task.noise * float(noise.normal()))
+                break
+            violations += 1
+            method.tell(params, None)
+        entry = {"task": job.task, "method": job.method, "seed": job.seed, "index": index, "value": value}
+        entry |= {"feasible": value is not None, "violations": violations, "seconds": round(seconds, 4)}
+        lines += json.dumps(entry) + "\n"
+    return lines
+
+
+def read(paths: list[Path]) -> Iterator[dict]:
+    """Lines of result files, gzipped or not."""
+    for path in paths:
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+            yield from map(json.loads, lines)
+
+
+def finished(path: Path) -> set[tuple[str, str, int]]:
+    lines = read([path]) if path.exists() else iter(())
+    return {(line["task"], line["method"], line["seed"]) for line in lines if "task" in line}
+
+
+def applies(method: str, task: tasks.Task) -> bool:
+    """Constraint variants of a peer run only where there are constraints: elsewhere they are the peer itself."""
+    return task.is_constrained or method not in methods.UNDER_CONSTRAINTS
+
+
+def attempt(job: Job) -> tuple[Job, str, str]:
+    try:
+        return job, run(job), ""
+    except Exception as error:  # a peer that fails is reported and does not stop the others
+        return job, "", f"{type(error).__name__}: {error}"
+
+
+def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
+    done = finished(arguments.out)
+    for method in arguments.methods.split(","):
+        for name in arguments.tasks.split(","):
+            task = tasks.make(name, 0, arguments.data)
+            for seed in range(arguments.first_seed, arguments.seeds):
+                if (name, method, seed) not in done and applies(method, task):
+                    yield Job(name, method, seed, min(arguments.evals, task.budget), arguments.data)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--data", type=Path, help="folder with vae-mnist-evaluations.jsonl")
+    parser.add_argument("--tasks", default=",".join(tasks.CHEAP))
+    parser.add_argument("--methods", default="mivabo:improvement,mivabo:thompson,mivabo:random")
+    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--evals", type=int, default=80)
+    parser.add_argument("--jobs", type=int, default=1)
+    arguments = parser.parse_args()
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    todo = list(jobs(arguments))
+    print(json.dumps(methods.versions()), file=sys.stderr)
+    with arguments.out.open("a") as out, get_context("spawn").Pool(arguments.jobs, maxtasksperchild=20) as pool:
+        if todo:
+            out.write(json.dumps({"versions": methods.versions()}) + "\n")
+        for job, lines, error in pool.imap(attempt, todo):
+            out.write(lines)
+            out.flush()
+            print(job.task, job.method, job.seed, error or "done", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

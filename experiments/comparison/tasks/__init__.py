@@ -1,0 +1,24 @@
+"""All tasks by name. `make(name, seed, data)` gives an instance; only the stand-ins for the VAE need the data folder."""
+
+from pathlib import Path
+
+from tasks import boosting, combinatorial, engineering, mixed, synthetic, threads, vae
+from tasks.task import Task
+
+FAMILIES = [synthetic, combinatorial, mixed, engineering, threads, boosting]
+NAMES = [name for family in FAMILIES for name in family.NAMES] + vae.NAMES
+CHEAP = [name for name in NAMES if name not in boosting.NAMES + vae.NAMES]
+
+
+def make(name: str, seed: int, data: Path | None = None) -> Task:
+    if name in vae.NAMES:
+        if data is None:
+            raise ValueError(f"task `{name}` needs --data, the folder with vae-mnist-evaluations.jsonl")
+        return vae.make(name, seed, data)
+    for family in FAMILIES:
+        if name in family.NAMES:
+            return family.make(name, seed)
+    raise ValueError(f"there is no task `{name}`; there are {', '.join(NAMES)}")
+
+
+__all__ = ["CHEAP", "NAMES", "Task", "make"]
