@@ -3,6 +3,7 @@
 #
 #   experiments/vae/lease.sh selftest            recorded configurations again: values and times
 #   experiments/vae/lease.sh run [options]       run.py with those options; lines go to $OUT/lines.jsonl
+#   experiments/vae/lease.sh long [options]      long.py with those options; its state goes to $OUT/state-*.pt
 #
 # Beside this file: wheels/ (what requirements.txt names, for the Python there, and mivabo's own) and data/ (mnist/,
 # fashion-mnist/, vae-mnist-evaluations.jsonl).
@@ -32,11 +33,12 @@ else
     echo "no MPS here"
 fi
 nvidia-smi --query-gpu=name,driver_version,compute_mode --format=csv,noheader 2> /dev/null || echo "no GPU here"
-nproc
+echo "$(nproc --all) cores"
 
 cd "$here"
 case $mode in
     selftest) "$python" selftest.py --data data "$@" 2>&1 | tee "$out/selftest.log" ;;
     run) "$python" run.py --data data --out "$out/lines.jsonl" "$@" 2>&1 | tee "$out/run.log" ;;
-    *) echo "selftest or run, not $mode" >&2 && exit 2 ;;
+    long) "$python" long.py --data data --out "$out" "$@" 2>&1 | tee "$out/long.log" ;;
+    *) echo "selftest, run or long, not $mode" >&2 && exit 2 ;;
 esac

@@ -35,7 +35,7 @@ def main() -> None:
     configurations = recorded(args.data / "vae-mnist-evaluations.jsonl")
     train(setting, configurations, 1)
     for n in args.trainers:
-        train(setting, (configurations * n)[:n], n)
+        train(setting, (configurations * n)[: 2 * n], n)
 
 
 def packages() -> None:
@@ -57,20 +57,23 @@ def recorded(path: Path) -> list[tuple[float, dict]]:
 
 
 def train(setting: Setting, configurations: list[tuple[float, dict]], n: int) -> None:
-    """Trains each once with `n` trainers. The first times hold the start of the processes."""
+    """Trains each once with `n` trainers."""
     pool = Pool(n, setting)
     start = time.perf_counter()
     for key, (_, params) in enumerate(configurations):
         pool.submit(Job(key, "mnist", params, seed=key))
-    left = len(configurations)
+    left, began = len(configurations), float("inf")
     while left:
         for connection in wait(pool.connections):
             if result := pool.receive(connection):
                 left -= 1
                 line = {"trainers": n, "recorded": configurations[result.key][0], "nats": round(result.nats, 2)}
                 at = time.perf_counter() - start
+                began = min(began, at - result.seconds)
                 print(json.dumps(line | {"seconds": round(result.seconds, 2), "at": round(at, 1)}), flush=True)
     pool.close()
+    mean = (time.perf_counter() - start - began) / len(configurations)
+    print(json.dumps({"trainers": n, "seconds to begin": round(began, 1), "seconds per run": round(mean, 2)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -102,8 +102,7 @@ def test_a_graph_does_what_the_steps_do_one_by_one():
     first, second = Vae(LINEAR).cuda(), Vae(LINEAR).cuda()
     second.load_state_dict(first.state_dict())
     for model, captured in ((first, False), (second, True)):
-        steps = Steps(model, rate, 1e-5, torch.device("cuda"))
-        steps.noise = torch.zeros_like(steps.noise)
+        steps = Steps(model, rate, 1e-5)
         advance = steps.captured() if captured else steps.run
         steps.images.copy_(images(len(steps.images)))
         torch.cuda.manual_seed(0)

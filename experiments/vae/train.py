@@ -6,7 +6,8 @@ Enters: a valid configuration, the images, a seed. Leaves: the negative test log
     score     -mean over the test images of  log 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x),  z_k ~ q(z | x)
 
 Readings: training images are binarised anew in each epoch, test images once with a fixed seed; each epoch is shuffled and its
-last 96 images (60000 = 468 * 128 + 96) are dropped; the learning rate is multiplied by `decay` after each epoch;
+last 96 images (60000 = 468 * 128 + 96) are dropped; the learning rate is multiplied by `decay` after each epoch (`long_rates` for
+the long run);
 `weight_decay` is Adam's own (L2); a run that diverges scores `DIVERGED` nats.
 
 On a GPU `STEPS` optimisation steps are one CUDA graph; without one the same steps run one by one.
@@ -61,32 +62,48 @@ def evaluate(params: dict, data: Data, seed: int, epochs: int = 32, samples: int
 def fit(params: dict, data: Data, seed: int, epochs: int) -> Vae:
     """A trained network."""
     torch.manual_seed(seed)
-    device = data.train.device
-    model = Vae(params).to(device)
-    rate = torch.tensor(params["learning_rate"], device=device)
-    steps = Steps(model, rate, params["weight_decay"], device)
-    advance = steps.captured() if device.type == "cuda" else steps.run
-    for _ in range(epochs):
-        order = torch.randperm(len(data.train), device=device)
-        images = data.train[order[: len(order) // (STEPS * BATCH) * STEPS * BATCH]]
-        images = (torch.rand(images.shape, device=device) * 255 < images).float()
+    training = Training(params, data)
+    for epoch in range(epochs):
+        training.epoch(params["learning_rate"] * params["decay"] ** epoch)
+    return training.model
+
+
+def long_rates(rate: float) -> list[float]:
+    """The learning rates of the 3280 epochs of Burda et al.: rate * 10^(-i/7) for 3^i epochs, i = 0..7."""
+    return [rate * 10 ** (-i / 7) for i in range(8) for _ in range(3**i)]
+
+
+class Training:
+    """A network that is being trained."""
+
+    def __init__(self, params: dict, data: Data):
+        self._images = data.train
+        device = data.train.device
+        self.model = Vae(params).to(device)
+        self._rate = torch.tensor(params["learning_rate"], device=device)
+        self.steps = Steps(self.model, self._rate, params["weight_decay"])
+        self._advance = self.steps.captured() if device.type == "cuda" else self.steps.run
+
+    def epoch(self, rate: float) -> None:
+        """Once through the images, in a new order and binarised anew."""
+        self._rate.fill_(rate)
+        order = torch.randperm(len(self._images), device=self._images.device)
+        images = self._images[order[: len(order) // (STEPS * BATCH) * STEPS * BATCH]]
+        images = (torch.rand(images.shape, device=images.device) * 255 < images).float()
         for block in images.split(STEPS * BATCH):
-            steps.images.copy_(block)
-            advance()
-        rate.mul_(params["decay"])
-    return model
+            self.steps.images.copy_(block)
+            self._advance()
 
 
 class Steps:
     """`STEPS` optimisation steps on the images in one buffer, so that a graph of them can be replayed."""
 
-    def __init__(self, model: Vae, rate: Tensor, weight_decay: float, device: torch.device):
-        cuda = device.type == "cuda"
+    def __init__(self, model: Vae, rate: Tensor, weight_decay: float):
         self.model = model
-        self.images = torch.zeros(STEPS * BATCH, PIXELS, device=device)
-        self.noise = torch.zeros(STEPS * BATCH, model.d_z, device=device)
+        self.images = torch.zeros(STEPS * BATCH, PIXELS, device=rate.device)
+        self.noise = torch.zeros(STEPS * BATCH, model.d_z, device=rate.device)
         self.adam = torch.optim.Adam(
-            model.parameters(), lr=rate, weight_decay=weight_decay, fused=True, capturable=cuda
+            model.parameters(), lr=rate, weight_decay=weight_decay, fused=True, capturable=rate.is_cuda
         )
 
     def run(self) -> None:
@@ -98,24 +115,28 @@ class Steps:
             self.adam.step()
 
     def captured(self) -> Callable[[], None]:
-        """The same steps as one CUDA graph. Warms up on a side stream, then puts the network back as it was."""
-        before = [parameter.detach().clone() for parameter in self.model.parameters()]
+        """The same steps as one CUDA graph."""
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
-            self.run()
+            self.warm()
         torch.cuda.current_stream().wait_stream(stream)
         self.adam.zero_grad(set_to_none=True)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             self.run()
+        return graph.replay
+
+    def warm(self) -> None:
+        """Runs once, so that Adam has its state, and puts all back as it was, in place."""
+        before = [parameter.detach().clone() for parameter in self.model.parameters()]
+        self.run()
         with torch.no_grad():
             for parameter, value in zip(self.model.parameters(), before, strict=True):
                 parameter.copy_(value)
         for state in self.adam.state.values():
             for value in state.values():
                 value.zero_()
-        return graph.replay
 
 
 def loss(model: Vae, images: Tensor, noise: Tensor) -> Tensor:
