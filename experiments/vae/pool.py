@@ -7,6 +7,7 @@ A trainer that dies is replaced and its job is given out again, `ATTEMPTS` times
 import multiprocessing
 import traceback
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -63,6 +64,10 @@ class Pool:
     def n_running(self) -> int:
         return sum(job is not None for job in self._running.values())
 
+    @property
+    def n_waiting(self) -> int:
+        return len(self._waiting)
+
     def submit(self, job: Job) -> None:
         self._waiting.append(job)
         self._dispatch()
@@ -101,7 +106,8 @@ class Pool:
                 job = self._waiting.popleft()
                 job.attempts += 1
                 self._running[connection] = job
-                connection.send((job.dataset, job.params, job.seed))
+                with suppress(ConnectionError):  # a dead trainer: `receive` will see it
+                    connection.send((job.dataset, job.params, job.seed))
 
     def _bury(self, connection: Connection, job: Job | None) -> Result | None:
         self._processes.pop(connection).kill()

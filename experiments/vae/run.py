@@ -24,6 +24,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "comparison"))
 
 PATIENCE = 200  # invalid suggestions in a row before a study gives up
 GRACE = 25.0  # seconds that trainings may take after the deadline
+REPORT = 30.0  # seconds between two words on progress
 
 
 @dataclass(frozen=True, order=True)
@@ -49,6 +50,9 @@ def main(arguments: list[str] | None = None) -> None:
         for penalty in args.penalties
         if not is_done(known.get(study := Study(seed, method, dataset, penalty), []), args.evals)
     )
+    import methods
+
+    print(json.dumps(methods.versions()))
     print(f"{len(studies)} studies to go, {sum(map(len, known.values()))} lines known", flush=True)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     with args.out.open("a") as out:
@@ -64,7 +68,8 @@ class Run:
         self.pool = Pool(args.trainers, args.setting)
         self.active: dict[Connection, Study] = {}
         self.processes: list = []
-        self.n_lines = 0
+        self.n_valid = self.n_invalid = 0
+        self.reported = 0.0
 
     def run(self) -> None:
         draining = False
@@ -77,6 +82,7 @@ class Run:
                 break
             if not draining:
                 self.begin()
+            self.report()
             for connection in wait([*self.active, *self.pool.connections], timeout=1.0):
                 if connection in self.active:
                     self.hear(connection, draining)
@@ -85,8 +91,17 @@ class Run:
         for process in self.processes:
             process.kill()
         self.pool.close()
+        self.report(every=0.0)
+
+    def report(self, every: float = REPORT) -> None:
         took = time.monotonic() - self.start
-        print(f"{self.n_lines} lines in {took:.0f} s, {len(self.studies) + len(self.active)} studies left", flush=True)
+        if took - self.reported >= every:
+            self.reported = took
+            print(
+                f"{took:.0f} s: {self.n_valid} valid, {self.n_invalid} invalid; {self.pool.n_running} training, "
+                f"{self.pool.n_waiting} waiting; {len(self.active)} studies running, {len(self.studies)} to begin",
+                flush=True,
+            )
 
     def begin(self) -> None:
         """Starts studies while there is room."""
@@ -128,7 +143,8 @@ class Run:
     def write(self, line: dict) -> None:
         self.out.write(json.dumps(line) + "\n")
         self.out.flush()
-        self.n_lines += 1
+        self.n_valid += line["feasible"]
+        self.n_invalid += not line["feasible"]
 
 
 def ask_and_tell(connection: Connection, study: Study, told: list[dict], evals: int) -> None:

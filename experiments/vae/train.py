@@ -65,6 +65,8 @@ def fit(params: dict, data: Data, seed: int, epochs: int) -> Vae:
     training = Training(params, data)
     for epoch in range(epochs):
         training.epoch(params["learning_rate"] * params["decay"] ** epoch)
+    if data.train.is_cuda:
+        torch.cuda.synchronize()  # the graph goes with `training`
     return training.model
 
 
