@@ -14,6 +14,7 @@ shift
 out=${OUT:-$here/results}
 python=${PYTHON:-python3}
 site=${SITE:-/tmp/vae-site}
+mkdir -p "$out"
 
 # Unpacked wheels come last on the path: what the machine has wins.
 if [ ! -e "$site/ready" ]; then
