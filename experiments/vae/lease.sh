@@ -17,11 +17,9 @@ site=${SITE:-/tmp/vae-site}
 mkdir -p "$out"
 
 # Unpacked wheels come last on the path: what the machine has wins.
-if [ ! -e "$site/ready" ]; then
-    mkdir -p "$site"
-    for wheel in "$here"/wheels/*.whl; do "$python" -m zipfile -e "$wheel" "$site"; done
-    touch "$site/ready"
-fi
+# Unpacked anew each time: a warm machine may hold an older wheel of ours.
+rm -rf "$site"
+"$python" -c 'import sys, zipfile; [zipfile.ZipFile(wheel).extractall(sys.argv[1]) for wheel in sys.argv[2:]]' "$site" "$here"/wheels/*.whl
 packages=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$site" > "$packages/vae-experiment.pth" || export PYTHONPATH="$site"
 
