@@ -1,0 +1,89 @@
+"""The long training: 3280 epochs by the schedule of Burda et al., scored with 5000 importance samples. The paper's 84.25 nats.
+
+Enters: the parameters of one line of a run (`--line FILE`: its best valid line is taken), and the state of an earlier call, if there
+is one. Leaves: `long.json` when done; before that state-model.pt, state-mean.pt and state-square.pt (Adam's moments), in three files
+because one would be too large to send.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import torch
+from train import Data, Training, log_likelihood, long_rates
+
+MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--line", type=Path, nargs="+", required=True)
+    parser.add_argument("--out", type=Path, required=True, help="folder")
+    parser.add_argument("--state", type=Path, help="folder with the state of an earlier call")
+    parser.add_argument("--dataset", default="mnist")
+    parser.add_argument("--method", help="the best line of this method")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds")
+    parser.add_argument("--epochs", type=int, default=3280, help="fewer only for a smoke test")
+    parser.add_argument("--samples", type=int, default=5000)
+    parser.add_argument("--limit", type=int)
+    args = parser.parse_args(arguments)
+    start = time.perf_counter()
+    torch.set_float32_matmul_precision("high")
+    data = Data(args.data / args.dataset, args.device, args.limit)
+    line = best(args.line, args.dataset, args.method)
+    training = Training(line["params"], data)
+    done = load(training, args.state) if args.state else 0
+    torch.manual_seed(done)
+    rates = long_rates(line["params"]["learning_rate"])[: args.epochs]
+    for epoch in range(done, len(rates)):
+        training.epoch(rates[epoch])
+        if epoch % 100 == 99:
+            nats = -log_likelihood(training.model, data.test, 32)
+            print(f"epoch {epoch + 1}: {nats:.2f} nats after {time.perf_counter() - start:.0f} s", flush=True)
+        if time.perf_counter() - start > args.deadline:
+            save(training, args.out, epoch + 1)
+            print(f"{epoch + 1} epochs done, to be continued", flush=True)
+            return
+    save(training, args.out, len(rates))
+    nats = -log_likelihood(training.model, data.test, args.samples)
+    print(f"{nats:.3f} nats with {args.samples} samples", flush=True)
+    (args.out / "long.json").write_text(json.dumps(line | {"epochs": len(rates), "samples": args.samples, "long": nats}))
+
+
+def best(paths: list[Path], dataset: str, method: str | None) -> dict:
+    """The valid line of least value."""
+    lines = [json.loads(text) for path in paths for text in path.read_text().splitlines()]
+    fits = [e for e in lines if e["feasible"] and e["dataset"] == dataset and method in (None, e["method"])]
+    return min(fits, key=lambda line: line["value"])
+
+
+def save(training: Training, folder: Path, done: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.save({"done": done, "model": training.model.state_dict()}, folder / "state-model.pt")
+    state = training.steps.adam.state
+    for name, key in MOMENTS.items():
+        values = [state[parameter][key] for parameter in training.model.parameters()]
+        steps = [state[parameter]["step"] for parameter in training.model.parameters()]
+        torch.save({"values": values, "steps": steps}, folder / f"state-{name}.pt")
+
+
+def load(training: Training, folder: Path) -> int:
+    """Puts the state into the tensors that are there: a graph holds their addresses. Leaves the epochs done."""
+    if not training.steps.adam.state:  # without a GPU nothing has been stepped yet
+        training.steps.warm()
+    saved = torch.load(folder / "state-model.pt", map_location="cpu")
+    training.model.load_state_dict(saved["model"])
+    state = training.steps.adam.state
+    for name, key in MOMENTS.items():
+        moments = torch.load(folder / f"state-{name}.pt", map_location="cpu")
+        for parameter, value, step in zip(training.model.parameters(), moments["values"], moments["steps"], strict=True):
+            state[parameter][key].copy_(value)
+            state[parameter]["step"].copy_(step)
+    return saved["done"]
+
+
+if __name__ == "__main__":
+    main()
