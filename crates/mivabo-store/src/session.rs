@@ -116,6 +116,14 @@ impl Session {
         &self.name
     }
 
+    /// What the study was made from, as it is stored: the text of a [`Definition`].
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn definition(&self) -> Result<String, Error> {
+        self.store.definition(self.id)
+    }
+
     /// The study as it was when this session last looked.
     pub fn study(&self) -> &Study {
         &self.study
