@@ -14,7 +14,7 @@ _GREATEST = 2**40
 
 
 class Labels:
-    """One value for each choice: itself where mivabo knows its kind and has no equal one yet, otherwise a text.
+    """One value for each choice: itself where mivabo has such values and no equal one came before, or a text.
 
     >>> labels = Labels([None, 1, 1.0, (50, 50), "relu"])
     >>> labels.values

@@ -73,16 +73,17 @@ _FOREVER = 1e9
 class MivaboSampler(BaseSampler):
     """A sampler for one objective, whose suggestions satisfy constraints that are known.
 
-    Parameters of ``search_space``, or without one those that all completed trials have in common, are sampled together by
-    mivabo. Any others, such as conditional ones, are left to ``independent_sampler``.
+    Parameters of ``search_space``, or without one those that all completed trials have in common, are sampled
+    together by mivabo. Any others, such as conditional ones, are left to ``independent_sampler``.
 
-    * Without ``search_space`` the first trial is drawn independently, since nobody knows its parameters yet. Constraints
-      hold from the first trial on, so they need ``search_space``, and may name its parameters alone.
+    * Without ``search_space`` the first trial is drawn independently, since nobody knows its parameters yet.
+      Constraints hold from the first trial on, so they need ``search_space``, and may name its parameters alone.
     * The choices ``None`` and objects of other kinds are texts in constraints: ``activation == 'None'``.
-    * Pruned trials count with their last intermediate value, but never as better than the best complete trial before them;
-      without one, they count as failed. Failed trials count as the worst so far and are not tried again.
-    * Running trials of all workers are taken into account. What an enqueued trial leaves open is drawn at random from what
-      is feasible with the rest of it.
+    * Pruned trials count with their last intermediate value, but never as better than the best complete trial
+      before them; without a value they count as failed. Failed trials count as the worst so far and are not tried
+      again.
+    * Running trials of all workers are taken into account. What an enqueued trial leaves open is drawn at random
+      from what is feasible with the rest of it.
     * When all points of a finite space were tried, points are drawn at random once more.
 
     :param seed: equal seeds and equal trials give equal suggestions; by default a random one.
@@ -123,7 +124,7 @@ class MivaboSampler(BaseSampler):
         self._independent_sampler.reseed_rng()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> _SearchSpace:
-        """The parameters that are sampled together."""
+        """Tell which parameters are sampled together."""
         self._raise_error_if_multi_objective(study)
         if self._search_space is not None:
             return dict(self._search_space)
@@ -134,9 +135,7 @@ class MivaboSampler(BaseSampler):
             if not distribution.single() and _is_known(name, distribution)
         }
 
-    def sample_relative(
-        self, study: Study, trial: FrozenTrial, search_space: _SearchSpace
-    ) -> dict[str, Any]:
+    def sample_relative(self, study: Study, trial: FrozenTrial, search_space: _SearchSpace) -> dict[str, Any]:
         """Suggest values of these parameters, which satisfy every constraint."""
         self._raise_error_if_multi_objective(study)
         if self._constraints and search_space.keys() != (self._search_space or {}).keys():
@@ -179,7 +178,7 @@ class MivaboSampler(BaseSampler):
         self._independent_sampler.after_trial(study, trial, state, values)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy makes its own model of the trials."""
+        """Leave out the model: a copy makes its own."""
         inside = ("_lock", "_follower")
         return {name: value for name, value in self.__dict__.items() if name not in inside}
 
@@ -193,15 +192,13 @@ class MivaboSampler(BaseSampler):
         self._follower: _Follower | None = None
 
     def _following(self, study: Study, trial: FrozenTrial, search_space: _SearchSpace) -> _Follower:
-        """The model of all trials but this one: the last one if it still fits, otherwise a new one."""
+        """Bring the model up to all trials but this one, or make a new one where the old one does not fit."""
         trials = [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
         follower = self._follower
         if follower is None or not follower.is_of(study, search_space) or not follower.follow(trials):
             axes = _axes(search_space)
             is_low = study.direction != StudyDirection.MAXIMIZE
-            inner = self._study(
-                _space(axes, self._constraints), "minimize" if is_low else "maximize"
-            )
+            inner = self._study(_space(axes, self._constraints), "minimize" if is_low else "maximize")
             follower = _Follower(study._storage, study._study_id, axes, inner)
             follower.follow(trials)
             self._follower = follower
@@ -217,7 +214,7 @@ class MivaboSampler(BaseSampler):
         )
 
     def _completed(self, fixed: dict[str, Any], search_space: _SearchSpace, number: int) -> _Point:
-        """A random point with these values."""
+        """Draw a random feasible point with these values."""
         pinned = {
             name: _pinned(distribution, fixed[name]) if name in fixed else distribution
             for name, distribution in search_space.items()
@@ -227,7 +224,7 @@ class MivaboSampler(BaseSampler):
         for axis in axes:
             if isinstance(axis, _Choice) and axis.name in fixed:
                 chosen = axis.distribution.to_internal_repr(fixed[axis.name])
-                space.add(space[axis.name] == axis.encode(chosen), name=f"`{axis.name}` is fixed")
+                space.add(space[axis.name] == axis.encode(chosen), name=f"{axis.name} is fixed")
         return _drawn(space, axes, (self._seed + number) % 2**64)
 
 
@@ -251,7 +248,7 @@ class _Follower:
         return is_same and search_space == {axis.name: axis.distribution for axis in self.axes}
 
     def follow(self, trials: list[FrozenTrial]) -> bool:
-        """Take in what is new; False if a trial went another way than was suggested, so that nothing fits any more."""
+        """Take in what is new; False if a trial went another way than was suggested: then nothing fits."""
         for trial in trials:
             if trial.number in self.settled or trial.state == TrialState.WAITING:
                 continue
@@ -279,7 +276,7 @@ class _Follower:
         return dict(point)
 
     def _point(self, trial: FrozenTrial) -> _Point | None:
-        """The values of a trial; None if some are unknown or outside of their ranges."""
+        """Read the values of a trial; None if some are unknown or outside of their ranges."""
         asked = trial.system_attrs.get(_ASKED, {})
         point = {}
         for axis in self.axes:
@@ -456,10 +453,11 @@ def _drawn(space: Space, axes: list[_Axis], seed: int) -> _Point:
 
 
 def _pinned(distribution: BaseDistribution, value: Any) -> BaseDistribution:
-    """The distribution of a number that is fixed."""
-    if isinstance(distribution, IntDistribution):
-        return IntDistribution(value, value)
-    return distribution if isinstance(distribution, CategoricalDistribution) else FloatDistribution(value, value)
+    """Leave a number one value; which choice is fixed, a constraint says."""
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution
+    kind = IntDistribution if isinstance(distribution, IntDistribution) else FloatDistribution
+    return kind(value, value)
 
 
 def _named(constraints: Constraints) -> list[tuple[str | None, Statement]]:

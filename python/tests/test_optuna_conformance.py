@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-pytest.importorskip("optuna")
-
 from optuna.samplers import BaseSampler
 from optuna.testing.pytest_samplers import (
     BasicSamplerTestCase,
@@ -19,8 +16,16 @@ from mivabo.optuna import MivaboSampler
 
 
 class TestMivaboSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """All of them apply; `MultiObjectiveSamplerTestCase` is for samplers of several objectives, which this is not."""
+    """All of them apply. `MultiObjectiveSamplerTestCase` does not: it is for samplers of several objectives."""
 
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
         return lambda: MivaboSampler(seed=0)
+
+
+class TestMivaboSamplerWithoutStartup(TestMivaboSampler):
+    """The same with the model asked from the second trial on: most tests end within the initial design."""
+
+    @pytest.fixture
+    def sampler(self) -> Callable[[], BaseSampler]:
+        return lambda: MivaboSampler(seed=0, n_startup=1)
