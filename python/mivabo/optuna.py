@@ -27,7 +27,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -42,9 +42,9 @@ from optuna.search_space import intersection_search_space
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from ._constraints import Constraints, named
 from ._errors import ExhaustedError, SpaceError
 from ._labels import Labels
-from ._native import Expr
 from ._space import Space, Statement
 from ._study import Study as _Study
 from ._trial import Value
@@ -54,9 +54,6 @@ if TYPE_CHECKING:
     from optuna.study import Study
 
 __all__ = ["MivaboSampler"]
-
-Constraints = Mapping[str, Statement] | Iterable[Statement] | Statement
-"""Statements over parameter names, with names of their own or without."""
 
 _SearchSpace = dict[str, BaseDistribution]
 
@@ -77,13 +74,13 @@ class MivaboSampler(BaseSampler):
     together by mivabo. Any others, such as conditional ones, are left to ``independent_sampler``.
 
     * Without ``search_space`` the first trial is drawn independently, since nobody knows its parameters yet.
-      Constraints hold from the first trial on, so they need ``search_space``, and may name its parameters alone.
+      Constraints hold from the first trial on: they need ``search_space``, and may name its parameters alone.
     * The choices ``None`` and objects of other kinds are texts in constraints: ``activation == 'None'``.
     * Pruned trials count with their last intermediate value, but never as better than the best complete trial
-      before them; without a value they count as failed. Failed trials count as the worst so far and are not tried
-      again.
-    * Running trials of all workers are taken into account. What an enqueued trial leaves open is drawn at random
-      from what is feasible with the rest of it.
+      before them; without a value they count as failed. Failed trials count as the worst so far, and are not
+      tried again.
+    * Running trials of all workers are taken into account. What an enqueued trial leaves open is drawn at
+      random from what is feasible with the rest of it.
     * When all points of a finite space were tried, points are drawn at random once more.
 
     :param seed: equal seeds and equal trials give equal suggestions; by default a random one.
@@ -107,7 +104,7 @@ class MivaboSampler(BaseSampler):
         self._seed = secrets.randbits(63) if seed is None else seed
         self._strategy = strategy
         self._n_startup = n_startup
-        self._constraints = _named(constraints)
+        self._constraints = named(constraints)
         self._search_space = None if search_space is None else dict(search_space)
         random = RandomSampler(None if seed is None else seed % 2**32)
         self._independent_sampler = independent_sampler or random
@@ -458,11 +455,3 @@ def _pinned(distribution: BaseDistribution, value: Any) -> BaseDistribution:
         return distribution
     kind = IntDistribution if isinstance(distribution, IntDistribution) else FloatDistribution
     return kind(value, value)
-
-
-def _named(constraints: Constraints) -> list[tuple[str | None, Statement]]:
-    if isinstance(constraints, str | Expr):
-        return [(None, constraints)]
-    if isinstance(constraints, Mapping):
-        return list(constraints.items())
-    return [(None, statement) for statement in constraints]

@@ -53,7 +53,7 @@ def keeps_the_rules(params: dict[str, Any]) -> bool:
     )
 
 
-def study_of(sampler: MivaboSampler, **options: Any) -> Any:
+def study_of(sampler: optuna.samplers.BaseSampler, **options: Any) -> Any:
     return optuna.create_study(sampler=sampler, **options)
 
 
@@ -249,10 +249,10 @@ def test_a_pruned_trial_without_a_value_counts_as_failed() -> None:
 
 def test_trials_of_other_search_spaces_are_learned_from_where_they_fit() -> None:
     study = study_of(MivaboSampler(seed=1, n_startup=1))
-    wide = {"x": FloatDistribution(0, 10), "z": FloatDistribution(0, 1)}
+    wide: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 10), "z": FloatDistribution(0, 1)}
     for x in (0.5, 9.0):
         study.add_trial(optuna.create_trial(params={"x": x, "z": 0.5}, distributions=wide, value=x))
-    narrow = {"x": FloatDistribution(0, 1)}
+    narrow: dict[str, BaseDistribution] = {"x": FloatDistribution(0, 1)}
     study.sampler.sample_relative(study, study.ask()._cached_frozen_trial, narrow)
     learned = [trial.params for trial in study.sampler._follower.study.trials if trial.state == "complete"]
     assert learned == [{"x": 0.5}]

@@ -16,7 +16,7 @@ from mivabo.optuna import MivaboSampler
 
 
 class TestMivaboSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """All of them apply. `MultiObjectiveSamplerTestCase` does not: it is for samplers of several objectives."""
+    """All of them apply; `MultiObjectiveSamplerTestCase` is for samplers of several objectives."""
 
     @pytest.fixture
     def sampler(self) -> Callable[[], BaseSampler]:
