@@ -141,7 +141,8 @@ class _Loop:
             told = self._fail(trial, error)
         else:
             self.error = self.error or error
-            told = self._fail(trial, error) if self.plan.on_error == "fail" else self._give_back(trial)
+            told = self._fail(trial, error) if self.plan.on_error == "fail" else None
+            self._give_back(trial)
         if told is not None:
             self._show()
             for callback in self.plan.callbacks:
@@ -149,7 +150,7 @@ class _Loop:
 
     def _tell(self, trial: Trial, value: Any) -> Trial | None:
         def tell() -> None:
-            self.study.tell(trial, value)
+            self.study._inner.tell(trial.id, value)
 
         if not self._told(trial, tell):
             return None
@@ -178,7 +179,8 @@ class _Loop:
         return True
 
     def _give_back(self, trial: Trial) -> None:
-        self.held.pop(trial.id, None)
+        if self.held.pop(trial.id, None) is None:
+            return
         try:
             self.study.release(trial)
         except TrialError:
@@ -187,7 +189,7 @@ class _Loop:
     def _show(self) -> None:
         if self.bar is not None:
             self.bar.update(1)
-            best = self.study._native.best_value()
+            best = self.study._inner.best_value()
             if best is not None:
                 self.bar.set_postfix_str(f"best {best[1]:.6g} (trial {best[0]})")
 

@@ -35,7 +35,7 @@ class Space:
     >>> _ = space.add(kernel * stride <= 12, name="receptive field")
     >>> _ = space.add("optimizer == 'adam' -> stride <= 2")
     >>> space.count()
-    17
+    16
     >>> print(space.check({"kernel": 7, "stride": 2, "optimizer": "adam"})[0])
     constraint `receptive field` is violated: kernel * stride <= 12 does not hold (left side 14, right side 12)
 
@@ -51,7 +51,13 @@ class Space:
     # What is said
 
     def float(
-        self, name: str, low: builtins.float, high: builtins.float, *, log: builtins.bool = False, when: Statement | None = None
+        self,
+        name: str,
+        low: builtins.float,
+        high: builtins.float,
+        *,
+        log: builtins.bool = False,
+        when: Statement | None = None,
     ) -> Expr:
         """Add a real parameter from ``low`` to ``high``; with ``log`` the model looks at its logarithm."""
         return self._declare(name, "float", when, low=low, high=high, log=log or None)
@@ -165,7 +171,7 @@ class Space:
         True
         """
         n = _size("n", n)
-        return [cast(Params, point) for point in self._native().sample(n, seed)]
+        return self._native().sample(n, seed)
 
     def check(self, params: Mapping[str, Value]) -> list[Violation]:
         """Which constraints fail at a point, and by how much; an empty list where it is feasible."""
@@ -174,6 +180,20 @@ class Space:
     def is_feasible(self, params: Mapping[str, Value]) -> builtins.bool:
         """Whether a point satisfies every constraint."""
         return not self.check(params)
+
+    def nearest(self, params: Mapping[str, Value]) -> Params:
+        """Find the feasible point nearest to a point that may violate constraints.
+
+        Differences are measured on the scale of each parameter. Where only discrete parameters without conditions take
+        part the answer is exact, elsewhere it is the nearest of what several searches find.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> a, b = space.int("a", 0, 9), space.int("b", 0, 9)
+        >>> space.add(a + b <= 10).nearest({"a": 9, "b": 3})
+        {'a': 8, 'b': 2}
+        """
+        return self._native().nearest(_dict(params))
 
     # Files and copies
 
@@ -288,7 +308,7 @@ class Space:
         entry: dict[str, Any] = {"type": kind}
         for key, value in keys.items():
             what = f"parameter `{name}`: {key}"
-            if isinstance(value, list):
+            if key == "values":
                 entry[key] = [_native.plain(what, item) for item in value]
             elif value is not None or key in ("low", "high", "step"):
                 entry[key] = _native.plain(what, value)
