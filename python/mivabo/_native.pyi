@@ -5,6 +5,26 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
+__all__ = [
+    "DEFAULT_STRATEGY",
+    "Expr",
+    "STRATEGIES",
+    "Space",
+    "Study",
+    "__version__",
+    "at_least",
+    "at_most",
+    "exactly",
+    "exp",
+    "log",
+    "max",
+    "min",
+    "plain",
+    "sqrt",
+    "statement",
+    "sum",
+]
+
 __version__: str
 STRATEGIES: list[str]
 DEFAULT_STRATEGY: str
@@ -139,6 +159,7 @@ class Study:
     def release(self, id: int) -> None: ...
     def heartbeat(self, id: int, lease: float) -> None: ...
     def trials(self) -> list[dict[str, Any]]: ...
+    def trial(self, id: int) -> dict[str, Any]: ...
     def len(self) -> int: ...
     def best_value(self) -> tuple[int, float] | None: ...
     def best(self) -> dict[str, Any]: ...

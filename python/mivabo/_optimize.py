@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -243,6 +243,9 @@ def _executor(plan: Plan) -> Iterator[Executor]:
         return
     executor: Executor
     if plan.executor == "processes":
+        # Imported late: it brings much along.
+        from concurrent.futures import ProcessPoolExecutor
+
         executor = ProcessPoolExecutor(plan.workers)
     elif plan.workers == 1:
         executor = _Inline()
@@ -306,4 +309,13 @@ def callbacks_of(callbacks: Callback | Iterable[Callback]) -> tuple[Callback, ..
     for callback in found:
         if not callable(callback):
             raise TypeError(f"callbacks: expected functions, not {callback!r:.60}")
+    return found
+
+
+def kinds_of(catch: type[Exception] | tuple[type[Exception], ...]) -> tuple[type[Exception], ...]:
+    """One kind of exception or several."""
+    found = catch if isinstance(catch, tuple) else (catch,)
+    for kind in found:
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            raise TypeError(f"catch: expected kinds of exceptions, not {kind!r:.60}")
     return found

@@ -60,7 +60,7 @@ class Space:
         when: Statement | None = None,
     ) -> Expr:
         """Add a real parameter from ``low`` to ``high``; with ``log`` the model looks at its logarithm."""
-        return self._declare(name, "float", when, low=low, high=high, log=log or None)
+        return self._declare(name, "float", when, low=low, high=high, log=True if log else None)
 
     def int(
         self,
@@ -77,7 +77,7 @@ class Space:
 
         ``encoding`` is ``"binary"`` (the default), ``"unary"`` or ``"one-hot"``.
         """
-        keys = {"low": low, "high": high, "step": step, "log": log or None, "encoding": encoding}
+        keys = {"low": low, "high": high, "step": step, "log": True if log else None, "encoding": encoding}
         return self._declare(name, "int", when, **keys)
 
     def choice(
@@ -313,7 +313,11 @@ class Space:
             elif value is not None or key in ("low", "high", "step"):
                 entry[key] = _native.plain(what, value)
         # What is wrong with one parameter is said here and now.
-        _native.Space(json.dumps({"parameters": {name: entry}}))
+        try:
+            _native.Space(json.dumps({"parameters": {name: entry}}))
+        except SpaceError as error:
+            text = str(error)
+            raise type(error)(text if f"`{name}`" in text else f"parameter `{name}`: {text}") from None
         if when is not None:
             entry["when"] = self._text(f"the condition of `{name}`", when)
         self._parameters[name] = entry
@@ -339,7 +343,7 @@ def _name(what: str, name: object) -> str:
     plain = _native.plain(f"the name of a {what}", name)
     if not plain:
         raise SpaceError(f"a {what} needs a name; this one is empty")
-    if "`" in plain or not plain.isprintable():
+    if any(c == "`" or ord(c) < 32 or 127 <= ord(c) < 160 for c in plain):
         raise SpaceError(f"the name {plain!r} holds a backtick or a control character")
     return cast(str, plain)
 
@@ -349,8 +353,8 @@ def _size(what: str, n: object) -> int:
         size = n.__index__()  # type: ignore[attr-defined]
     except (AttributeError, TypeError):
         raise TypeError(f"{what}: expected a whole number, not {n!r:.60}") from None
-    if size < 0:
-        raise ValueError(f"{what}: {size} is negative")
+    if not 0 <= size < 2**62:
+        raise ValueError(f"{what}: {size} is negative or too large")
     return cast(int, size)
 
 

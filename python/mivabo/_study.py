@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
@@ -215,10 +214,10 @@ class Study:
             trials=None if trials is None else _size("trials", trials),
             workers=_size("workers", workers),
             executor=executor,
-            timeout=None if timeout is None else float(timeout),
-            target=None if target is None else float(target),
+            timeout=None if timeout is None else _real("timeout", timeout),
+            target=None if target is None else _real("target", target),
             callbacks=_optimize.callbacks_of(callbacks),
-            catch=catch if isinstance(catch, tuple) else (catch,),
+            catch=_optimize.kinds_of(catch),
             on_error=on_error,
             progress=progress,
         )
@@ -255,17 +254,13 @@ class Study:
         """All trials as a pandas DataFrame, one column for each parameter."""
         import pandas
 
+        facts = ["value", "state", "feasible", "origin", "seconds", "reason"]
+        column = {name: f"param {name}" if name in facts else name for name in self.space.names}
         rows = []
         for trial in self.trials:
-            facts: dict[str, object] = {
-                "value": trial.value,
-                "state": trial.state,
-                "feasible": trial.feasible,
-            }
-            facts |= {"origin": trial.origin, "seconds": trial.seconds, "reason": trial.reason}
-            rows.append({"trial": trial.id, **trial.params, **facts})
-        columns = ["trial", *self.space.names, "value", "state", "feasible", "origin", "seconds", "reason"]
-        return pandas.DataFrame(rows, columns=columns).set_index("trial")
+            params = {column[name]: value for name, value in trial.params.items()}
+            rows.append({"trial": trial.id, **params, **{fact: getattr(trial, fact) for fact in facts}})
+        return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts]).set_index("trial")
 
     def importance(self) -> Importance:
         """Compute which parameters matter, and which pairs of them, by a model of the told trials."""
@@ -352,7 +347,7 @@ class Study:
         return None if asked is None else Trial(**asked)
 
     def _trial(self, number: int) -> Trial:
-        return self.trials[number]
+        return Trial(**self._inner.trial(number))
 
     def _reaches(self, target: float) -> bool:
         best = self._inner.best_value()
@@ -442,6 +437,13 @@ def _reason(what: str, value: object, failed: bool | str) -> str | None:
     return "" if failed is True else failed
 
 
+def _real(what: str, value: float) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{what}: expected a number, not {value!r:.60}") from None
+
+
 def _path(storage: Storage | None) -> str | None:
     if storage is None:
         return None
@@ -467,4 +469,4 @@ def _study_name(name: str | None, path: str | None) -> str:
 
 def _worker() -> str:
     """Workers on several machines need different names."""
-    return platform.node() or "host"
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "host")
