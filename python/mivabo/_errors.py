@@ -34,3 +34,17 @@ class StudyError(Error, ValueError):
 
 class StorageError(Error, OSError):
     """A database that cannot be opened, read or written."""
+
+
+for _kind in (
+    Error,
+    SpaceError,
+    InfeasibleError,
+    PointError,
+    TrialError,
+    ExhaustedError,
+    StudyError,
+    StorageError,
+):
+    # Where users find them, and where pickles look for them.
+    _kind.__module__ = "mivabo"

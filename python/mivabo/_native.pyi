@@ -3,15 +3,35 @@
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeAlias, final
+
+__all__ = [
+    "DEFAULT_STRATEGY",
+    "Expr",
+    "STRATEGIES",
+    "Space",
+    "Study",
+    "__version__",
+    "at_least",
+    "at_most",
+    "exactly",
+    "exp",
+    "log",
+    "max",
+    "min",
+    "plain",
+    "sqrt",
+    "statement",
+    "sum",
+]
 
 __version__: str
 STRATEGIES: list[str]
 DEFAULT_STRATEGY: str
 
-_Literal = bool | int | float | str
-_Operand = Expr | _Literal
-_Kept = tuple[
+_Literal: TypeAlias = bool | int | float | str
+_Operand: TypeAlias = "Expr | bool | int | float | str"
+_Kept: TypeAlias = tuple[
     str,
     str,
     str,
@@ -110,7 +130,12 @@ class Study:
     """A study that this process follows."""
 
     def __new__(
-        cls, space: Space, name: str, storage: str | PathLike[str] | None, worker: str, settings: dict[str, Any]
+        cls,
+        space: Space,
+        name: str,
+        storage: str | PathLike[str] | None,
+        worker: str,
+        settings: dict[str, Any],
     ) -> Study: ...
     @staticmethod
     def load(storage: str | PathLike[str], name: str | None, worker: str) -> Study: ...
@@ -134,6 +159,7 @@ class Study:
     def release(self, id: int) -> None: ...
     def heartbeat(self, id: int, lease: float) -> None: ...
     def trials(self) -> list[dict[str, Any]]: ...
+    def trial(self, id: int) -> dict[str, Any]: ...
     def len(self) -> int: ...
     def best_value(self) -> tuple[int, float] | None: ...
     def best(self) -> dict[str, Any]: ...

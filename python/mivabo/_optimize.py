@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -141,7 +141,8 @@ class _Loop:
             told = self._fail(trial, error)
         else:
             self.error = self.error or error
-            told = self._fail(trial, error) if self.plan.on_error == "fail" else self._give_back(trial)
+            told = self._fail(trial, error) if self.plan.on_error == "fail" else None
+            self._give_back(trial)
         if told is not None:
             self._show()
             for callback in self.plan.callbacks:
@@ -149,7 +150,7 @@ class _Loop:
 
     def _tell(self, trial: Trial, value: Any) -> Trial | None:
         def tell() -> None:
-            self.study.tell(trial, value)
+            self.study._inner.tell(trial.id, value)
 
         if not self._told(trial, tell):
             return None
@@ -178,7 +179,8 @@ class _Loop:
         return True
 
     def _give_back(self, trial: Trial) -> None:
-        self.held.pop(trial.id, None)
+        if self.held.pop(trial.id, None) is None:
+            return
         try:
             self.study.release(trial)
         except TrialError:
@@ -187,7 +189,7 @@ class _Loop:
     def _show(self) -> None:
         if self.bar is not None:
             self.bar.update(1)
-            best = self.study._native.best_value()
+            best = self.study._inner.best_value()
             if best is not None:
                 self.bar.set_postfix_str(f"best {best[1]:.6g} (trial {best[0]})")
 
@@ -241,6 +243,9 @@ def _executor(plan: Plan) -> Iterator[Executor]:
         return
     executor: Executor
     if plan.executor == "processes":
+        # Imported late: it brings much along.
+        from concurrent.futures import ProcessPoolExecutor
+
         executor = ProcessPoolExecutor(plan.workers)
     elif plan.workers == 1:
         executor = _Inline()
@@ -304,4 +309,13 @@ def callbacks_of(callbacks: Callback | Iterable[Callback]) -> tuple[Callback, ..
     for callback in found:
         if not callable(callback):
             raise TypeError(f"callbacks: expected functions, not {callback!r:.60}")
+    return found
+
+
+def kinds_of(catch: type[Exception] | tuple[type[Exception], ...]) -> tuple[type[Exception], ...]:
+    """One kind of exception or several."""
+    found = catch if isinstance(catch, tuple) else (catch,)
+    for kind in found:
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            raise TypeError(f"catch: expected kinds of exceptions, not {kind!r:.60}")
     return found

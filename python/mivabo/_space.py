@@ -35,7 +35,7 @@ class Space:
     >>> _ = space.add(kernel * stride <= 12, name="receptive field")
     >>> _ = space.add("optimizer == 'adam' -> stride <= 2")
     >>> space.count()
-    17
+    16
     >>> print(space.check({"kernel": 7, "stride": 2, "optimizer": "adam"})[0])
     constraint `receptive field` is violated: kernel * stride <= 12 does not hold (left side 14, right side 12)
 
@@ -51,10 +51,16 @@ class Space:
     # What is said
 
     def float(
-        self, name: str, low: builtins.float, high: builtins.float, *, log: builtins.bool = False, when: Statement | None = None
+        self,
+        name: str,
+        low: builtins.float,
+        high: builtins.float,
+        *,
+        log: builtins.bool = False,
+        when: Statement | None = None,
     ) -> Expr:
         """Add a real parameter from ``low`` to ``high``; with ``log`` the model looks at its logarithm."""
-        return self._declare(name, "float", when, low=low, high=high, log=log or None)
+        return self._declare(name, "float", when, low=low, high=high, log=True if log else None)
 
     def int(
         self,
@@ -71,7 +77,7 @@ class Space:
 
         ``encoding`` is ``"binary"`` (the default), ``"unary"`` or ``"one-hot"``.
         """
-        keys = {"low": low, "high": high, "step": step, "log": log or None, "encoding": encoding}
+        keys = {"low": low, "high": high, "step": step, "log": True if log else None, "encoding": encoding}
         return self._declare(name, "int", when, **keys)
 
     def choice(
@@ -165,7 +171,7 @@ class Space:
         True
         """
         n = _size("n", n)
-        return [cast(Params, point) for point in self._native().sample(n, seed)]
+        return self._native().sample(n, seed)
 
     def check(self, params: Mapping[str, Value]) -> list[Violation]:
         """Which constraints fail at a point, and by how much; an empty list where it is feasible."""
@@ -174,6 +180,20 @@ class Space:
     def is_feasible(self, params: Mapping[str, Value]) -> builtins.bool:
         """Whether a point satisfies every constraint."""
         return not self.check(params)
+
+    def nearest(self, params: Mapping[str, Value]) -> Params:
+        """Find the feasible point nearest to a point that may violate constraints.
+
+        Differences are measured on the scale of each parameter. Where only discrete parameters without conditions take
+        part the answer is exact, elsewhere it is the nearest of what several searches find.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> a, b = space.int("a", 0, 9), space.int("b", 0, 9)
+        >>> space.add(a + b <= 10).nearest({"a": 9, "b": 3})
+        {'a': 8, 'b': 2}
+        """
+        return self._native().nearest(_dict(params))
 
     # Files and copies
 
@@ -288,12 +308,16 @@ class Space:
         entry: dict[str, Any] = {"type": kind}
         for key, value in keys.items():
             what = f"parameter `{name}`: {key}"
-            if isinstance(value, list):
+            if key == "values":
                 entry[key] = [_native.plain(what, item) for item in value]
             elif value is not None or key in ("low", "high", "step"):
                 entry[key] = _native.plain(what, value)
         # What is wrong with one parameter is said here and now.
-        _native.Space(json.dumps({"parameters": {name: entry}}))
+        try:
+            _native.Space(json.dumps({"parameters": {name: entry}}))
+        except SpaceError as error:
+            text = str(error)
+            raise type(error)(text if f"`{name}`" in text else f"parameter `{name}`: {text}") from None
         if when is not None:
             entry["when"] = self._text(f"the condition of `{name}`", when)
         self._parameters[name] = entry
@@ -319,7 +343,7 @@ def _name(what: str, name: object) -> str:
     plain = _native.plain(f"the name of a {what}", name)
     if not plain:
         raise SpaceError(f"a {what} needs a name; this one is empty")
-    if "`" in plain or not plain.isprintable():
+    if any(c == "`" or ord(c) < 32 or 127 <= ord(c) < 160 for c in plain):
         raise SpaceError(f"the name {plain!r} holds a backtick or a control character")
     return cast(str, plain)
 
@@ -329,8 +353,8 @@ def _size(what: str, n: object) -> int:
         size = n.__index__()  # type: ignore[attr-defined]
     except (AttributeError, TypeError):
         raise TypeError(f"{what}: expected a whole number, not {n!r:.60}") from None
-    if size < 0:
-        raise ValueError(f"{what}: {size} is negative")
+    if not 0 <= size < 2**62:
+        raise ValueError(f"{what}: {size} is negative or too large")
     return cast(int, size)
 
 

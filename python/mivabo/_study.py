@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
@@ -45,12 +44,17 @@ class Study:
     >>> study.best.value < 0.5
     True
 
-    Equal seeds and equal tells give equal suggestions, here, in Rust and on the command line. Without ``storage`` a study
-    lives in memory; with it, in a SQLite file that other processes and the command line may share. A study that
-    exists there goes on where it stopped.
+    Equal seeds and equal tells give equal suggestions, here, in Rust and on the command line. Without ``storage`` a
+    study lives in memory; with it, in a SQLite file that other processes and the command line may share. A study
+    that exists there goes on where it stopped.
 
     ``strategy`` is one of ``mivabo.STRATEGIES``, ``n_initial`` the number of trials before its model is asked.
     """
+
+    _inner: _native.Study
+    _stop: bool
+    _space: Space | None
+    _definition: dict[str, Any]
 
     def __init__(
         self,
@@ -109,9 +113,7 @@ class Study:
             raise ExhaustedError("there is no trial to evaluate")
         return trial
 
-    def tell(
-        self, trial: Trial | int, value: float | None = None, *, failed: bool | str = False
-    ) -> None:
+    def tell(self, trial: Trial | int, value: float | None = None, *, failed: bool | str = False) -> None:
         """Tell the value of a trial, or that it has none: ``failed=True``, or why it failed.
 
         A value that is not finite makes it a failed trial too. A trial is told once.
@@ -125,22 +127,20 @@ class Study:
         >>> study.tell(trial, 0.6)
         Traceback (most recent call last):
         ...
-        mivabo._errors.TrialError: trial 0 was already told: it has the value 0.5
+        mivabo.TrialError: trial 0 was already told: it has the value 0.5
         """
         number = _id(trial)
         reason = _reason(f"trial {number}", value, failed)
         if reason is None:
-            self._native.tell(number, value)
+            self._inner.tell(number, value)
         else:
-            self._native.tell_failed(number, reason)
+            self._inner.tell_failed(number, reason)
 
-    def add(
-        self, params: Mapping[str, Value], value: float | None = None, *, failed: bool | str = False
-    ) -> Trial:
+    def add(self, params: Mapping[str, Value], value: float | None = None, *, failed: bool | str = False) -> Trial:
         """Add a result from elsewhere, feasible or not.
 
-        Values of inactive parameters are left out. A parameter that is left out takes its first value, a float the middle
-        of its range, and a warning says so.
+        Values of inactive parameters are ignored. An active parameter without a value takes its first one, a float
+        the middle of its range, and a warning says so.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -154,24 +154,24 @@ class Study:
         if left_out:
             taken = ", ".join(f"`{name}` for {params.get(name)!r}" for name in left_out)
             warnings.warn(f"left out, and taken: {taken}", stacklevel=2)
-        number = self._native.add(params, value if reason is None else None, reason)
+        number = self._inner.add(params, value if reason is None else None, reason)
         return self._trial(number)
 
     def enqueue(self, params: Mapping[str, Value]) -> Trial:
         """Add a feasible point that is asked before any other."""
-        return self._trial(self._native.enqueue(_dict(params)))
+        return self._trial(self._inner.enqueue(_dict(params)))
 
     def replicate(self, trial: Trial | int) -> Trial:
         """Add the point of a trial once more, for an objective with noise or one that failed by chance."""
-        return self._trial(self._native.replicate(_id(trial)))
+        return self._trial(self._inner.replicate(_id(trial)))
 
     def release(self, trial: Trial | int) -> None:
         """Give back a trial of this process: it waits, and the next ask hands it out."""
-        self._native.release(_id(trial))
+        self._inner.release(_id(trial))
 
     def heartbeat(self, trial: Trial | int, lease: float = _DAY) -> None:
         """Give a sign of life: the lease of a trial begins anew."""
-        self._native.heartbeat(_id(trial), lease)
+        self._inner.heartbeat(_id(trial), lease)
 
     # The loop
 
@@ -191,14 +191,14 @@ class Study:
     ) -> Study:
         """Evaluate ``objective(params)`` until the study has ``trials`` trials, those that it has included.
 
-        :param workers: evaluations at the same time, in threads of this process or in other ``"processes"``; or give any
-            executor of ``concurrent.futures``.
+        :param workers: evaluations at the same time, in threads of this process or in other ``"processes"``; or
+            give any executor of ``concurrent.futures``.
         :param timeout: no trial begins after this many seconds.
         :param target: no trial begins once the best value is at least this good.
         :param callbacks: called as ``callback(study, trial)`` after each told trial; ``study.stop()`` ends the loop.
         :param catch: exceptions that make a trial fail and let the loop go on.
-        :param on_error: what becomes of the trial of any other exception, which passes on unchanged after the trials that
-            run have ended: it waits for the next ask (``"release"``), or has failed (``"fail"``).
+        :param on_error: what becomes of the trial of any other exception, which passes on unchanged after the trials
+            that run have ended: it waits for the next ask (``"release"``), or has failed (``"fail"``).
         :param progress: whether to show a bar by tqdm; by default where it is installed and somebody looks.
 
         >>> import mivabo
@@ -214,10 +214,10 @@ class Study:
             trials=None if trials is None else _size("trials", trials),
             workers=_size("workers", workers),
             executor=executor,
-            timeout=None if timeout is None else float(timeout),
-            target=None if target is None else float(target),
+            timeout=None if timeout is None else _real("timeout", timeout),
+            target=None if target is None else _real("target", target),
             callbacks=_optimize.callbacks_of(callbacks),
-            catch=catch if isinstance(catch, tuple) else (catch,),
+            catch=_optimize.kinds_of(catch),
             on_error=on_error,
             progress=progress,
         )
@@ -233,62 +233,62 @@ class Study:
     @property
     def best(self) -> Trial:
         """The feasible trial with the best value."""
-        return Trial(**self._native.best())
+        return Trial(**self._inner.best())
 
     def recommend(self) -> Recommendation:
         """Find the feasible point of the best posterior mean: the better answer where values are noisy."""
-        params, mean = self._native.recommend()
+        params, mean = self._inner.recommend()
         return Recommendation(params, mean)
 
     @property
     def trials(self) -> list[Trial]:
         """All trials, by number."""
-        return [Trial(**found) for found in self._native.trials()]
+        return [Trial(**found) for found in self._inner.trials()]
 
     @property
     def n_trials(self) -> int:
         """How many trials there are."""
-        return self._native.len()
+        return self._inner.len()
 
     def frame(self) -> pandas.DataFrame:
         """All trials as a pandas DataFrame, one column for each parameter."""
         import pandas
 
+        facts = ["value", "state", "feasible", "origin", "seconds", "reason"]
+        column = {name: f"param {name}" if name in facts else name for name in self.space.names}
         rows = []
         for trial in self.trials:
-            facts = {"value": trial.value, "state": trial.state, "feasible": trial.feasible}
-            facts |= {"origin": trial.origin, "seconds": trial.seconds, "reason": trial.reason}
-            rows.append({"trial": trial.id, **trial.params, **facts})
-        columns = ["trial", *self.space.names, "value", "state", "feasible", "origin", "seconds", "reason"]
-        return pandas.DataFrame(rows, columns=columns).set_index("trial")
+            params = {column[name]: value for name, value in trial.params.items()}
+            rows.append({"trial": trial.id, **params, **{fact: getattr(trial, fact) for fact in facts}})
+        return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts]).set_index("trial")
 
     def importance(self) -> Importance:
         """Compute which parameters matter, and which pairs of them, by a model of the told trials."""
-        effects, pairs, n_trials = self._native.importance()
+        effects, pairs, n_trials = self._inner.importance()
         return Importance(dict(effects), {(one, other): share for one, other, share in pairs}, n_trials)
 
     def report(self) -> Report:
         """Write the study as one HTML page: charts, constraints, times, trials. Shows itself in a notebook."""
-        return Report(self._native.report())
+        return Report(self._inner.report())
 
     # What it is
 
     @property
     def name(self) -> str:
         """Its name, which no other study of its file has."""
-        return self._native.name
+        return self._inner.name
 
     @property
     def storage(self) -> str | None:
         """Its file; None for a study in memory."""
-        path = self._native.storage
+        path = self._inner.storage
         return None if path is None else os.fspath(path)
 
     @property
     def space(self) -> Space:
         """Its space; a change of it does not change the study."""
         if self._space is None:
-            self._space = Space._of(self._native.space())
+            self._space = Space._of(self._inner.space())
         return self._space.__copy__()
 
     @property
@@ -311,7 +311,7 @@ class Study:
         """A study in a file is opened again; one in memory is copied, trials and all."""
         if self.storage is not None:
             return type(self).load, (self.storage, self.name)
-        definition, trials = self._native.kept()
+        definition, trials = self._inner.kept()
         return _restored, (type(self), self.name, definition, trials)
 
     def __repr__(self) -> str:
@@ -320,7 +320,7 @@ class Study:
         return f"<mivabo.Study {self.name!r}: {self.n_trials} trials, {place}>"
 
     def _repr_html_(self) -> str:
-        best = self._native.best_value()
+        best = self._inner.best_value()
         rows: list[tuple[str, ...]] = [("study", self.name), ("trials", str(self.n_trials))]
         if best is not None:
             trial = self.best
@@ -337,20 +337,20 @@ class Study:
         return study
 
     def _begin(self, native: _native.Study) -> None:
-        self._native = native
+        self._inner = native
         self._stop = False
-        self._space: Space | None = None
-        self._definition: dict[str, Any] = json.loads(native.definition())
+        self._space = None
+        self._definition = json.loads(native.definition())
 
     def _ask(self, lease: float, max_trials: int | None) -> Trial | None:
-        asked = self._native.ask(lease, max_trials)
+        asked = self._inner.ask(lease, max_trials)
         return None if asked is None else Trial(**asked)
 
     def _trial(self, number: int) -> Trial:
-        return self.trials[number]
+        return Trial(**self._inner.trial(number))
 
     def _reaches(self, target: float) -> bool:
-        best = self._native.best_value()
+        best = self._inner.best_value()
         if best is None:
             return False
         return best[1] <= target if self.direction == "minimize" else best[1] >= target
@@ -412,9 +412,7 @@ def maximize(
     **options: Any,
 ) -> Study:
     """Find where ``objective(params)`` is high; see :func:`minimize`."""
-    study = Study(
-        space, name=name, storage=storage, direction="maximize", strategy=strategy, seed=seed
-    )
+    study = Study(space, name=name, storage=storage, direction="maximize", strategy=strategy, seed=seed)
     return study.optimize(objective, trials, **options)
 
 
@@ -437,6 +435,13 @@ def _reason(what: str, value: object, failed: bool | str) -> str | None:
     if failed is False:
         return None
     return "" if failed is True else failed
+
+
+def _real(what: str, value: float) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{what}: expected a number, not {value!r:.60}") from None
 
 
 def _path(storage: Storage | None) -> str | None:
@@ -464,4 +469,4 @@ def _study_name(name: str | None, path: str | None) -> str:
 
 def _worker() -> str:
     """Workers on several machines need different names."""
-    return platform.node() or "host"
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "host")

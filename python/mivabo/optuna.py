@@ -136,9 +136,7 @@ class MivaboSampler(BaseSampler):
         """Suggest values of these parameters, which satisfy every constraint."""
         self._raise_error_if_multi_objective(study)
         if self._constraints and search_space.keys() != (self._search_space or {}).keys():
-            raise ValueError(
-                "constraints cannot be kept when another sampler fixes parameters; enqueue trials instead"
-            )
+            raise ValueError("constraints cannot be kept when another sampler fixes parameters; enqueue trials instead")
         given = trial.system_attrs.get("fixed_params", {})
         fixed = {name: given[name] for name in search_space if name in given}
         if len(fixed) == len(search_space):
@@ -168,9 +166,7 @@ class MivaboSampler(BaseSampler):
         """Pass on to the sampler of independent parameters."""
         self._independent_sampler.before_trial(study, trial)
 
-    def after_trial(
-        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
-    ) -> None:
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         """Pass on to the sampler of independent parameters."""
         self._independent_sampler.after_trial(study, trial, state, values)
 

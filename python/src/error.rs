@@ -57,7 +57,41 @@ pub fn of_store(error: &StoreError) -> PyErr {
     }
 }
 
-/// A Python object of the wrong type: what it is, what was expected, what was found.
-pub fn wrong_type(what: &str, expected: &str, found: &str) -> PyErr {
-    PyTypeError::new_err(format!("{what}: expected {expected}, not {found}"))
+/// A Python object that is not what was expected. Where it was met says which exception that is.
+pub enum Refusal {
+    /// Of the wrong type.
+    Type(String),
+    /// Of the right type, but beyond what is possible.
+    Value(String),
+}
+
+impl Refusal {
+    /// What it is, what was expected, what was found.
+    pub fn wrong_type(what: &str, expected: &str, found: &str) -> Refusal {
+        Refusal::Type(format!("{what}: expected {expected}, not {found}"))
+    }
+
+    /// In a space.
+    pub fn of_a_space(self) -> PyErr {
+        self.exception(SpaceError::new_err)
+    }
+
+    /// In a point.
+    pub fn of_a_point(self) -> PyErr {
+        self.exception(PointError::new_err)
+    }
+
+    fn exception(self, refuse: fn(String) -> PyErr) -> PyErr {
+        match self {
+            Refusal::Type(text) => PyTypeError::new_err(text),
+            Refusal::Value(text) => refuse(text),
+        }
+    }
+}
+
+/// In a call of a study, unless it says otherwise.
+impl From<Refusal> for PyErr {
+    fn from(refusal: Refusal) -> PyErr {
+        refusal.exception(StudyError::new_err)
+    }
 }

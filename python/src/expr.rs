@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::error::{SpaceError, of_method};
+use crate::error::{Refusal, SpaceError, of_method};
 use crate::value::{shown, text, value};
 
 /// An expression over parameters, made with operators: `kernel * stride <= 12`.
@@ -65,7 +65,7 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Expr> {
     if let Ok(expr) = object.cast::<Expr>() {
         return Ok(expr.get().clone());
     }
-    let literal = value("in an expression", object)?;
+    let literal = value("in an expression", object).map_err(Refusal::of_a_space)?;
     let inner = match literal {
         Value::Bool(truth) => Inner::from(truth),
         Value::Int(whole) => Inner::from(whole),
@@ -83,7 +83,7 @@ impl Expr {
     /// Reads a text.
     #[new]
     fn new(text: &Bound<'_, PyAny>) -> PyResult<Expr> {
-        let text = self::text("an expression", text)?;
+        let text = self::text("an expression", text).map_err(Refusal::of_a_space)?;
         let inner = text.parse::<Inner>().map_err(|error| of_method(&error))?;
         Expr::made(inner, text.chars().count().max(1))
     }
@@ -234,9 +234,9 @@ fn brief(inner: &Inner) -> String {
 #[pyfunction]
 pub fn statement(statement: &Bound<'_, PyAny>) -> PyResult<String> {
     let Ok(expr) = statement.cast::<Expr>() else {
-        let text = text("an expression", statement).map_err(|error| {
-            let is_type = error.is_instance_of::<PyTypeError>(statement.py());
-            if is_type { not_a_statement(statement) } else { error }
+        let text = text("an expression", statement).map_err(|refusal| match refusal {
+            Refusal::Type(_) => not_a_statement(statement),
+            refusal @ Refusal::Value(_) => refusal.of_a_space(),
         })?;
         return text.parse::<Inner>().map(|_| text).map_err(|error| of_method(&error));
     };

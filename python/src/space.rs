@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mivabo::acquire::random::RandomPoints;
 use mivabo::random::{Purpose, stream};
-use mivabo::space::{Class, Domain, Point, Value};
+use mivabo::space::{Domain, Point, Value};
 use mivabo::{Error, Space as Inner};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -91,6 +91,14 @@ impl Space {
         violations.collect()
     }
 
+    /// The nearest feasible point.
+    fn nearest<'py>(&self, py: Python<'py>, params: &Bound<'_, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        let given = values(params)?;
+        let wish = self.inner.point_where_active(borrowed(&given)).map_err(|error| of_method(&error))?;
+        let found = py.detach(|| self.inner.nearest(&wish)).map_err(|error| of_method(&error))?;
+        self.dict(py, found.point())
+    }
+
     /// The values with those of left-out active parameters: the first value, or the middle of a range. The names of the
     /// parameters that were left out come with them.
     fn complete<'py>(
@@ -131,11 +139,6 @@ impl Space {
             (constraint.name(), constraint.expression().to_string(), class, constraint.is_implied())
         });
         PyList::new(py, constraints.collect::<Vec<_>>())
-    }
-
-    /// Whether a constraint speaks of continuous parameters.
-    fn is_mixed(&self) -> bool {
-        self.inner.constraints().iter().any(|constraint| constraint.class() >= Class::LinearContinuous)
     }
 }
 

@@ -272,6 +272,12 @@ impl Study {
         records.iter().map(|record| record.dict(py)).collect()
     }
 
+    /// One trial.
+    fn trial<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyDict>> {
+        let record = self.with(py, |session| Record::new(session, session.record(id)?))?;
+        record.dict(py)
+    }
+
     /// How many trials there are.
     fn len(&self, py: Python<'_>) -> PyResult<usize> {
         self.with(py, |session| {
@@ -293,8 +299,7 @@ impl Study {
         let record = self.with(py, |session| {
             session.sync()?;
             let id = session.best().map(|trial| trial.id).ok_or(mivabo::Error::NothingTold)?;
-            let record = session.records()?.into_iter().find(|trial| trial.id == id);
-            Record::new(session, record.ok_or(mivabo::Error::NothingTold)?)
+            Record::new(session, session.record(id)?)
         })?;
         record.dict(py)
     }

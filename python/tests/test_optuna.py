@@ -282,9 +282,7 @@ def test_running_trials_of_other_workers_are_not_suggested_again(tmp_path: Path)
     storage = f"sqlite:///{tmp_path}/shared.db"
     name = study_of(MivaboSampler(), storage=storage).study_name
     workers = [
-        optuna.load_study(
-            study_name=name, storage=storage, sampler=MivaboSampler(seed=seed, search_space=space)
-        )
+        optuna.load_study(study_name=name, storage=storage, sampler=MivaboSampler(seed=seed, search_space=space))
         for seed in range(2)
     ]
     asked = [workers[at % 2].ask(space).params for at in range(8)]
@@ -371,8 +369,7 @@ def test_a_copy_suggests_the_same_and_a_reseeded_one_does_not() -> None:
     other = copy.deepcopy(sampler)
     other.reseed_rng()
     first, same, different = (
-        study_of(each).ask(NET).params
-        for each in (pickle.loads(pickle.dumps(sampler)), copy.copy(sampler), other)
+        study_of(each).ask(NET).params for each in (pickle.loads(pickle.dumps(sampler)), copy.copy(sampler), other)
     )
     assert first == same
     assert first != different

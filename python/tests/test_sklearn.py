@@ -84,9 +84,7 @@ def test_the_results_have_what_those_of_a_randomized_search_have() -> None:
     pipe = make_pipeline(StandardScaler(), LogisticRegression())
     space = {"logisticregression__C": loguniform(1e-3, 1e3)}
     ours = MivaboSearchCV(pipe, space, n_iter=3, cv=2, random_state=0, return_train_score=True).fit(X, Y)
-    theirs = RandomizedSearchCV(pipe, space, n_iter=3, cv=2, random_state=0, return_train_score=True).fit(
-        X, Y
-    )
+    theirs = RandomizedSearchCV(pipe, space, n_iter=3, cv=2, random_state=0, return_train_score=True).fit(X, Y)
     assert ours.cv_results_.keys() == theirs.cv_results_.keys()
     assert ours.score(X, Y) > 0.7
     assert {name for name in vars(theirs) if name.endswith("_")} <= set(vars(ours))
@@ -119,9 +117,7 @@ def test_a_space_brings_conditions_and_constraints_of_its_own() -> None:
     space.add(first + second <= 10)
 
     class Net(MLPClassifier):  # type: ignore[misc]
-        def __init__(
-            self, solver: str = "adam", momentum: float = 0.9, first: int = 1, second: int = 1
-        ) -> None:
+        def __init__(self, solver: str = "adam", momentum: float = 0.9, first: int = 1, second: int = 1) -> None:
             super().__init__(solver=solver, momentum=momentum, hidden_layer_sizes=(first, second), max_iter=3)
             self.first, self.second = first, second
 

@@ -149,6 +149,14 @@ impl Session {
         Ok(trials)
     }
 
+    /// One trial, as it is stored.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], or what the store meets.
+    pub fn record(&self, id: u64) -> Result<Trial, Error> {
+        self.store.trial(self.id, id)
+    }
+
     /// The trials that run, by number, for whichever worker.
     ///
     /// # Errors
