@@ -305,8 +305,7 @@ class _Follower:
             number, _ = self.running.pop(trial.number)
             self.study.tell(number, value, failed=value is None)
         else:
-            reason = "" if value is None else None
-            self.study._native.add(_encoded(self.axes, point), value, reason)
+            self.study.add(_encoded(self.axes, point), value, failed=value is None)
 
     def _value(self, trial: FrozenTrial) -> float | None:
         is_low = self.study.direction == "minimize"
