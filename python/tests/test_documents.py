@@ -12,7 +12,8 @@ from pathlib import Path
 import conftest
 import pytest
 
-MODULES = ["mivabo", "mivabo._space", "mivabo._study", "mivabo._trial", "mivabo._errors", "mivabo._optimize"]
+CORE = ["mivabo", "mivabo._space", "mivabo._study", "mivabo._trial", "mivabo._errors", "mivabo._optimize"]
+MODULES = [*CORE, "mivabo._constraints", "mivabo._labels", "mivabo.optuna", "mivabo.sklearn"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -21,7 +22,7 @@ def test_examples_of_docstrings_run(name: str) -> None:
     assert failed == 0
 
 
-@pytest.mark.parametrize("name", ["docs/python.md", "python/README.md", "README.md"])
+@pytest.mark.parametrize("name", ["docs/python.md", "docs/coming-from.md", "python/README.md", "README.md"])
 def test_examples_of_documents_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```", (conftest.ROOT / name).read_text(), re.M | re.S)
     assert blocks
