@@ -7,8 +7,8 @@ from typing import Any, TypeAlias, final
 
 __all__ = [
     "DEFAULT_STRATEGY",
-    "Expr",
     "STRATEGIES",
+    "Expr",
     "Space",
     "Study",
     "__version__",
