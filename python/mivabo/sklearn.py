@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import is_classifier
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
@@ -116,18 +117,14 @@ class MivaboSearchCV(BaseSearchCV):  # type: ignore[misc]
             return_train_score=return_train_score,
         )
 
-    def _check_input_parameters(self, X: Any, y: Any, split_params: Mapping[str, Any]) -> None:  # noqa: N803
-        """Split once: batches that are scored on splits of their own could not be compared."""
-        given: Any = vars(self)["_checked_cv_orig"]
-        self._checked_cv_orig = check_cv(list(given.split(X, y, **split_params)))
-
-    def _run_search(self, evaluate_candidates: Callable[[list[dict[str, Any]]], Mapping[str, Any]]) -> None:
+    def _run_search(self, evaluate_candidates: Callable[..., Mapping[str, Any]]) -> None:
         candidates = _Candidates(self.param_distributions, self.constraints)
         is_seed = isinstance(self.random_state, Integral)
         seed = self.random_state if is_seed else check_random_state(self.random_state).randint(2**31)
         study = Study(candidates.space, direction="maximize", strategy=self.strategy, seed=seed)
         size = self.batch_size or effective_n_jobs(self.n_jobs)
         self.study_ = study
+        splits = _SameSplits(self)
         error = None
         while (left := self.n_iter - study.n_trials) > 0:
             trials = _batch(study, min(size, left))
@@ -137,7 +134,7 @@ class MivaboSearchCV(BaseSearchCV):  # type: ignore[misc]
                 break
             scores: Any = [np.nan] * len(trials)
             try:
-                results = evaluate_candidates([candidates.of(trial.params) for trial in trials])
+                results = evaluate_candidates([candidates.of(trial.params) for trial in trials], cv=splits)
                 scores = self._scores(results)[-len(trials) :]
             except ValueError as refusal:
                 error = self._every_fit_failed(refusal)
@@ -159,6 +156,22 @@ class MivaboSearchCV(BaseSearchCV):  # type: ignore[misc]
             if key in results:
                 return results[key]
         raise ValueError("with several metrics, refit has to name the one that guides the search")
+
+
+class _SameSplits:
+    """Splits once: batches that are scored on splits of their own could not be compared."""
+
+    def __init__(self, search: MivaboSearchCV) -> None:
+        # Before 1.9, scikit-learn keeps the checked one to itself.
+        self.cv = getattr(search, "_checked_cv_orig", search.cv)
+        self.is_classifier = is_classifier(search.estimator)
+        self.splits: list[Any] | None = None
+
+    def split(self, X: Any, y: Any = None, **options: Any) -> Iterator[Any]:  # noqa: N803
+        if self.splits is None:
+            cv = check_cv(self.cv, y, classifier=self.is_classifier)
+            self.splits = list(cv.split(X, y, **options))
+        return iter(self.splits)
 
 
 class _Candidates:
