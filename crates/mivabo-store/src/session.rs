@@ -116,6 +116,14 @@ impl Session {
         &self.name
     }
 
+    /// What the study was made from, as it is stored: the text of a [`Definition`].
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn definition(&self) -> Result<String, Error> {
+        self.store.definition(self.id)
+    }
+
     /// The study as it was when this session last looked.
     pub fn study(&self) -> &Study {
         &self.study
@@ -139,6 +147,14 @@ impl Session {
         let mut trials = self.store.changes(self.id, Revision::default())?.trials;
         trials.sort_by_key(|trial| trial.id);
         Ok(trials)
+    }
+
+    /// One trial, as it is stored.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], or what the store meets.
+    pub fn record(&self, id: u64) -> Result<Trial, Error> {
+        self.store.trial(self.id, id)
     }
 
     /// The trials that run, by number, for whichever worker.

@@ -30,6 +30,8 @@ pub enum Purpose {
     Recommendation,
     /// Which parameters matter.
     Importance,
+    /// Random feasible points for a user.
+    Sample,
 }
 
 /// The stream of `seed` for one trial and one purpose.

@@ -11,6 +11,7 @@ pub mod exact;
 pub mod improvement;
 pub mod local;
 mod moves;
+pub mod nearest;
 pub mod random;
 #[cfg(test)]
 mod tests;

@@ -33,6 +33,22 @@ pub(crate) fn parse(text: &str, place: &Place) -> Result<Expr, Error> {
     parsed.map_err(|fault| syntax(text, place, fault))
 }
 
+/// A text on its own, as that of a constraint. Whether its names are known is another question.
+///
+/// ```
+/// use mivabo::space::Expr;
+/// let read: Expr = "kernel*stride<=12".parse()?;
+/// assert_eq!(read.to_string(), "kernel * stride <= 12");
+/// # Ok::<(), mivabo::Error>(())
+/// ```
+impl std::str::FromStr for Expr {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Expr, Error> {
+        parse(text, &Place::Text)
+    }
+}
+
 fn syntax(text: &str, place: &Place, fault: Fault) -> Error {
     let snippet = Box::new(Snippet::new(text, fault.start, fault.end));
     Error::Syntax { place: place.clone(), message: fault.message, snippet }

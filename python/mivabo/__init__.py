@@ -1,0 +1,60 @@
+"""Bayesian optimisation over mixed variables under known constraints.
+
+Every suggestion satisfies every constraint, by construction.
+
+>>> import mivabo
+>>> space = mivabo.Space()
+>>> kernel = space.int("kernel", 1, 7, step=2)
+>>> stride = space.int("stride", 1, 3)
+>>> _ = space.add(kernel * stride <= 12, name="receptive field")
+>>> study = mivabo.minimize(lambda p: abs(p["kernel"] * p["stride"] - 10), space, trials=8)
+>>> study.best.value
+0.0
+"""
+
+from ._errors import (
+    Error,
+    ExhaustedError,
+    InfeasibleError,
+    PointError,
+    SpaceError,
+    StorageError,
+    StudyError,
+    TrialError,
+)
+from ._native import STRATEGIES, Expr, __version__, at_least, at_most, exactly, exp, log, max, min, sqrt, sum
+from ._space import Space
+from ._study import Report, Study, maximize, minimize
+from ._trial import Importance, Recommendation, Trial, Violation
+
+__all__ = [
+    "STRATEGIES",
+    "Error",
+    "ExhaustedError",
+    "Expr",
+    "Importance",
+    "InfeasibleError",
+    "PointError",
+    "Recommendation",
+    "Report",
+    "Space",
+    "SpaceError",
+    "StorageError",
+    "Study",
+    "StudyError",
+    "Trial",
+    "TrialError",
+    "Violation",
+    "__version__",
+    "at_least",
+    "at_most",
+    "exactly",
+    "exp",
+    "log",
+    "max",
+    "maximize",
+    "min",
+    "minimize",
+    "sqrt",
+    "sum",
+]

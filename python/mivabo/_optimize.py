@@ -1,0 +1,321 @@
+"""The loop of a study: an objective enters, told trials leave. Evaluations run here, in threads or in processes."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from ._errors import ExhaustedError, StudyError, TrialError
+from ._trial import Params, Trial
+
+if TYPE_CHECKING:
+    from ._study import Study
+
+Objective = Callable[[Params], float]
+"""Takes the values of the active parameters, gives a number."""
+
+Callback = Callable[["Study", Trial], object]
+"""Called after each told trial."""
+
+LEASE = 60.0
+"""Seconds that a worker may be silent before its trial is given to others, as on the command line."""
+
+MAX_WORKERS = 1024
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When a loop ends, and what it does on the way."""
+
+    trials: int | None
+    workers: int
+    executor: Executor | Literal["threads", "processes"]
+    timeout: float | None
+    target: float | None
+    callbacks: tuple[Callback, ...]
+    catch: tuple[type[Exception], ...]
+    on_error: Literal["release", "fail"]
+    progress: bool | None
+
+    def check(self) -> None:
+        """Refuse what makes no sense, before anything is evaluated."""
+        if not 1 <= self.workers <= MAX_WORKERS:
+            raise StudyError(f"workers: expected 1 to {MAX_WORKERS}, not {self.workers}")
+        if self.trials is not None and self.trials < 0:
+            raise StudyError(f"trials: {self.trials} is negative")
+        if isinstance(self.executor, str) and self.executor not in ("threads", "processes"):
+            raise StudyError(f"executor: expected 'threads' or 'processes', not {self.executor!r}")
+        if self.on_error not in ("release", "fail"):
+            raise StudyError(f"on_error: expected 'release' or 'fail', not {self.on_error!r}")
+        if self.trials is None and self.timeout is None and self.target is None:
+            raise StudyError("say when to stop: trials, timeout or target")
+
+
+def run(study: Study, objective: Objective, plan: Plan) -> None:
+    """Evaluate trials until the plan says so."""
+    plan.check()
+    held: dict[int, Trial] = {}
+    with _executor(plan) as executor, _signs_of_life(study, held), _progress(study, plan) as bar:
+        loop = _Loop(study, objective, plan, executor, held, bar)
+        try:
+            loop.run()
+        except BaseException:
+            loop.release()
+            raise
+        if loop.error is not None:
+            raise loop.error
+
+
+class _Bar(Protocol):
+    """What is used of tqdm."""
+
+    def update(self, n: float | None = 1) -> bool | None: ...
+
+    def set_postfix_str(self, s: str = "", refresh: bool = True) -> None: ...
+
+
+@dataclass
+class _Loop:
+    study: Study
+    objective: Objective
+    plan: Plan
+    executor: Executor
+    held: dict[int, Trial]
+    """Trials that run here."""
+    bar: _Bar | None
+    error: Exception | None = None
+    is_exhausted: bool = False
+
+    def run(self) -> None:
+        began = time.monotonic()
+        done: queue.SimpleQueue[tuple[Trial, Future[Any]]] = queue.SimpleQueue()
+        self.study._stop = False
+        while True:
+            while len(self.held) < self.plan.workers and self._goes_on(time.monotonic() - began):
+                trial = self._ask()
+                if trial is None:
+                    break
+                self.held[trial.id] = trial
+                future = self.executor.submit(self.objective, dict(trial.params))
+                future.add_done_callback(lambda future, trial=trial: done.put((trial, future)))  # type: ignore[misc]
+            if not self.held:
+                return
+            trial, future = done.get()
+            self._end(trial, future)
+
+    def release(self) -> None:
+        """Give back what runs, so that it waits for the next one who asks."""
+        for trial in list(self.held.values()):
+            self._give_back(trial)
+
+    def _goes_on(self, seconds: float) -> bool:
+        plan = self.plan
+        if self.error is not None or self.is_exhausted or self.study._stop:
+            return False
+        if plan.timeout is not None and seconds >= plan.timeout:
+            return False
+        return plan.target is None or not self.study._reaches(plan.target)
+
+    def _ask(self) -> Trial | None:
+        try:
+            trial = self.study._ask(LEASE, self.plan.trials)
+        except ExhaustedError:
+            self.is_exhausted = True
+            return None
+        self.is_exhausted = trial is None
+        return trial
+
+    def _end(self, trial: Trial, future: Future[Any]) -> None:
+        error = future.exception()
+        if error is None:
+            told = self._tell(trial, future.result())
+        elif not isinstance(error, Exception):
+            raise error
+        elif isinstance(error, self.plan.catch):
+            told = self._fail(trial, error)
+        else:
+            self.error = self.error or error
+            told = self._fail(trial, error) if self.plan.on_error == "fail" else None
+            self._give_back(trial)
+        if told is not None:
+            self._show()
+            for callback in self.plan.callbacks:
+                callback(self.study, told)
+
+    def _tell(self, trial: Trial, value: Any) -> Trial | None:
+        def tell() -> None:
+            self.study._inner.tell(trial.id, value)
+
+        if not self._told(trial, tell):
+            return None
+        number = float(value)
+        is_finite = number - number == 0
+        state: Literal["complete", "failed"] = "complete" if is_finite else "failed"
+        reason = None if is_finite else f"the value is {number}"
+        return replace(trial, state=state, value=number if is_finite else None, reason=reason)
+
+    def _fail(self, trial: Trial, error: Exception) -> Trial | None:
+        reason = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
+
+        def tell() -> None:
+            self.study.tell(trial, failed=reason)
+
+        return replace(trial, state="failed", reason=reason) if self._told(trial, tell) else None
+
+    def _told(self, trial: Trial, tell: Callable[[], None]) -> bool:
+        """Whether this tell came first: a worker that was taken for dead may have been replaced."""
+        try:
+            tell()
+        except TrialError:
+            self.held.pop(trial.id, None)
+            return False
+        self.held.pop(trial.id, None)
+        return True
+
+    def _give_back(self, trial: Trial) -> None:
+        if self.held.pop(trial.id, None) is None:
+            return
+        try:
+            self.study.release(trial)
+        except TrialError:
+            pass  # Others have it by now.
+
+    def _show(self) -> None:
+        if self.bar is not None:
+            self.bar.update(1)
+            best = self.study._inner.best_value()
+            if best is not None:
+                self.bar.set_postfix_str(f"best {best[1]:.6g} (trial {best[0]})")
+
+
+class _Inline(Executor):
+    """One evaluation at a time, in this very thread: Ctrl-C reaches the objective."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class _Threads(Executor):
+    """Threads that do not keep a program alive: after Ctrl-C nobody waits for them."""
+
+    def __init__(self, n: int) -> None:
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._n = n
+        for _ in range(n):
+            threading.Thread(target=self._serve, name="mivabo worker", daemon=True).start()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def work() -> None:
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._work.put(work)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        for _ in range(self._n):
+            self._work.put(None)
+
+    def _serve(self) -> None:
+        while (work := self._work.get()) is not None:
+            work()
+
+
+@contextmanager
+def _executor(plan: Plan) -> Iterator[Executor]:
+    if isinstance(plan.executor, Executor):
+        yield plan.executor
+        return
+    executor: Executor
+    if plan.executor == "processes":
+        # Imported late: it brings much along.
+        from concurrent.futures import ProcessPoolExecutor
+
+        executor = ProcessPoolExecutor(plan.workers)
+    elif plan.workers == 1:
+        executor = _Inline()
+    else:
+        executor = _Threads(plan.workers)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _signs_of_life(study: Study, held: dict[int, Trial]) -> Iterator[None]:
+    """Renew the leases of what runs here; only a file can have other readers."""
+    if study.storage is None:
+        yield
+        return
+    end = threading.Event()
+
+    def beat() -> None:
+        while not end.wait(LEASE / 4):
+            for trial in list(held.values()):
+                try:
+                    study.heartbeat(trial, LEASE)
+                except (TrialError, OSError):
+                    pass  # It goes on: its result counts if it comes first.
+
+    thread = threading.Thread(target=beat, name="mivabo signs of life", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        end.set()
+
+
+@contextmanager
+def _progress(study: Study, plan: Plan) -> Iterator[_Bar | None]:
+    if plan.progress is False:
+        yield None
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        if plan.progress:
+            raise
+        yield None
+        return
+    # By itself it is shown where somebody looks at it.
+    disable = None if plan.progress is None else False
+    total = plan.trials
+    begun = min(study.n_trials, total) if total is not None else 0
+    with tqdm(total=total, initial=begun, disable=disable, unit="trial", desc=study.name) as bar:
+        yield bar
+
+
+def callbacks_of(callbacks: Callback | Iterable[Callback]) -> tuple[Callback, ...]:
+    """One callback or several."""
+    if callable(callbacks):
+        return (callbacks,)
+    found = tuple(callbacks)
+    for callback in found:
+        if not callable(callback):
+            raise TypeError(f"callbacks: expected functions, not {callback!r:.60}")
+    return found
+
+
+def kinds_of(catch: type[Exception] | tuple[type[Exception], ...]) -> tuple[type[Exception], ...]:
+    """One kind of exception or several."""
+    found = catch if isinstance(catch, tuple) else (catch,)
+    for kind in found:
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            raise TypeError(f"catch: expected kinds of exceptions, not {kind!r:.60}")
+    return found

@@ -1,0 +1,472 @@
+"""Studies: ask, tell and everything around it, in memory or in a file that the command line shares."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from . import _native, _optimize
+from ._errors import Error, ExhaustedError, StudyError
+from ._optimize import Callback, Objective
+from ._space import Space, _dict, _read, _size, _table
+from ._trial import Importance, Recommendation, Trial, Value
+
+if TYPE_CHECKING:
+    import pandas
+
+Direction = Literal["minimize", "maximize"]
+"""Whether low or high values are good."""
+
+Storage = str | os.PathLike[str]
+"""The path of a database, or ``sqlite:///path``."""
+
+_DAY = 24 * 3600.0
+
+
+class Study:
+    """An optimisation in progress.
+
+    >>> import mivabo
+    >>> space = mivabo.Space()
+    >>> x = space.float("x", -2.0, 2.0)
+    >>> n = space.int("n", 1, 4)
+    >>> _ = space.add(x * n <= 3, name="budget")
+    >>> study = mivabo.Study(space, seed=1)
+    >>> for _ in range(12):
+    ...     trial = study.ask()
+    ...     study.tell(trial, (trial.params["x"] - 1) ** 2 + 0.1 * trial.params["n"])
+    >>> study.best.value < 0.5
+    True
+
+    Equal seeds and equal tells give equal suggestions, here, in Rust and on the command line. Without ``storage`` a
+    study lives in memory; with it, in a SQLite file that other processes and the command line may share. A study
+    that exists there goes on where it stopped.
+
+    ``strategy`` is one of ``mivabo.STRATEGIES``, ``n_initial`` the number of trials before its model is asked.
+    """
+
+    _inner: _native.Study
+    _stop: bool
+    _space: Space | None
+    _definition: dict[str, Any]
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        name: str | None = None,
+        storage: Storage | None = None,
+        direction: Direction = "minimize",
+        strategy: str | None = None,
+        seed: int = 0,
+        n_initial: int | None = None,
+    ) -> None:
+        if not isinstance(space, Space):
+            raise TypeError(f"space: expected a mivabo.Space, not {space!r:.60}")
+        path = _path(storage)
+        settings = {
+            "direction": direction,
+            "strategy": _native.DEFAULT_STRATEGY if strategy is None else strategy,
+            "seed": seed,
+            "n_initial": n_initial,
+        }
+        name = _study_name(name, path)
+        self._begin(_native.Study(space._native(), name, path, _worker(), settings))
+
+    @classmethod
+    def load(cls, storage: Storage, name: str | None = None) -> Study:
+        """Open a study that exists, as it was made; a file with one study needs no name."""
+        path = _path(storage)
+        if path is None or not os.path.exists(path):
+            raise StudyError(f"`{storage}` does not exist")
+        if name is not None:
+            name = _study_name(name, path)
+        return cls._of(_native.Study.load(path, name, _worker()))
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Study:
+        """Open the study of a study file, as the command line does; it is made if there is none.
+
+        What the file says about its objective and its workers is for the command line alone.
+        """
+        path = os.path.abspath(path)
+        try:
+            return cls._of(_native.Study.from_file(path, _read(Path(path)), _worker()))
+        except Error as error:
+            raise type(error)(f"{path}: {error}") from None
+
+    # Ask and tell
+
+    def ask(self, *, lease: float = _DAY) -> Trial:
+        """Take the next trial to evaluate; it satisfies every constraint.
+
+        After ``lease`` seconds without a tell it may be handed out again.
+        """
+        trial = self._ask(lease, None)
+        if trial is None:
+            raise ExhaustedError("there is no trial to evaluate")
+        return trial
+
+    def tell(self, trial: Trial | int, value: float | None = None, *, failed: bool | str = False) -> None:
+        """Tell the value of a trial, or that it has none: ``failed=True``, or why it failed.
+
+        A value that is not finite makes it a failed trial too. A trial is told once.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> x = space.int("x", 1, 3)
+        >>> study = mivabo.Study(space)
+        >>> trial = study.ask()
+        >>> study.tell(trial, 0.5)
+        >>> study.tell(trial, 0.6)
+        Traceback (most recent call last):
+        ...
+        mivabo.TrialError: trial 0 was already told: it has the value 0.5
+        """
+        number = _id(trial)
+        reason = _reason(f"trial {number}", value, failed)
+        if reason is None:
+            self._inner.tell(number, value)
+        else:
+            self._inner.tell_failed(number, reason)
+
+    def add(self, params: Mapping[str, Value], value: float | None = None, *, failed: bool | str = False) -> Trial:
+        """Add a result from elsewhere, feasible or not.
+
+        Values of inactive parameters are ignored. An active parameter without a value takes its first one, a float
+        the middle of its range, and a warning says so.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> x = space.int("x", 1, 3)
+        >>> study = mivabo.Study(space)
+        >>> study.add({"x": 2}, 0.25).id
+        0
+        """
+        reason = _reason("the result", value, failed)
+        params, left_out = self.space._native().complete(_dict(params))
+        if left_out:
+            taken = ", ".join(f"`{name}` for {params.get(name)!r}" for name in left_out)
+            warnings.warn(f"left out, and taken: {taken}", stacklevel=2)
+        number = self._inner.add(params, value if reason is None else None, reason)
+        return self._trial(number)
+
+    def enqueue(self, params: Mapping[str, Value]) -> Trial:
+        """Add a feasible point that is asked before any other."""
+        return self._trial(self._inner.enqueue(_dict(params)))
+
+    def replicate(self, trial: Trial | int) -> Trial:
+        """Add the point of a trial once more, for an objective with noise or one that failed by chance."""
+        return self._trial(self._inner.replicate(_id(trial)))
+
+    def release(self, trial: Trial | int) -> None:
+        """Give back a trial of this process: it waits, and the next ask hands it out."""
+        self._inner.release(_id(trial))
+
+    def heartbeat(self, trial: Trial | int, lease: float = _DAY) -> None:
+        """Give a sign of life: the lease of a trial begins anew."""
+        self._inner.heartbeat(_id(trial), lease)
+
+    # The loop
+
+    def optimize(
+        self,
+        objective: Objective,
+        trials: int | None = None,
+        *,
+        workers: int = 1,
+        executor: Executor | Literal["threads", "processes"] = "threads",
+        timeout: float | None = None,
+        target: float | None = None,
+        callbacks: Callback | Iterable[Callback] = (),
+        catch: type[Exception] | tuple[type[Exception], ...] = (),
+        on_error: Literal["release", "fail"] = "release",
+        progress: bool | None = None,
+    ) -> Study:
+        """Evaluate ``objective(params)`` until the study has ``trials`` trials, those that it has included.
+
+        :param workers: evaluations at the same time, in threads of this process or in other ``"processes"``; or
+            give any executor of ``concurrent.futures``.
+        :param timeout: no trial begins after this many seconds.
+        :param target: no trial begins once the best value is at least this good.
+        :param callbacks: called as ``callback(study, trial)`` after each told trial; ``study.stop()`` ends the loop.
+        :param catch: exceptions that make a trial fail and let the loop go on.
+        :param on_error: what becomes of the trial of any other exception, which passes on unchanged after the trials
+            that run have ended: it waits for the next ask (``"release"``), or has failed (``"fail"``).
+        :param progress: whether to show a bar by tqdm; by default where it is installed and somebody looks.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> x = space.int("x", 0, 20)
+        >>> study = mivabo.Study(space)
+        >>> study.optimize(lambda params: (params["x"] - 7) ** 2, trials=15).best.params
+        {'x': 7}
+        """
+        if not callable(objective):
+            raise TypeError(f"objective: expected a function, not {objective!r:.60}")
+        plan = _optimize.Plan(
+            trials=None if trials is None else _size("trials", trials),
+            workers=_size("workers", workers),
+            executor=executor,
+            timeout=None if timeout is None else _real("timeout", timeout),
+            target=None if target is None else _real("target", target),
+            callbacks=_optimize.callbacks_of(callbacks),
+            catch=_optimize.kinds_of(catch),
+            on_error=on_error,
+            progress=progress,
+        )
+        _optimize.run(self, objective, plan)
+        return self
+
+    def stop(self) -> None:
+        """End the loop of :meth:`optimize` after the trials that run; for callbacks."""
+        self._stop = True
+
+    # What was found
+
+    @property
+    def best(self) -> Trial:
+        """The feasible trial with the best value."""
+        return Trial(**self._inner.best())
+
+    def recommend(self) -> Recommendation:
+        """Find the feasible point of the best posterior mean: the better answer where values are noisy."""
+        params, mean = self._inner.recommend()
+        return Recommendation(params, mean)
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials, by number."""
+        return [Trial(**found) for found in self._inner.trials()]
+
+    @property
+    def n_trials(self) -> int:
+        """How many trials there are."""
+        return self._inner.len()
+
+    def frame(self) -> pandas.DataFrame:
+        """All trials as a pandas DataFrame, one column for each parameter."""
+        import pandas
+
+        facts = ["value", "state", "feasible", "origin", "seconds", "reason"]
+        column = {name: f"param {name}" if name in facts else name for name in self.space.names}
+        rows = []
+        for trial in self.trials:
+            params = {column[name]: value for name, value in trial.params.items()}
+            rows.append({"trial": trial.id, **params, **{fact: getattr(trial, fact) for fact in facts}})
+        return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts]).set_index("trial")
+
+    def importance(self) -> Importance:
+        """Compute which parameters matter, and which pairs of them, by a model of the told trials."""
+        effects, pairs, n_trials = self._inner.importance()
+        return Importance(dict(effects), {(one, other): share for one, other, share in pairs}, n_trials)
+
+    def report(self) -> Report:
+        """Write the study as one HTML page: charts, constraints, times, trials. Shows itself in a notebook."""
+        return Report(self._inner.report())
+
+    # What it is
+
+    @property
+    def name(self) -> str:
+        """Its name, which no other study of its file has."""
+        return self._inner.name
+
+    @property
+    def storage(self) -> str | None:
+        """Its file; None for a study in memory."""
+        path = self._inner.storage
+        return None if path is None else os.fspath(path)
+
+    @property
+    def space(self) -> Space:
+        """Its space; a change of it does not change the study."""
+        if self._space is None:
+            self._space = Space._of(self._inner.space())
+        return self._space.__copy__()
+
+    @property
+    def direction(self) -> Direction:
+        """Whether low or high values are good."""
+        direction: Direction = self._definition["direction"]
+        return direction
+
+    @property
+    def strategy(self) -> str:
+        """How points are chosen."""
+        return str(self._definition["strategy"])
+
+    @property
+    def seed(self) -> int:
+        """Where all randomness comes from."""
+        return int(self._definition["seed"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A study in a file is opened again; one in memory is copied, trials and all."""
+        if self.storage is not None:
+            return type(self).load, (self.storage, self.name)
+        definition, trials = self._inner.kept()
+        return _restored, (type(self), self.name, definition, trials)
+
+    def __repr__(self) -> str:
+        """Its name, its place and how many trials it has."""
+        place = self.storage or "in memory"
+        return f"<mivabo.Study {self.name!r}: {self.n_trials} trials, {place}>"
+
+    def _repr_html_(self) -> str:
+        best = self._inner.best_value()
+        rows: list[tuple[str, ...]] = [("study", self.name), ("trials", str(self.n_trials))]
+        if best is not None:
+            trial = self.best
+            rows.append(("best value", f"{best[1]!r} (trial {best[0]})"))
+            rows += [(name, repr(value)) for name, value in trial.params.items()]
+        return _table(("", ""), rows)
+
+    # Inside
+
+    @classmethod
+    def _of(cls, native: _native.Study) -> Study:
+        study = cls.__new__(cls)
+        study._begin(native)
+        return study
+
+    def _begin(self, native: _native.Study) -> None:
+        self._inner = native
+        self._stop = False
+        self._space = None
+        self._definition = json.loads(native.definition())
+
+    def _ask(self, lease: float, max_trials: int | None) -> Trial | None:
+        asked = self._inner.ask(lease, max_trials)
+        return None if asked is None else Trial(**asked)
+
+    def _trial(self, number: int) -> Trial:
+        return Trial(**self._inner.trial(number))
+
+    def _reaches(self, target: float) -> bool:
+        best = self._inner.best_value()
+        if best is None:
+            return False
+        return best[1] <= target if self.direction == "minimize" else best[1] >= target
+
+
+class Report:
+    """The report of a study: one HTML page that needs nothing else."""
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+        """The page."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file."""
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        """How large it is."""
+        return f"<mivabo.Report: {len(self.html)} characters>"
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.html)}" width="100%" height="800" style="border:0"></iframe>'
+
+
+def minimize(
+    objective: Objective,
+    space: Space,
+    trials: int = 100,
+    *,
+    name: str | None = None,
+    storage: Storage | None = None,
+    strategy: str | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Study:
+    """Find where ``objective(params)`` is low; ``options`` are those of :meth:`Study.optimize`.
+
+    >>> import mivabo
+    >>> space = mivabo.Space()
+    >>> a, b = space.int("a", 0, 9), space.int("b", 0, 9)
+    >>> _ = space.add(a + b == 10)
+    >>> study = mivabo.minimize(lambda p: (p["a"] - 4) ** 2, space, trials=9)
+    >>> study.best.params
+    {'a': 4, 'b': 6}
+    """
+    study = Study(space, name=name, storage=storage, strategy=strategy, seed=seed)
+    return study.optimize(objective, trials, **options)
+
+
+def maximize(
+    objective: Objective,
+    space: Space,
+    trials: int = 100,
+    *,
+    name: str | None = None,
+    storage: Storage | None = None,
+    strategy: str | None = None,
+    seed: int = 0,
+    **options: Any,
+) -> Study:
+    """Find where ``objective(params)`` is high; see :func:`minimize`."""
+    study = Study(space, name=name, storage=storage, direction="maximize", strategy=strategy, seed=seed)
+    return study.optimize(objective, trials, **options)
+
+
+def _restored(cls: type[Study], name: str, definition: str, trials: list[Any]) -> Study:
+    return cls._of(_native.Study.restore(name, definition, trials, _worker()))
+
+
+def _id(trial: Trial | int) -> int:
+    if isinstance(trial, bool):
+        raise TypeError(f"trial: expected a trial or its number, not {trial!r}")
+    return trial.id if isinstance(trial, Trial) else trial
+
+
+def _reason(what: str, value: object, failed: bool | str) -> str | None:
+    """Why there is no value; None where there is one."""
+    if value is None and failed is False:
+        raise TypeError(f"{what}: expected a value, or failed=True, and there is neither")
+    if value is not None and failed is not False:
+        raise TypeError(f"{what}: a value and failed are given; expected one of them")
+    if failed is False:
+        return None
+    return "" if failed is True else failed
+
+
+def _real(what: str, value: float) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{what}: expected a number, not {value!r:.60}") from None
+
+
+def _path(storage: Storage | None) -> str | None:
+    if storage is None:
+        return None
+    path = os.fspath(storage)
+    if not isinstance(path, str):
+        raise TypeError(f"storage: expected a path, not {storage!r:.60}")
+    if path.startswith("sqlite:///"):
+        path = path.removeprefix("sqlite:///")
+    elif "://" in path:
+        raise StudyError(f"storage: `{path}` is no path and does not begin with sqlite:///")
+    if not path or "\0" in path:
+        raise StudyError(f"storage: {path!r} is no path of a file")
+    return os.path.abspath(path)
+
+
+def _study_name(name: str | None, path: str | None) -> str:
+    if name is None:
+        return "study" if path is None else Path(path).stem
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a study: expected a text, not {name!r:.60}")
+    return str(_native.plain("the name of a study", name))
+
+
+def _worker() -> str:
+    """Workers on several machines need different names."""
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "host")

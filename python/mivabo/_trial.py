@@ -1,0 +1,106 @@
+"""What a study gives back: trials, recommendations, importance, violations. Plain data that pickles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Value = bool | int | float | str
+"""The value of a parameter."""
+
+Params = dict[str, Value]
+"""Names and values of the active parameters of a point."""
+
+State = Literal["waiting", "running", "complete", "failed"]
+"""What became of a trial."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point, and what became of it.
+
+    >>> import mivabo
+    >>> space = mivabo.Space()
+    >>> x = space.int("x", 1, 3)
+    >>> study = mivabo.Study(space)
+    >>> trial = study.ask()
+    >>> trial.id, trial.state, sorted(trial.params)
+    (0, 'running', ['x'])
+    """
+
+    id: int
+    """Its number: 0, 1, 2, … in the order in which trials were made."""
+    params: Params
+    """The values of its active parameters."""
+    state: State = "running"
+    """What became of it."""
+    value: float | None = None
+    """Its value, if it has one."""
+    reason: str | None = None
+    """Why it failed, if it did."""
+    feasible: bool = True
+    """Whether it breaks no constraint; only a result from elsewhere can."""
+    origin: str = ""
+    """Who proposed it: ``design``, ``improvement``, ``queue``, …"""
+    attempts: int = 1
+    """How many workers took it and did not give it back."""
+    worker: str | None = None
+    """Who took it last, or told it."""
+    created: float | None = None
+    """When it was made, in seconds since 1970, as are all times."""
+    started: float | None = None
+    """When a worker last took it."""
+    finished: float | None = None
+    """When it was told."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long its evaluation took."""
+        if self.started is None or self.finished is None:
+            return None
+        return self.finished - self.started
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A constraint that does not hold at a point."""
+
+    constraint: str
+    """Its name."""
+    statement: str
+    """The statement in it that fails."""
+    left: Value | None
+    """Left side of that statement, where it is a comparison."""
+    right: Value | None
+    """Right side of that statement."""
+    amount: float
+    """By how much the sides of a numeric comparison fail; 1 for any other statement."""
+
+    def __str__(self) -> str:
+        """The violation as a sentence."""
+        text = f"constraint `{self.constraint}` is violated: {self.statement} does not hold"
+        if self.left is not None and self.right is not None:
+            text += f" (left side {self.left!r}, right side {self.right!r})"
+        return text
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The feasible point of the best posterior mean."""
+
+    params: Params
+    """The values of its active parameters."""
+    mean: float
+    """The value that is expected there."""
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Which parameters matter, by a model of the told trials."""
+
+    effects: dict[str, float]
+    """For each parameter the share of the variance that it takes part in."""
+    interactions: dict[tuple[str, str], float]
+    """For pairs of parameters the share that they take part in together, the greatest first."""
+    n_trials: int
+    """How many trials the model learned from."""

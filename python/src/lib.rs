@@ -1,0 +1,37 @@
+//! The native half of the Python package: Python objects enter, those of the Rust crates do the work, plain Python leaves.
+//!
+//! Nothing here is public in Python: `python/mivabo/` wraps it, with types, examples and defaults. The interpreter's
+//! lock is released wherever a search may take long, and errors become exceptions in one place, `error.rs`.
+
+mod copy;
+mod error;
+mod expr;
+mod file;
+mod space;
+mod study;
+mod value;
+
+use pyo3::pymodule;
+
+/// The native half of mivabo.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::expr::{Expr, at_least, at_most, exactly, exp, log, max, min, sqrt, statement, sum};
+    #[pymodule_export]
+    use crate::space::Space;
+    #[pymodule_export]
+    use crate::study::Study;
+    #[pymodule_export]
+    use crate::value::plain;
+
+    use mivabo::study::Strategy;
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("STRATEGIES", Strategy::NAMES.to_vec())?;
+        module.add("DEFAULT_STRATEGY", mivabo_store::default_strategy())
+    }
+}

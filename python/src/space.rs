@@ -1,0 +1,169 @@
+//! A space that is built: JSON or TOML enters; counts, samples, checks and repairs of points leave.
+
+use std::collections::BTreeMap;
+
+use mivabo::acquire::random::RandomPoints;
+use mivabo::random::{Purpose, stream};
+use mivabo::space::{Domain, Point, Value};
+use mivabo::{Error, Space as Inner};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::error::of_method;
+use crate::value::{borrowed, dict, natural, object, values};
+
+/// A valid space. Cheap to clone.
+#[pyclass(frozen, module = "mivabo._native")]
+pub struct Space {
+    pub inner: Inner,
+}
+
+#[pymethods]
+impl Space {
+    /// Reads JSON of the shape of a study file.
+    #[new]
+    fn new(py: Python<'_>, json: &str) -> PyResult<Space> {
+        let inner = py.detach(|| Inner::from_json(json)).map_err(|error| of_method(&error))?;
+        Ok(Space { inner })
+    }
+
+    /// Reads the space of a study file.
+    #[staticmethod]
+    fn from_toml(py: Python<'_>, text: &str) -> PyResult<Space> {
+        let inner = py.detach(|| Inner::from_toml(text)).map_err(|error| of_method(&error))?;
+        Ok(Space { inner })
+    }
+
+    fn to_json(&self) -> String {
+        self.inner.to_json()
+    }
+
+    fn to_toml(&self) -> String {
+        self.inner.to_toml()
+    }
+
+    fn fingerprint(&self) -> String {
+        self.inner.fingerprint()
+    }
+
+    /// Feasible combinations of the discrete parameters; none when counting took more than `nodes` steps.
+    fn count(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<Option<u128>> {
+        let nodes = natural("nodes", nodes)?;
+        Ok(py.detach(|| mivabo_bqp::count(self.inner.encoding().problem(), nodes)))
+    }
+
+    /// Random feasible points.
+    fn sample<'py>(
+        &self,
+        py: Python<'py>,
+        n: usize,
+        seed: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let seed = natural("seed", seed)?;
+        let mut found = Vec::new();
+        for at in 0..n {
+            // One at a time, so that Ctrl-C is heard.
+            let point = py.detach(|| {
+                let mut stream = stream(seed, at as u64, Purpose::Sample);
+                RandomPoints::new(&self.inner).draw(&mut stream)
+            });
+            let point = point.map_err(|error| of_method(&error))?;
+            found.push(self.dict(py, point.point())?);
+            py.check_signals()?;
+        }
+        Ok(found)
+    }
+
+    /// Every violated constraint: name, statement, both sides, by how much.
+    fn check<'py>(&self, py: Python<'py>, params: &Bound<'_, PyDict>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let point = self.point(params)?;
+        let report = py.detach(|| self.inner.check(&point));
+        let side = |side: &Option<Value>| side.as_ref().map(|value| object(py, value)).transpose();
+        let violations = report.violations.iter().map(|violation| {
+            let found = PyDict::new(py);
+            found.set_item("constraint", &violation.constraint)?;
+            found.set_item("statement", &violation.statement)?;
+            found.set_item("left", side(&violation.left)?)?;
+            found.set_item("right", side(&violation.right)?)?;
+            found.set_item("amount", violation.amount)?;
+            Ok(found)
+        });
+        violations.collect()
+    }
+
+    /// The nearest feasible point.
+    fn nearest<'py>(&self, py: Python<'py>, params: &Bound<'_, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        let given = values(params)?;
+        let wish = self.inner.point_where_active(borrowed(&given)).map_err(|error| of_method(&error))?;
+        let found = py.detach(|| self.inner.nearest(&wish)).map_err(|error| of_method(&error))?;
+        self.dict(py, found.point())
+    }
+
+    /// The values with those of left-out active parameters: the first value, or the middle of a range. The names of the
+    /// parameters that were left out come with them.
+    fn complete<'py>(
+        &self,
+        py: Python<'py>,
+        params: &Bound<'_, PyDict>,
+    ) -> PyResult<(Bound<'py, PyDict>, Vec<String>)> {
+        let mut given: BTreeMap<String, Value> = values(params)?.into_iter().collect();
+        let mut left_out = Vec::new();
+        loop {
+            let found = self
+                .inner
+                .point_where_active(given.iter().map(|(name, value)| (name.as_str(), value.clone())));
+            match found {
+                Ok(point) => return Ok((self.dict(py, &point)?, left_out)),
+                Err(Error::Missing { name, domain }) if !given.contains_key(&name) => {
+                    given.insert(name.clone(), usual(&domain));
+                    left_out.push(name);
+                }
+                Err(error) => return Err(of_method(&error)),
+            }
+        }
+    }
+
+    /// Name, domain, condition and whether it is auxiliary, of every parameter.
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let parameters = self.inner.parameters().iter().map(|parameter| {
+            let when = parameter.condition().map(ToString::to_string);
+            (parameter.name(), parameter.domain().to_string(), when, parameter.is_auxiliary())
+        });
+        PyList::new(py, parameters.collect::<Vec<_>>())
+    }
+
+    /// Name, statement, class and whether it follows from a definition, of every constraint.
+    fn constraints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let constraints = self.inner.constraints().iter().map(|constraint| {
+            let class = constraint.class().to_string();
+            (constraint.name(), constraint.expression().to_string(), class, constraint.is_implied())
+        });
+        PyList::new(py, constraints.collect::<Vec<_>>())
+    }
+}
+
+impl Space {
+    fn point(&self, params: &Bound<'_, PyDict>) -> PyResult<Point> {
+        let given = values(params)?;
+        self.inner.point(borrowed(&given)).map_err(|error| of_method(&error))
+    }
+
+    fn dict<'py>(&self, py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
+        dict(py, &visible(&self.inner, point))
+    }
+}
+
+/// What an objective sees of a point.
+pub fn visible(space: &Inner, point: &Point) -> Vec<(String, Value)> {
+    space.values(point).map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The first value; of a float the middle of its range, on its scale.
+fn usual(domain: &Domain) -> Value {
+    match (domain.values().next(), domain.range()) {
+        (Some(first), _) => first,
+        (None, Some((low, high))) if domain.is_log() => Value::Float((low * high).sqrt().clamp(low, high)),
+        (None, Some((low, high))) => Value::Float(f64::midpoint(low, high)),
+        (None, None) => Value::Bool(false),
+    }
+}

@@ -1,0 +1,474 @@
+//! A study: asks and tells enter, trials leave, and the store keeps them. See [`Session`].
+//!
+//! Python's lock is released around every call, and threads take turns at the session. A process that was forked opens the
+//! file anew: a connection to SQLite must not be used on both sides of a fork.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+
+use mivabo_report::{Report, Row, html};
+use mivabo_store::{
+    Definition, Error, Memory, Outcome, Session, Sqlite, State, Store, Trial, direction_named,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::copy::{Kept, kept, restored};
+use crate::error::{StudyError, of_method, of_store};
+use crate::file::StudyFile;
+use crate::space::{Space, visible};
+use crate::value::{borrowed, dict, natural, number, text, values};
+
+/// How often workers may die over a trial before it counts as failed: as on the command line.
+const MAX_ATTEMPTS: u32 = 5;
+
+/// A study that this process follows.
+#[pyclass(frozen, module = "mivabo._native")]
+pub struct Study {
+    home: Home,
+    /// Touched only while Python's lock is held, and never for long: so nobody holds it when a process forks.
+    open: Mutex<Open>,
+}
+
+/// Where a study is.
+#[derive(Clone)]
+struct Home {
+    /// The file; none for a study in memory.
+    storage: Option<PathBuf>,
+    name: String,
+    /// What the names of its workers begin with.
+    worker: String,
+}
+
+struct Open {
+    /// The process that opened it.
+    process: u32,
+    session: Arc<Mutex<Session>>,
+}
+
+impl Drop for Open {
+    /// What another process opened is not ours to close.
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            std::mem::forget(self.session.clone());
+        }
+    }
+}
+
+impl Home {
+    fn store(&self) -> Result<Store, Error> {
+        match &self.storage {
+            None => Ok(Store::new(Memory::default())),
+            Some(path) => Sqlite::open(path).map(Store::new),
+        }
+    }
+
+    fn opened(&self, session: Session) -> Open {
+        let process = std::process::id();
+        let session = session.with_worker(format!("{}:{process}", self.worker));
+        Open { process, session: Arc::new(Mutex::new(session)) }
+    }
+}
+
+/// What a study is made of, besides its space.
+#[derive(FromPyObject)]
+struct Settings<'py> {
+    #[pyo3(item)]
+    direction: Bound<'py, PyAny>,
+    #[pyo3(item)]
+    strategy: Bound<'py, PyAny>,
+    #[pyo3(item)]
+    seed: Bound<'py, PyAny>,
+    #[pyo3(item)]
+    n_initial: Option<Bound<'py, PyAny>>,
+}
+
+impl Settings<'_> {
+    fn definition(self, space: &Space) -> PyResult<Definition> {
+        let direction = text("direction", &self.direction)?;
+        let direction = direction_named(&direction).ok_or_else(|| {
+            StudyError::new_err(format!("direction: expected 'minimize' or 'maximize', not {direction:?}"))
+        })?;
+        let strategy = text("strategy", &self.strategy)?;
+        let n_initial = self.n_initial.as_ref().map(|n| natural("n_initial", n)).transpose()?;
+        Ok(Definition {
+            space: space.inner.clone(),
+            direction,
+            strategy,
+            seed: natural("seed", &self.seed)?,
+            n_initial: n_initial.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
+        })
+    }
+}
+
+#[pymethods]
+impl Study {
+    /// The study of this name, made if there is none.
+    #[new]
+    fn new(
+        space: &Bound<'_, Space>,
+        name: String,
+        storage: Option<PathBuf>,
+        worker: String,
+        settings: Settings<'_>,
+    ) -> PyResult<Study> {
+        let definition = settings.definition(space.get())?;
+        let home = Home { storage, name, worker };
+        Study::opened(space.py(), home, |home, store| Session::open(store, &home.name, &definition))
+    }
+
+    /// The study of this name as it is stored; the only one of the file where no name is given.
+    #[staticmethod]
+    fn load(py: Python<'_>, storage: PathBuf, name: Option<String>, worker: String) -> PyResult<Study> {
+        let name = match name {
+            Some(name) => name,
+            None => only(py, &storage)?,
+        };
+        let home = Home { storage: Some(storage), name, worker };
+        Study::opened(py, home, |home, store| Session::load(store, &home.name))
+    }
+
+    /// The study of a study file, made if there is none.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python gives is owned")]
+    fn from_file(py: Python<'_>, path: PathBuf, text: &str, worker: String) -> PyResult<Study> {
+        let file = py.detach(|| StudyFile::parse(&path, text)).map_err(|error| of_method(&error))?;
+        let home = Home { storage: Some(file.storage), name: file.name, worker };
+        Study::opened(py, home, |home, store| Session::open(store, &home.name, &file.definition))
+    }
+
+    /// A study in memory from what `kept` gave.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "what Python gives is owned")]
+    fn restore(
+        py: Python<'_>,
+        name: String,
+        definition: &str,
+        trials: Vec<Kept>,
+        worker: String,
+    ) -> PyResult<Study> {
+        let home = Home { storage: None, name, worker };
+        Study::opened(py, home, |home, store| restored(store, &home.name, definition, &trials))
+    }
+
+    /// What a copy of a study in memory is made from: its definition and its trials.
+    fn kept(&self, py: Python<'_>) -> PyResult<(String, Vec<Kept>)> {
+        self.with(py, |session| {
+            let trials = session.records()?.into_iter().map(kept).collect();
+            Ok((session.definition()?, trials))
+        })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.home.name
+    }
+
+    #[getter]
+    fn storage(&self) -> Option<&Path> {
+        self.home.storage.as_deref()
+    }
+
+    /// The definition as JSON: direction, strategy, seed, initial trials, space.
+    fn definition(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |session| session.definition())
+    }
+
+    /// The space.
+    fn space(&self, py: Python<'_>) -> PyResult<Space> {
+        self.with(py, |session| Ok(Space { inner: session.space().clone() }))
+    }
+
+    /// A trial to evaluate, held for `lease` seconds; none when there are `max_trials`.
+    fn ask<'py>(
+        &self,
+        py: Python<'py>,
+        lease: &Bound<'_, PyAny>,
+        max_trials: Option<u64>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let lease = duration(lease)?;
+        let asked = self.with(py, |session| {
+            session.release_expired(MAX_ATTEMPTS)?;
+            session.ask(max_trials, lease)
+        })?;
+        let found = asked.map(|asked| {
+            let found = PyDict::new(py);
+            found.set_item("id", asked.id)?;
+            found.set_item("params", dict(py, &asked.values)?)?;
+            found.set_item("state", "running")?;
+            found.set_item("origin", asked.origin)?;
+            found.set_item("attempts", asked.attempts)?;
+            Ok(found)
+        });
+        found.transpose()
+    }
+
+    /// The value of a trial.
+    fn tell(&self, py: Python<'_>, id: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let id = natural("trial", id)?;
+        let value = number(&format!("the value of trial {id}"), value)?;
+        self.with(py, |session| session.tell(id, value))
+    }
+
+    /// A trial without a value.
+    fn tell_failed(&self, py: Python<'_>, id: &Bound<'_, PyAny>, reason: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (id, reason) = (natural("trial", id)?, text("reason", reason)?);
+        self.with(py, |session| session.tell_failed(id, reason))
+    }
+
+    /// A result from elsewhere: a value, or why there is none.
+    fn add(
+        &self,
+        py: Python<'_>,
+        params: &Bound<'_, PyDict>,
+        value: Option<&Bound<'_, PyAny>>,
+        reason: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let given = values(params)?;
+        let outcome = match (value, reason) {
+            (Some(value), None) => Outcome::Complete(number("value", value)?),
+            (_, reason) => {
+                Outcome::Failed { reason: reason.map_or(Ok(String::new()), |reason| text("reason", reason))? }
+            }
+        };
+        self.with(py, |session| session.add(borrowed(&given), outcome))
+    }
+
+    /// A point to evaluate before any other.
+    fn enqueue(&self, py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<u64> {
+        let given = values(params)?;
+        self.with(py, |session| session.enqueue(borrowed(&given)))
+    }
+
+    /// The point of a trial once more.
+    fn replicate(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let id = natural("trial", id)?;
+        self.with(py, |session| session.replicate(id))
+    }
+
+    /// Gives back a trial of this process: it waits again.
+    fn release(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
+        let id = natural("trial", id)?;
+        self.with(py, |session| session.release(id))
+    }
+
+    /// A sign of life: the lease begins anew.
+    fn heartbeat(&self, py: Python<'_>, id: &Bound<'_, PyAny>, lease: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (id, lease) = (natural("trial", id)?, duration(lease)?);
+        self.with(py, |session| session.heartbeat(id, lease))
+    }
+
+    /// All trials, by number.
+    fn trials<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let records = self.with(py, |session| {
+            session.sync()?;
+            session
+                .records()?
+                .into_iter()
+                .map(|trial| Record::new(session, trial))
+                .collect::<Result<Vec<_>, _>>()
+        })?;
+        records.iter().map(|record| record.dict(py)).collect()
+    }
+
+    /// One trial.
+    fn trial<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyDict>> {
+        let record = self.with(py, |session| Record::new(session, session.record(id)?))?;
+        record.dict(py)
+    }
+
+    /// How many trials there are.
+    fn len(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |session| {
+            session.sync()?;
+            Ok(session.trials().len())
+        })
+    }
+
+    /// The number and the value of the feasible trial with the best value.
+    fn best_value(&self, py: Python<'_>) -> PyResult<Option<(u64, f64)>> {
+        self.with(py, |session| {
+            session.sync()?;
+            Ok(session.best().and_then(|trial| Some((trial.id, trial.value()?))))
+        })
+    }
+
+    /// The feasible trial with the best value.
+    fn best<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let record = self.with(py, |session| {
+            session.sync()?;
+            let id = session.best().map(|trial| trial.id).ok_or(mivabo::Error::NothingTold)?;
+            Record::new(session, session.record(id)?)
+        })?;
+        record.dict(py)
+    }
+
+    /// The feasible point of the best posterior mean, and that mean.
+    fn recommend<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, f64)> {
+        let (params, mean) = self.with(py, |session| {
+            let found = session.recommend()?;
+            Ok((visible(session.space(), found.point()), found.mean()))
+        })?;
+        Ok((dict(py, &params)?, mean))
+    }
+
+    /// Total effects by name, interactions of pairs, and from how many trials.
+    #[expect(clippy::type_complexity, reason = "three plain Python objects")]
+    fn importance(
+        &self,
+        py: Python<'_>,
+    ) -> PyResult<(Vec<(String, f64)>, Vec<(String, String, f64)>, usize)> {
+        let found = self.with(py, |session| {
+            session.sync()?;
+            Ok(session.study().importance()?)
+        })?;
+        let effects = found.effects.into_iter().map(|effect| (effect.name, effect.total)).collect();
+        let pairs = found.interactions.into_iter().map(|pair| {
+            let [one, other] = pair.names;
+            (one, other, pair.share)
+        });
+        Ok((effects, pairs.collect(), found.n_trials))
+    }
+
+    /// The report as one HTML page.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |session| {
+            session.sync()?;
+            page(session)
+        })
+    }
+}
+
+impl Study {
+    fn opened(
+        py: Python<'_>,
+        home: Home,
+        open: impl FnOnce(&Home, Store) -> Result<Session, Error> + Send,
+    ) -> PyResult<Study> {
+        let session = py.detach(|| home.store().and_then(|store| open(&home, store)));
+        let open = home.opened(session.map_err(|error| of_store(&error))?);
+        Ok(Study { home, open: Mutex::new(open) })
+    }
+
+    /// Acts on the session, when it is this thread's turn.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut Session) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let session = self.session()?;
+        py.detach(|| act(&mut lock(&session))).map_err(|error| of_store(&error))
+    }
+
+    /// The session of this process.
+    fn session(&self) -> PyResult<Arc<Mutex<Session>>> {
+        let mut open = lock(&self.open);
+        if open.process != std::process::id() {
+            if self.home.storage.is_some() {
+                let session = self.home.store().and_then(|store| Session::load(store, &self.home.name));
+                *open = self.home.opened(session.map_err(|error| of_store(&error))?);
+            } else if matches!(open.session.try_lock(), Err(TryLockError::WouldBlock)) {
+                let name = &self.home.name;
+                return Err(StudyError::new_err(format!(
+                    "study `{name}` is in memory and was in use when this process was forked; open it in a file instead"
+                )));
+            } else {
+                open.process = std::process::id();
+            }
+        }
+        Ok(open.session.clone())
+    }
+}
+
+/// A stored trial, and what follows from its point.
+struct Record {
+    trial: Trial,
+    params: Vec<(String, mivabo::space::Value)>,
+    is_feasible: bool,
+}
+
+impl Record {
+    fn new(session: &Session, trial: Trial) -> Result<Record, Error> {
+        let space = session.space();
+        let point = trial.point(space)?;
+        Ok(Record { params: visible(space, &point), is_feasible: space.check(&point).is_feasible(), trial })
+    }
+
+    fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let trial = &self.trial;
+        let (state, reason) = match &trial.state {
+            State::Waiting => ("waiting", None),
+            State::Running { .. } => ("running", None),
+            State::Complete(_) => ("complete", None),
+            State::Failed { reason } => ("failed", Some(reason)),
+        };
+        let found = PyDict::new(py);
+        found.set_item("id", trial.id)?;
+        found.set_item("params", dict(py, &self.params)?)?;
+        found.set_item("state", state)?;
+        found.set_item("value", trial.value())?;
+        found.set_item("reason", reason)?;
+        found.set_item("feasible", self.is_feasible)?;
+        found.set_item("origin", trial.origin())?;
+        found.set_item("attempts", trial.attempts)?;
+        found.set_item("worker", trial.worker.as_deref())?;
+        found.set_item("created", seconds(trial.created))?;
+        found.set_item("started", trial.started.map(seconds))?;
+        found.set_item("finished", trial.finished.map(seconds))?;
+        Ok(found)
+    }
+}
+
+fn seconds(millis: i64) -> f64 {
+    millis as f64 / 1000.0
+}
+
+fn duration(seconds: &Bound<'_, PyAny>) -> PyResult<Duration> {
+    let seconds = number("lease", seconds)?;
+    let found = Duration::try_from_secs_f64(seconds).ok().filter(|lease| !lease.is_zero());
+    found.ok_or_else(|| StudyError::new_err(format!("lease: expected seconds above 0, not {seconds}")))
+}
+
+/// The name of the only study of a file, which must exist.
+fn only(py: Python<'_>, storage: &Path) -> PyResult<String> {
+    let studies = py.detach(|| Sqlite::open_read_only(storage).and_then(|file| Store::new(file).studies()));
+    let studies = studies.map_err(|error| of_store(&error))?;
+    match studies.as_slice() {
+        [only] => Ok(only.name.clone()),
+        [] => Err(StudyError::new_err(format!("`{}` holds no study", storage.display()))),
+        several => {
+            let names: Vec<&str> = several.iter().map(|study| study.name.as_str()).collect();
+            let names = names.join("`, `");
+            Err(StudyError::new_err(format!(
+                "`{}` holds several studies; choose one by its name: `{names}`",
+                storage.display()
+            )))
+        }
+    }
+}
+
+fn page(session: &Session) -> Result<String, Error> {
+    let time = |millis: Option<i64>| millis.and_then(|millis| u64::try_from(millis).ok());
+    let rows = session.trials().iter().zip(session.records()?).map(|(trial, record)| Row {
+        trial: trial.clone(),
+        origin: Some(record.origin()).filter(|origin| !origin.is_empty()),
+        worker: record.worker,
+        started: time(record.started),
+        finished: time(record.finished),
+    });
+    let rows: Vec<Row> = rows.collect();
+    let study = session.study();
+    Ok(html(&Report {
+        name: session.name(),
+        space: session.space(),
+        direction: study.spec().direction,
+        trials: &rows,
+        // Without a value there is nothing to say about importance.
+        importance: study.importance().ok().as_ref(),
+    }))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

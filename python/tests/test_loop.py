@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import conftest
+import pytest
+
+import mivabo
+from mivabo import Space, Study, Trial
+
+
+class OwnError(Exception):
+    """An exception of a user."""
+
+
+def test_minimize_and_maximize_find_the_ends(small: Space) -> None:
+    assert mivabo.minimize(conftest.train, small, trials=9).best.params["a"] == 1
+    assert mivabo.maximize(conftest.train, small, trials=9).best.params["a"] == 9
+
+
+def test_trials_count_those_that_exist(small: Space) -> None:
+    study = Study(small)
+    study.optimize(conftest.train, trials=4)
+    study.optimize(conftest.train, trials=4)
+    assert study.n_trials == 4
+    assert study.optimize(conftest.train, trials=6).n_trials == 6
+
+
+def test_the_loop_ends_where_there_are_no_more_points(small: Space) -> None:
+    assert mivabo.minimize(conftest.train, small, trials=100, workers=3).n_trials == 9
+
+
+def test_threads_work_at_the_same_time(small: Space) -> None:
+    barrier = threading.Barrier(3, timeout=60)
+
+    def objective(params: dict[str, object]) -> float:
+        barrier.wait()
+        return conftest.train(params)
+
+    study = mivabo.minimize(objective, small, trials=9, workers=3)
+    assert [trial.state for trial in study.trials] == ["complete"] * 9
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_processes_and_executors_evaluate(small: Space, tmp_path: Path) -> None:
+    study = Study(small, storage=tmp_path / "a.db")
+    study.optimize(conftest.train, trials=4, workers=2, executor="processes")
+    with ThreadPoolExecutor(2) as executor:
+        study.optimize(conftest.train, trials=9, workers=2, executor=executor)
+    assert all(trial.value == float(trial.params["a"]) ** 2 for trial in study.trials)
+
+
+def test_callbacks_see_told_trials_and_may_stop(small: Space) -> None:
+    seen: list[Trial] = []
+
+    def callback(study: Study, trial: Trial) -> None:
+        seen.append(trial)
+        if len(seen) == 3:
+            study.stop()
+
+    study = mivabo.minimize(conftest.train, small, trials=9, callbacks=callback)
+    assert study.n_trials == 3
+    assert [trial.value for trial in seen] == [trial.value for trial in study.trials]
+
+
+def test_the_loop_ends_at_a_target_and_in_time(small: Space) -> None:
+    study = mivabo.minimize(conftest.train, small, trials=None, target=16)  # type: ignore[arg-type]
+    assert study.best.value <= 16
+    assert all(trial.value > 16 for trial in study.trials[:-1])
+    slow = mivabo.maximize(lambda p: time.sleep(0.2) or 1.0, small, timeout=0.3)
+    assert 1 <= slow.n_trials <= 3
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_users_exception_stays_that_exception(small: Space, workers: int) -> None:
+    mine = OwnError("bad luck")
+
+    def objective(params: dict[str, object]) -> float:
+        if params["a"] == 5:
+            raise mine
+        return 1.0
+
+    study = Study(small)
+    study.enqueue({"a": 5, "b": 5})
+    with pytest.raises(OwnError) as caught:
+        study.optimize(objective, trials=9, workers=workers)
+    assert caught.value is mine
+    assert study.trials[0].state == "waiting"
+    assert all(trial.state != "running" for trial in study.trials)
+
+    with pytest.raises(OwnError) as caught:
+        study.optimize(objective, trials=9, workers=workers, on_error="fail")
+    assert caught.value is mine
+    assert (study.trials[0].state, study.trials[0].reason) == ("failed", "OwnError: bad luck")
+
+
+def test_caught_exceptions_make_trials_fail(small: Space) -> None:
+    def objective(params: dict[str, object]) -> float:
+        if params["a"] == 5:
+            raise OwnError("\ud800")
+        return 1.0
+
+    study = mivabo.minimize(objective, small, trials=9, catch=OwnError)
+    assert [trial.reason for trial in study.trials if trial.state == "failed"] == ["OwnError: ?"]
+    assert study.n_trials == 9
+
+
+@pytest.mark.parametrize("answer", [None, "0.3", [1.0], 1j])
+def test_an_objective_must_give_a_number(small: Space, answer: object) -> None:
+    study = Study(small)
+    with pytest.raises(TypeError, match="the value of trial 0"):
+        study.optimize(lambda params: answer, trials=3)  # type: ignore[arg-type, return-value]
+    assert study.trials[0].state in ("waiting", "failed")
+
+
+def test_a_value_that_is_not_finite_is_a_failed_trial(small: Space) -> None:
+    seen: list[Trial] = []
+    study = Study(small)
+    study.optimize(lambda p: float("inf"), trials=2, callbacks=lambda study, trial: seen.append(trial))
+    assert [trial.reason for trial in seen] == [trial.reason for trial in study.trials] == ["the value is inf"] * 2
+
+
+def test_progress_is_shown_by_tqdm(small: Space, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    mivabo.minimize(conftest.train, small, trials=5, progress=True, name="shown")
+    shown = capsys.readouterr().err
+    assert "shown: 100%" in shown
+    assert "best" in shown
+
+
+def test_other_threads_go_on_while_a_study_thinks() -> None:
+    space = Space()
+    for i in range(12):
+        space.int(f"n{i}", 0, 30)
+        space.float(f"x{i}", 0.0, 1.0)
+    study = Study(space, n_initial=2)
+    for _ in range(40):
+        study.add(space.sample(1, seed=study.n_trials)[0], float(study.n_trials % 7))
+    go, has_run = threading.Event(), threading.Event()
+    thread = threading.Thread(target=lambda: go.wait() and has_run.set())
+    thread.start()
+    time.sleep(0.1)
+    interval = sys.getswitchinterval()
+    try:
+        # Only who gives up the lock of Python lets others run.
+        sys.setswitchinterval(1000)
+        go.set()
+        study.ask()
+        ran = has_run.is_set()
+    finally:
+        sys.setswitchinterval(interval)
+    thread.join()
+    assert ran
+
+
+PROGRAM = """
+import sys, time, mivabo
+space = mivabo.Space()
+space.int("a", 0, 1000)
+study = mivabo.Study(space, storage=sys.argv[1])
+
+def objective(params):
+    if study.n_trials > 4:
+        print("long", flush=True)
+        time.sleep(600)
+    return 1.0
+
+study.optimize(objective, trials=100, workers=int(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_ctrl_c_ends_the_loop_and_gives_trials_back(tmp_path: Path, workers: int) -> None:
+    path = tmp_path / "a.db"
+    command = [sys.executable, "-c", PROGRAM, str(path), str(workers)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "long\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert process.returncode != 0
+    states = [trial.state for trial in Study.load(path).trials]
+    assert states.count("complete") >= 2
+    assert "waiting" in states
+    assert "running" not in states
+
+
+def test_many_threads_ask_and_tell_one_study(space: Space, tmp_path: Path) -> None:
+    study = Study(space, storage=tmp_path / "a.db", strategy="random")
+
+    def work(_: int) -> None:
+        for _ in range(5):
+            trial = study.ask()
+            study.tell(trial, 1.0)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert [trial.id for trial in study.trials] == list(range(40))
+    assert {trial.state for trial in study.trials} == {"complete"}

@@ -1,0 +1,71 @@
+"""Forked and spawned processes, and several of them on one file."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from mivabo import Space, Study
+
+STUDY: Study | None = None
+
+
+def work(study: Study) -> list[int]:
+    told = []
+    for _ in range(5):
+        trial = study.ask()
+        study.tell(trial, float(trial.params["a"]))
+        told.append(trial.id)
+    return told
+
+
+def work_here(_: int) -> list[int]:
+    assert STUDY is not None
+    return work(STUDY)
+
+
+@pytest.fixture
+def wide() -> Space:
+    space = Space()
+    space.int("a", 0, 10_000)
+    return space
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_stored_study_goes_to_other_processes(wide: Space, tmp_path: Path, method: str) -> None:
+    study = Study(wide, storage=tmp_path / "a.db", strategy="random")
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        told = pool.map(work, [study, study])
+    mine = work(study)
+    assert sorted(chain(*told, mine)) == list(range(15))
+    assert {trial.state for trial in study.trials} == {"complete"}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_opens_the_file_anew(wide: Space, tmp_path: Path) -> None:
+    global STUDY
+    STUDY = Study(wide, storage=tmp_path / "a.db", strategy="random")
+    work(STUDY)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        told = pool.map(work_here, range(4))
+    assert sorted(chain(*told)) == list(range(5, 25))
+    assert work(STUDY) == list(range(25, 30))
+    workers = {trial.worker for trial in STUDY.trials}
+    assert len(workers) >= 2
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_copy_of_a_study_in_memory_is_its_own(wide: Space) -> None:
+    study = Study(wide, strategy="random")
+    work(study)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if work(study) == list(range(5, 10)) else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert study.n_trials == 5

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from pathlib import Path
+
+import numpy
+import pytest
+
+import mivabo
+from mivabo import Space, Study
+
+
+def run(study: Study, n: int) -> list[dict[str, object]]:
+    asked = []
+    for _ in range(n):
+        trial = study.ask()
+        asked.append(dict(trial.params))
+        study.tell(trial, float((trial.id * 7) % 10))
+    return asked
+
+
+def test_equal_seeds_give_equal_suggestions_in_memory_and_in_a_file(space: Space, tmp_path: Path) -> None:
+    one = run(Study(space, seed=5), 12)
+    assert one == run(Study(space, seed=5, storage=tmp_path / "a.db"), 12)
+    assert one != run(Study(space, seed=6), 12)
+
+
+@pytest.mark.parametrize("strategy", mivabo.STRATEGIES)
+def test_every_strategy_suggests_feasible_points(strategy: str) -> None:
+    space = Space()
+    a, b = space.int("a", 0, 9), space.int("b", 0, 9)
+    space.add(a + b == 10, name="ten")
+    study = Study(space, strategy=strategy, n_initial=3)
+    assert all(space.is_feasible(params) for params in run(study, 5))
+    assert study.strategy == strategy
+
+
+def test_trials_say_what_became_of_them(small: Space) -> None:
+    study = Study(small, direction="maximize")
+    study.enqueue({"a": 4, "b": 6})
+    first, second, third = study.ask(), study.ask(), study.ask()
+    study.tell(first, 1.5)
+    study.tell(second.id, failed="out of memory")
+    study.tell(third, numpy.nan)
+    added = study.add({"a": 9, "b": 9}, numpy.float32(7.0))
+
+    trials = study.trials
+    assert [trial.state for trial in trials] == ["complete", "failed", "failed", "complete"]
+    assert trials[0].params == {"a": 4, "b": 6}
+    assert (trials[0].origin, trials[0].seconds is not None) == ("queue", True)
+    assert (trials[1].reason, trials[2].reason) == ("out of memory", "the value is NaN")
+    assert (added.feasible, added.value, study.best.id) == (False, 7.0, 0)
+    assert study.direction == "maximize"
+    assert study.n_trials == 4
+
+
+def test_a_trial_can_be_given_back_and_repeated(small: Space) -> None:
+    study = Study(small)
+    trial = study.ask()
+    study.release(trial)
+    again = study.ask()
+    assert (again.id, again.params) == (trial.id, trial.params)
+    study.heartbeat(again, 5.0)
+    study.tell(again, 1.0)
+    repeated = study.replicate(again)
+    assert (repeated.state, repeated.params) == ("waiting", trial.params)
+    assert study.ask().id == repeated.id
+
+
+def test_a_study_goes_on_where_it_stopped(space: Space, tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/a.db"
+    whole = run(Study(space, seed=1), 14)
+    begun = run(Study(space, seed=1, storage=storage), 7)
+    resumed = run(Study(space, seed=1, storage=storage), 3)
+    loaded = run(Study.load(storage), 4)
+    assert [*begun, *resumed, *loaded] == whole
+    with pytest.raises(mivabo.StudyError, match="study `a` exists with another definition"):
+        Study(space, seed=2, storage=storage)
+
+
+def test_a_copy_of_a_study_in_memory_goes_its_own_way(small: Space) -> None:
+    study = Study(small, seed=3)
+    run(study, 4)
+    study.enqueue({"a": 5, "b": 5})
+    running = study.ask()
+    late = study.ask()
+    study.tell(late, 0.5)
+    study.enqueue({"a": 9, "b": 1})
+    for other in (pickle.loads(pickle.dumps(study)), copy.copy(study), copy.deepcopy(study)):
+        facts = [(t.id, t.params, t.state, t.value) for t in study.trials]
+        assert [(t.id, t.params, t.state, t.value) for t in other.trials] == facts
+        other.tell(running.id, 2.0)
+        assert study.trials[running.id].state == "running"
+        assert other.ask().params == {"a": 9, "b": 1}
+        assert other.space == study.space
+    a, b = copy.copy(study), copy.copy(study)
+    assert [a.ask().params for _ in range(2)] == [b.ask().params for _ in range(2)]
+
+
+def test_a_copy_of_a_stored_study_is_the_same_study(small: Space, tmp_path: Path) -> None:
+    study = Study(small, storage=tmp_path / "a.db", name="shared")
+    other = pickle.loads(pickle.dumps(study))
+    trial = study.ask()
+    other.tell(trial.id, 3.0)
+    assert study.best.value == 3.0
+    assert (other.name, other.storage) == ("shared", study.storage)
+
+
+def test_recommendation_and_importance_follow_the_objective(space: Space) -> None:
+    study = Study(space, seed=2)
+    study.optimize(lambda p: abs(math.log10(p["lr"]) + 2) + 0.01 * p["stride"], trials=25)
+    recommended = study.recommend()
+    assert space.is_feasible(recommended.params)
+    assert abs(math.log10(recommended.params["lr"]) + 2) < 0.3
+    effects = study.importance().effects
+    assert max(effects, key=lambda name: effects[name]) == "lr"
+
+
+def test_the_report_is_a_page_that_shows_itself(small: Space, tmp_path: Path) -> None:
+    study = Study(small, name="my <study>")
+    run(study, 5)
+    report = study.report()
+    report.save(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
+    assert report._repr_html_().startswith("<iframe srcdoc=")
+    assert "my &lt;study&gt;" in study._repr_html_()
+    assert "my <study>" in repr(study)
+
+
+def test_trials_are_a_data_frame(space: Space) -> None:
+    pandas = pytest.importorskip("pandas")
+    study = Study(space)
+    run(study, 6)
+    frame = study.frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns)[:5] == ["kernel", "stride", "optimizer", "lr", "momentum"]
+    assert frame["value"].min() == study.best.value
+    assert frame["momentum"].isna().sum() == (frame["optimizer"] == "adam").sum()
+    assert list(Study(space).frame().columns) == list(frame.columns)
+
+
+def test_the_space_of_a_study_does_not_change_with_its_copy(small: Space) -> None:
+    study = Study(small)
+    study.space.add("a <= 3", name="less")
+    assert study.space == small
+
+
+def test_every_point_is_tried_once_and_then_it_is_said(small: Space) -> None:
+    study = Study(small)
+    run(study, 9)
+    with pytest.raises(mivabo.ExhaustedError, match="every feasible point has been tried"):
+        study.ask()
+    assert len({tuple(trial.params.items()) for trial in study.trials}) == 9
