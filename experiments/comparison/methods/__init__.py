@@ -1,4 +1,4 @@
-"""All methods by name. A method is imported when it is made, so that the harness works without the peers that are not installed.
+"""All methods by name. A method is imported when it is made: the harness works without peers that are not installed.
 
 | name | what |
 |---|---|
@@ -14,7 +14,18 @@ from methods.method import Method, Setting
 
 PEERS = ["hyperopt", "optuna-tpe", "optuna-gp", "smac", "ax"]
 UNDER_CONSTRAINTS = ["optuna-tpe:constraints", "optuna-tpe:repair", "optuna-gp:repair"]
-PACKAGES = ["mivabo", "numpy", "scipy", "scikit-learn", "xgboost-cpu", "hyperopt", "optuna", "torch", "smac", "ConfigSpace"]
+PACKAGES = [
+    "mivabo",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "xgboost-cpu",
+    "hyperopt",
+    "optuna",
+    "torch",
+    "smac",
+    "ConfigSpace",
+]
 PACKAGES += ["ax-platform", "botorch", "gpytorch"]
 
 
