@@ -131,7 +131,7 @@ def design_table(runs: Runs) -> str:
         for task in engineering.NAMES:
             found = [v for c in runs.seeds(task, method).values() if (v := at(c, 60)) is not None]
             median, known = float(np.median(found)) if found else math.inf, runs.scale[f"{task}/0"]["best"]
-            cells.append(f"{median:.3f} (+{100 * (median / known - 1):.4f} %)" if math.isfinite(median) else "none")
+            cells.append(f"{median:.3f} ({100 * (median / known - 1):+.4f} %)" if math.isfinite(median) else "none")
         rows.append([f"`{method}`", *cells])
     return grid(["median @60", *engineering.NAMES], rows)
 

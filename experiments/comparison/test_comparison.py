@@ -20,7 +20,7 @@ from tasks import boosting, vae
 
 HAS_MIVABO = importlib.util.find_spec("mivabo") is not None
 NEEDS = {"hyperopt": "hyperopt", "optuna-tpe": "optuna", "smac": "smac"}
-INSTALLED = [method for method, package in NEEDS.items() if importlib.util.find_spec(package)]
+INSTALLED = ["random"] + [method for method, package in NEEDS.items() if importlib.util.find_spec(package)]
 
 
 def drawn(space: list[Parameter], draw: random.Random) -> Params:
