@@ -1,6 +1,7 @@
 """Figures of the comparison as SVG whose bytes depend on the lines alone."""
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -44,7 +45,8 @@ def _panel(axes: Axes, title: str, curves: dict[str, np.ndarray | None], colour:
 
 
 def _save(figure: plt.Figure, path: Path) -> None:
-    handles, labels = [], []
+    handles: list[Any] = []
+    labels: list[str] = []
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             if label not in labels:

@@ -1,10 +1,11 @@
 """Tasks × methods × seeds, one JSON line for each evaluation.
 
-    python run.py --out results/2026-11-15.jsonl --data DATA [--tasks a,b] [--methods a,b] [--seeds 8] [--evals 80] [--jobs 1]
+    python run.py --out results/ours.jsonl [--tasks a,b] [--methods a,b] [--seeds 8] [--evals 80] [--jobs 1] [--data DATA]
 
-A line holds task, method, seed, index (from 0), value (without noise; null where none was found), feasible, violations (so far)
-and the seconds of the suggestion. A suggestion that breaks a constraint is not counted: the method is told so (peers as a
-penalty). After 50 of them in a row the evaluation is given up, after 600 in all (100 for the slowest peers) the run.
+A line holds task, method, seed, index (from 0), value (without noise; null where none was found), feasible, violations
+(so far) and the seconds of the suggestion. A suggestion that breaks a constraint is not counted: the method is told so
+(peers as a penalty). After 50 of them in a row the evaluation is given up, after 600 in all (100 for the slowest peers)
+the run.
 
 Runs that the file holds are left out, so the same command resumes an interrupted comparison; a run is written whole or not
 at all.
@@ -12,7 +13,7 @@ at all.
 
 import os
 
-os.environ |= {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}  # before numpy
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # before numpy
 
 import argparse
 import gzip

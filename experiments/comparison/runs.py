@@ -32,7 +32,8 @@ class Runs:
 
     @classmethod
     def read(cls, lines: Iterable[dict], scale: dict[str, dict]) -> "Runs":
-        runs, values = cls(scale), defaultdict(dict)
+        runs = cls(scale)
+        values: dict[tuple[str, str, int], dict[int, float]] = defaultdict(dict)
         for line in lines:
             if "versions" in line:
                 runs.versions |= line["versions"]

@@ -2,9 +2,9 @@
 
     python scale.py --data DATA [--tasks a,b] [--seeds 8]
 
-Writes `results/scale.json`: {"task/instance": {"median", "worst", "best"}} over 200 random feasible points (40 where a value takes a
-training run), `best` being the known optimum or null. A score of 1 is the median; the worst is the penalty that peers are
-told for an infeasible suggestion. Entries that are there already stay as they are.
+Writes `results/scale.json`: {"task/instance": {"median", "worst", "best"}} over 200 random feasible points (40 where a
+value takes a training run), `best` being the known optimum or null. A score of 1 is the median; the worst is the penalty
+that peers are told for an infeasible suggestion. Entries that are there already stay as they are.
 """
 
 import argparse
@@ -31,7 +31,9 @@ def measure(task: tasks.Task) -> dict:
     import mivabo
 
     n = N_SLOW if task.name.startswith("xgboost") else N
-    values = [task.value(dict(params)) for params in mivabo.Space.from_toml(task.text).sample(n, seed=1_000_000 + task.seed)]
+    values = [
+        task.value(dict(params)) for params in mivabo.Space.from_toml(task.text).sample(n, seed=1_000_000 + task.seed)
+    ]
     return {"median": statistics.median(values), "worst": max(values), "best": task.best}
 
 
@@ -47,7 +49,9 @@ def main() -> None:
             found = read()
             if key(task) not in found:
                 found[key(task)] = measure(task)
-                PATH.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(found.items())) + "\n}\n")
+                PATH.write_text(
+                    "{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in sorted(found.items())) + "\n}\n"
+                )
             if task.fixed:
                 break
         print(name, flush=True)

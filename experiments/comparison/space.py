@@ -1,7 +1,7 @@
 """The parameters of a study file, as the peers need them.
 
-Enters: the text of a study file. Leaves: its parameters in order, each with its values and the values of its parent for which
-it is there. What mivabo reads is the text itself.
+Enters: the text of a study file. Leaves: its parameters in order, each with its values and the values of its parent for
+which it is there. What mivabo reads is the text itself.
 """
 
 import re

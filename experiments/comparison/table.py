@@ -7,7 +7,7 @@ Writes `tables.md` and SVG figures; the same lines give the same bytes.
 
 import argparse
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +38,7 @@ def spread(values: list[float], digits: int = 3) -> str:
 
 
 def groups(runs: Runs) -> dict[str, list[str]]:
-    """Tasks with the whole budget: all, without and with constraints. The stand-ins for the VAE have a table of their own."""
+    """Tasks with the whole budget: all, without and with constraints. The stand-ins for the VAE have their own table."""
     whole = [task for task in runs.tasks if task not in vae.NAMES]
     return {
         "all": whole,
@@ -55,13 +55,17 @@ def score_table(runs: Runs) -> str:
 
 def _score_row(runs: Runs, method: str) -> list[str]:
     cells, n_runs = [f"`{method}`"], 0
-    for name, tasks in groups(runs).items():
+    for tasks in groups(runs).values():
         for k in POINTS:
             by_task = [[v for c in runs.scores(task, method).values() if (v := at(c, k)) is not None] for task in tasks]
             by_task = [values for values in by_task if values]
             missing = len(tasks) - len(by_task)
             errors = [np.var(v, ddof=1) / len(v) for v in by_task if len(v) > 1]
-            mean = f"{np.mean([np.mean(v) for v in by_task]):.3f} ± {np.sqrt(sum(errors)) / len(by_task):.3f}" if by_task else "-"
+            mean = (
+                f"{np.mean([np.mean(v) for v in by_task]):.3f} ± {np.sqrt(sum(errors)) / len(by_task):.3f}"
+                if by_task
+                else "-"
+            )
             cells.append(mean + (f" ({missing} tasks missing)" if missing and by_task else ""))
             n_runs = max(n_runs, sum(map(len, by_task)))
     return [*cells, str(n_runs)]
@@ -104,7 +108,7 @@ def task_table(runs: Runs, k: int) -> str:
     return grid([f"@{k}", *(f"`{method}`" for method in runs.methods)], rows)
 
 
-def against_table(runs: Runs, ours: str, others: list[str]) -> str:
+def against_table(runs: Runs, ours: str, others: Sequence[str]) -> str:
     """Difference of scores (ours minus theirs) by task after all evaluations: below 0 is better; ** marks what is worse by
     more than two standard errors."""
     rows = []
@@ -127,7 +131,7 @@ def design_table(runs: Runs) -> str:
         for task in engineering.NAMES:
             found = [v for c in runs.seeds(task, method).values() if (v := at(c, 60)) is not None]
             median, known = float(np.median(found)) if found else math.inf, runs.scale[f"{task}/0"]["best"]
-            cells.append(f"{median:.3f} (+{100 * (median / known - 1):.4f} %)" if math.isfinite(median) else "none")
+            cells.append(f"{median:.3f} ({100 * (median / known - 1):+.4f} %)" if math.isfinite(median) else "none")
         rows.append([f"`{method}`", *cells])
     return grid(["median @60", *engineering.NAMES], rows)
 
@@ -144,18 +148,22 @@ def cost_table(runs: Runs) -> str:
 
 
 def page(runs: Runs, ours: str) -> str:
-    tpe = [m for m in ("optuna-tpe", "optuna-tpe:repair", "hyperopt", "optuna-gp", "optuna-gp:repair") if m in runs.methods]
-    sections: dict[str, Callable[[], str]] = {
-        "Normalised score (0 best known, 1 median random feasible point), mean ± se": lambda: score_table(runs),
-        "Wins/ties/losses on equal tasks and seeds": lambda: wins_table(runs, ours),
-        "Stand-ins for the VAE: best nats, mean ± se": lambda: vae_table(runs),
-        "By task, difference of scores after all evaluations (** worse by more than 2 se)": lambda: against_table(runs, ours, tpe),
-        "Designs with known optima": lambda: design_table(runs),
-        "Cost": lambda: cost_table(runs),
-        **{f"Best values after {k} evaluations, mean ± se": lambda k=k: task_table(runs, k) for k in POINTS},
+    tpe = [
+        m for m in ("optuna-tpe", "optuna-tpe:repair", "hyperopt", "optuna-gp", "optuna-gp:repair") if m in runs.methods
+    ]
+    sections: dict[str, str] = {
+        "Normalised score (0 best known, 1 median random feasible point), mean ± se": score_table(runs),
+        "Wins/ties/losses on equal tasks and seeds": wins_table(runs, ours),
+        "Stand-ins for the VAE: best nats, mean ± se": vae_table(runs),
+        "By task, difference of scores after all evaluations (** worse by more than 2 se)": against_table(
+            runs, ours, tpe
+        ),
+        "Designs with known optima": design_table(runs),
+        "Cost": cost_table(runs),
+        **{f"Best values after {k} evaluations, mean ± se": task_table(runs, k) for k in POINTS},
     }
     listed = ", ".join(f"{name} {version}" for name, version in sorted(runs.versions.items()))
-    return f"Versions: {listed}\n\n" + "\n".join(f"## {title}\n\n{make()}" for title, make in sections.items())
+    return f"Versions: {listed}\n\n" + "\n".join(f"## {title}\n\n{text}" for title, text in sections.items())
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A small comparison in seconds: `python -m unittest`. Peers and the data of the VAE are left out where they are not there."""
+"""A small comparison in seconds: `python -m unittest`. Peers that are not installed are left out."""
 
 import importlib.util
 import json
@@ -20,7 +20,7 @@ from tasks import boosting, vae
 
 HAS_MIVABO = importlib.util.find_spec("mivabo") is not None
 NEEDS = {"hyperopt": "hyperopt", "optuna-tpe": "optuna", "smac": "smac"}
-INSTALLED = [method for method, package in NEEDS.items() if importlib.util.find_spec(package)]
+INSTALLED = ["random"] + [method for method, package in NEEDS.items() if importlib.util.find_spec(package)]
 
 
 def drawn(space: list[Parameter], draw: random.Random) -> Params:
@@ -127,10 +127,16 @@ class Comparison(unittest.TestCase):
 
 class Tables(unittest.TestCase):
     def setUp(self):
-        self.scale = {"nk/0": {"median": 1.0, "worst": 9.0, "best": 0.0}, "heads/0": {"median": 3.0, "worst": 9.0, "best": None}}
+        self.scale = {
+            "nk/0": {"median": 1.0, "worst": 9.0, "best": 0.0},
+            "heads/0": {"median": 3.0, "worst": 9.0, "best": None},
+        }
 
     def test_a_score_is_zero_at_the_best_known_and_one_at_the_median_or_without_a_point(self):
-        runs = Runs.read(lines("nk", "a", [2.0, 0.5, 0.7]) + lines("heads", "a", [None, 2.0]) + lines("heads", "b", [1.0]), self.scale)
+        runs = Runs.read(
+            lines("nk", "a", [2.0, 0.5, 0.7]) + lines("heads", "a", [None, 2.0]) + lines("heads", "b", [1.0]),
+            self.scale,
+        )
 
         self.assertEqual(list(runs.scores("nk", "a")[0]), [1.0, 0.5, 0.5])
         self.assertEqual(list(runs.scores("heads", "a")[0]), [1.0, 0.5])
@@ -145,10 +151,18 @@ class Tables(unittest.TestCase):
         self.assertEqual(list(runs.seeds("heads", "optuna-tpe:repair")), [0])
 
     def test_the_same_lines_give_the_same_bytes(self):
-        found = [lines(t, m, [3.0 - i / 80 for i in range(80)]) for t in ("nk", "heads") for m in ("mivabo:improvement", "smac")]
-        runs = Runs.read([line for run_lines in found for line in run_lines], self.scale | {
-            f"{name}/0": {"median": 1.0, "worst": 1.0, "best": 1.0} for name in ("pressure-vessel", "speed-reducer")
-        })
+        found = [
+            lines(t, m, [3.0 - i / 80 for i in range(80)])
+            for t in ("nk", "heads")
+            for m in ("mivabo:improvement", "smac")
+        ]
+        runs = Runs.read(
+            [line for run_lines in found for line in run_lines],
+            self.scale
+            | {
+                f"{name}/0": {"median": 1.0, "worst": 1.0, "best": 1.0} for name in ("pressure-vessel", "speed-reducer")
+            },
+        )
         bytes_ = []
         for _ in range(2):
             with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +176,9 @@ class Tables(unittest.TestCase):
     def test_finished_runs_are_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "lines.jsonl"
-            path.write_text("".join(json.dumps(line) + "\n" for line in [{"versions": {}}, *lines("nk", "smac", [1.0])]))
+            path.write_text(
+                "".join(json.dumps(line) + "\n" for line in [{"versions": {}}, *lines("nk", "smac", [1.0])])
+            )
 
             self.assertEqual(run.finished(path), {("nk", "smac", 0)})
 

@@ -1,8 +1,9 @@
-"""All methods by name. A method is imported when it is made, so that the harness works without the peers that are not installed.
+"""All methods by name. A method is imported when it is made: the harness works without peers that are not installed.
 
 | name | what |
 |---|---|
 | `mivabo:STRATEGY` | our strategy of that name; `mivabo:random` is random search over the feasible points |
+| `random` | random search as the paper has it: infeasible points are drawn again |
 | `hyperopt`, `optuna-tpe`, `optuna-gp`, `smac`, `ax` | peers with their defaults |
 | `optuna-tpe:constraints` | with Optuna's `constraints_func` |
 | `optuna-tpe:repair`, `optuna-gp:repair` | behind a step that moves to the nearest feasible point |
@@ -12,9 +13,20 @@ from importlib.metadata import PackageNotFoundError, version
 
 from methods.method import Method, Setting
 
-PEERS = ["hyperopt", "optuna-tpe", "optuna-gp", "smac", "ax"]
+PEERS = ["random", "hyperopt", "optuna-tpe", "optuna-gp", "smac", "ax"]
 UNDER_CONSTRAINTS = ["optuna-tpe:constraints", "optuna-tpe:repair", "optuna-gp:repair"]
-PACKAGES = ["mivabo", "numpy", "scipy", "scikit-learn", "xgboost-cpu", "hyperopt", "optuna", "torch", "smac", "ConfigSpace"]
+PACKAGES = [
+    "mivabo",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "xgboost-cpu",
+    "hyperopt",
+    "optuna",
+    "torch",
+    "smac",
+    "ConfigSpace",
+]
 PACKAGES += ["ax-platform", "botorch", "gpytorch"]
 
 
@@ -25,6 +37,10 @@ def make(name: str, setting: Setting) -> Method:
             from methods.ours import Mivabo
 
             return Mivabo(setting, option)
+        case "random":
+            from methods.rejection import Rejection
+
+            return Rejection(setting)
         case "hyperopt":
             from methods.hyperopt_tpe import Hyperopt
 

@@ -1,8 +1,8 @@
-"""Ax with its defaults (Sobol points, then BoTorch's Gaussian process over mixed parameters). Its space is flat: parameters that are not
-there are drawn and left out."""
+"""Ax with its defaults (Sobol points, then BoTorch's Gaussian process over mixed parameters). Its space is flat: parameters
+that are not there are drawn and left out."""
 
 import logging
-from typing import Any
+from typing import Any, Literal
 
 from ax.api.client import Client
 from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
@@ -18,7 +18,7 @@ def _config(p: Parameter) -> Any:
         return ChoiceParameterConfig(
             name=p.name, values=list(p.levels), parameter_type="bool" if p.kind == "bool" else "str", is_ordered=False
         )
-    scaling = "log" if p.log else "linear"
+    scaling: Literal["linear", "log"] = "log" if p.log else "linear"
     if p.levels:
         bounds = (p.levels[0], p.levels[-1]) if p.log else (0, len(p.levels) - 1)
         return RangeParameterConfig(name=p.name, bounds=bounds, parameter_type="int", scaling=scaling)

@@ -1,5 +1,5 @@
-"""hyperopt's tree of Parzen estimators with its defaults. Conditional parameters hang below the values of their parents, as hyperopt
-has it; numbers with levels go by their index."""
+"""hyperopt's tree of Parzen estimators with its defaults. Conditional parameters hang below the values of their parents,
+as hyperopt has it; numbers with levels go by their index."""
 
 import warnings
 from typing import Any
@@ -63,7 +63,9 @@ class Hyperopt:
         self.open: dict[str, Any] = {}
 
     def ask(self) -> Params:
-        (self.open,) = tpe.suggest(self.trials.new_trial_ids(1), self.domain, self.trials, int(self.seeds.integers(2**31 - 1)))
+        (self.open,) = tpe.suggest(
+            self.trials.new_trial_ids(1), self.domain, self.trials, int(self.seeds.integers(2**31 - 1))
+        )
         drawn = {name: value[0] for name, value in self.open["misc"]["vals"].items() if value}
         return {name: self._value(name, value) for name, value in flat(space_eval(self.space, drawn)).items()}
 

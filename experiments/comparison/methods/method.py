@@ -1,7 +1,7 @@
 """What a method is: it is asked for a point and told what came of it.
 
-A method sees the space, the number of evaluations and its seed; the objective never. `tell` with None says that the point breaks a
-constraint and was not evaluated; what a peer then learns is `penalty`.
+A method sees the space, the number of evaluations and its seed; the objective never. `tell` with None says that the point
+breaks a constraint and was not evaluated; what a peer then learns is `penalty`.
 """
 
 from dataclasses import dataclass

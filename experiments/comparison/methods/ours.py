@@ -5,8 +5,6 @@ import mivabo
 from methods.method import Method, Setting
 from space import Params
 
-SAMPLES = 20_000
-
 
 class Mivabo:
     def __init__(self, setting: Setting, strategy: str) -> None:
@@ -22,7 +20,7 @@ class Mivabo:
 
 
 class Repaired:
-    """A peer whose infeasible suggestions are moved to the nearest feasible point; the peer is told the value found there."""
+    """A peer whose infeasible suggestions are moved to the nearest feasible point; it is told the value found there."""
 
     def __init__(self, setting: Setting, inner: Method) -> None:
         self.task, self.inner = setting.task, inner

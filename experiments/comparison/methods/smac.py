@@ -1,4 +1,4 @@
-"""SMAC3's facade for hyper-parameters (random forest, expected improvement) with its defaults and ConfigSpace's conditions."""
+"""SMAC3's facade for hyper-parameters (random forest, expected improvement), its defaults, ConfigSpace's conditions."""
 
 import logging
 import tempfile
@@ -55,7 +55,9 @@ class Smac:
             seed=setting.seed,
             output_directory=Path(self.folder.name),
         )
-        self.smac = HyperparameterOptimizationFacade(scenario, lambda config, seed=0: 0.0, logging_level=logging.ERROR, overwrite=True)
+        self.smac = HyperparameterOptimizationFacade(
+            scenario, lambda config, seed=0: 0.0, logging_level=logging.ERROR, overwrite=True
+        )
 
     def ask(self) -> Params:
         self.open = self.smac.ask()

@@ -50,7 +50,7 @@ def pest(name: str, seed: int) -> Task:
         total = 0.0
         for kind in used:
             spread, strength = draw.beta(1.0, 17 / 3, RUNS), draw.random(RUNS)
-            total += np.mean(level > THRESHOLD)
+            total += float(np.mean(level > THRESHOLD))
             if kind == 0:
                 level = spread * (1 - level) + level
                 continue

@@ -50,14 +50,18 @@ RULES = {
 
 
 def _weight(p: Params) -> float:
-    b, m, z, l1, l2, d1, d2 = (p[k] for k in ("width", "module", "teeth", "length1", "length2", "diameter1", "diameter2"))
+    b, m, z, l1, l2, d1, d2 = (
+        p[k] for k in ("width", "module", "teeth", "length1", "length2", "diameter1", "diameter2")
+    )
     gears = 0.7854 * b * m**2 * (3.3333 * z**2 + 14.9334 * z - 43.0934)
     shafts = -1.508 * b * (d1**2 + d2**2) + 7.4777 * (d1**3 + d2**3) + 0.7854 * (l1 * d1**2 + l2 * d2**2)
     return gears + shafts
 
 
 def _reducer_excess(p: Params) -> list[float]:
-    b, m, z, l1, l2, d1, d2 = (p[k] for k in ("width", "module", "teeth", "length1", "length2", "diameter1", "diameter2"))
+    b, m, z, l1, l2, d1, d2 = (
+        p[k] for k in ("width", "module", "teeth", "length1", "length2", "diameter1", "diameter2")
+    )
     return [
         27 / (b * m**2 * z) - 1,
         397.5 / (b * m**2 * z**2) - 1,

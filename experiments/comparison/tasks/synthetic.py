@@ -1,8 +1,8 @@
 """The paper's synthetic functions (App. C), as in `experiments/synthetic` but drawn by numpy.
 
-f(x) = wᵀφ(x) over 8 bits and 8 reals: a = (1, bits, products of two bits), b = (1, 16 waves √(2/16) cos(ω·x + c)) with
-ω ~ N(0, I), c ~ U(0, 2π); φ = a ⊗ b, M = 37·17 = 629. Gaussian: w ~ N(0, 1). Sparse: w ~ Laplace with scale 10, and 0 where
-|w| < 10. The model of no method has these waves.
+f(x) = wᵀφ(x) over 8 bits and 8 reals: a = (1, bits, products of two bits), b = (1, 16 waves √(2/16) cos(ω·x + c)),
+ω ~ N(0, I), c ~ U(0, 2π); φ = a ⊗ b, M = 37·17 = 629. Gaussian: w ~ N(0, 1). Sparse: w ~ Laplace with scale 10, and 0
+where |w| < 10. The model of no method has these waves.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
-"""Constrained problems that users of other tools asked about in public threads. Each instance draws its own coefficients, and
-with them where the optimum lies; constraints are those of the thread, widened where it gives only a fragment.
+"""Constrained problems that users of other tools asked about in public threads. Each instance draws its own coefficients,
+and with them where the optimum lies; constraints are those of the thread, widened where it gives only a fragment.
 
-Where nothing else is said a task is a `bowl`: (u - t)ᵀ A (u - t) over numbers scaled to [0, 1], t anywhere in the box (also where
-it is infeasible), A with eigenvalues from 0.3 to 10, plus ripples that are as high as the bowl is at distance 0.1.
+Where nothing else is said a task is a `bowl`: (u - t)ᵀ A (u - t) over numbers scaled to [0, 1], t anywhere in the box (also
+where it is infeasible), A with eigenvalues from 0.3 to 10, plus ripples that are as high as the bowl is at distance 0.1.
 """
 
 from collections.abc import Callable
@@ -77,7 +77,13 @@ def heads(name: str, seed: int) -> Task:
 
     def value(p: Params) -> float:
         rate = unit(np.log10(p["rate"]), -5, -1) - shift * (p["optimizer"] == "sgd")
-        u = [unit(p["hidden"], 24, 480), unit(np.log2(p["heads"]), 0, 4.0), unit(p["layers"], 1, 12), rate, 2 * p["dropout"]]
+        u = [
+            unit(p["hidden"], 24, 480),
+            unit(np.log2(p["heads"]), 0, 4.0),
+            unit(p["layers"], 1, 12),
+            rate,
+            2 * p["dropout"],
+        ]
         return shape(np.array(u)) + 0.3 * (p["optimizer"] == "sgd") * (1 - 2 * shift)
 
     def excess(p: Params) -> list[float]:
@@ -141,8 +147,8 @@ def blend(name: str, seed: int) -> Task:
 
 
 def layers(name: str, seed: int) -> Task:
-    """One to four layers, each there only where the network is deep enough, never wider than the one before (optuna#2968), and
-    a budget of units."""
+    """One to four layers, each there only where the network is deep enough, never wider than the one before (optuna#2968),
+    and a budget of units."""
     draw = draws(name, seed)
     depth, shape = draw.uniform(1, 4), bowl(draw, 3)
     width, rate = draw.random(4), draw.random(4)

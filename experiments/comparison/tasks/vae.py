@@ -1,7 +1,7 @@
-"""Stand-ins for the paper's VAE on MNIST: two different regressors on 954 real evaluations, over the space of `examples/vae.toml`.
+"""Stand-ins for the paper's VAE on MNIST: two regressors on 954 real evaluations, over the space of `examples/vae.toml`.
 
-Enters: `vae-mnist-evaluations.jsonl`. Inactive parameters are canonicalised; the target is log(nats - 85). Extra trees cannot go
-below the best of the data (91.7); the Gaussian process can.
+Enters: `vae-mnist-evaluations.jsonl`. Inactive parameters are canonicalised; the target is log(nats - 85). Extra trees
+cannot go below the best of the data (91.7); the Gaussian process can.
 """
 
 import json
@@ -69,7 +69,9 @@ def process(x: np.ndarray, y: np.ndarray, fitted: list[float] | None = None) -> 
     kernel = ConstantKernel(1.0) * Matern(np.full(x.shape[1], 2.0), (0.2, 30.0), nu=2.5) + WhiteKernel(0.05)
     if fitted is None:
         return GaussianProcessRegressor(kernel, normalize_y=True, random_state=0).fit(x, y)
-    return GaussianProcessRegressor(kernel.clone_with_theta(np.array(fitted)), optimizer=None, normalize_y=True).fit(x, y)
+    return GaussianProcessRegressor(kernel.clone_with_theta(np.array(fitted)), optimizer=None, normalize_y=True).fit(
+        x, y
+    )
 
 
 def fit_kernel(path: Path) -> None:
