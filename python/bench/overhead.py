@@ -20,7 +20,7 @@ import mivabo
 
 ROOT = Path(__file__).resolve().parents[2]
 PACE = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "examples" / "pace"
-BEFORE, MEASURED, ROUNDS = 100, 20, 5
+BEFORE, MEASURED, ROUNDS = 100, 20, 15
 
 
 def by_rust(path: str) -> list[float]:
