@@ -128,12 +128,33 @@ impl<'a> Sampler<'a> {
     /// One random feasible point. None proves nothing, see [`feasible`](crate::feasible): there may be no such
     /// point, or it was not found within [`Effort::nodes`].
     pub fn sample(&self, seed: u64) -> Option<Vec<bool>> {
-        let root = self.plan.root.as_ref()?;
+        self.sample_from(self.plan.root.as_ref()?, seed)
+    }
+
+    /// What follows when these bits have these values: where [`sample_from`](Self::sample_from) may start. None when that is a
+    /// conflict.
+    ///
+    /// # Panics
+    /// When a bit is not below the problem's number of bits.
+    pub fn root_given(&self, given: &[(usize, bool)]) -> Option<Assignment> {
+        let mut root = self.plan.root.clone()?;
+        for &(bit, value) in given {
+            if root.value(bit).is_some_and(|fixed| fixed != value) {
+                return None;
+            }
+            root.fix(bit, value);
+        }
+        self.propagator.propagate_all(&mut root).ok()?;
+        Some(root)
+    }
+
+    /// As [`sample`](Self::sample), among the points that agree with a root of [`root_given`](Self::root_given).
+    pub fn sample_from(&self, root: &Assignment, seed: u64) -> Option<Vec<bool>> {
         let mut random = Random::new(seed);
         let mut assignment = root.clone();
         for part in &self.plan.parts {
             let values = match &part.leaves {
-                Some(leaves) => pick(leaves, &mut random)?.values.clone(),
+                Some(leaves) => pick(leaves, &part.bits, root, &mut random)?.values.clone(),
                 None => self.explore(part, root, &mut random)?.values,
             };
             fix(&mut assignment, &part.bits, &values);
@@ -247,8 +268,19 @@ fn list(walker: &mut Walker, constraints: &[usize], root: &Assignment, bits: &[u
     matches!(end, End::Exhausted).then_some(leaves)
 }
 
-fn pick<'l>(leaves: &'l [Leaf], random: &mut Random) -> Option<&'l Leaf> {
-    random.weighted(leaves.iter().map(|leaf| leaf.log_weight)).map(|k| &leaves[k])
+/// One of the leaves, by the number of its points that agree with the root.
+fn pick<'l>(leaves: &'l [Leaf], bits: &[usize], root: &Assignment, random: &mut Random) -> Option<&'l Leaf> {
+    let fixed: Vec<(usize, bool)> =
+        bits.iter().enumerate().filter_map(|(k, bit)| Some((k, root.value(*bit)?))).collect();
+    let log_weight = |leaf: &Leaf| {
+        let halved = fixed.iter().map(|(k, value)| match leaf.values[*k] {
+            Some(other) if other != *value => f64::NEG_INFINITY,
+            Some(_) => 0.0,
+            None => -std::f64::consts::LN_2,
+        });
+        leaf.log_weight + halved.sum::<f64>()
+    };
+    random.weighted(leaves.iter().map(log_weight)).map(|k| &leaves[k])
 }
 
 fn fix(assignment: &mut Assignment, bits: &[usize], values: &[Option<bool>]) {

@@ -1,8 +1,8 @@
 //! Local search over feasible points: a landscape and good points enter, a lower one leaves.
 //!
 //! Many candidates first: random feasible points, and mutants of the points that are known to be good. From the lowest few, hill
-//! climbing: every value of every discrete parameter one at a time, mutants of one to three parameters, and a descent in the
-//! region of the reals, in turn, until nothing improves. Every point on the way is feasible.
+//! climbing: every value of every discrete parameter one at a time, mutants of one to three parameters, a jump into another branch
+//! where parameters are conditional, and a descent in the region of the reals, in turn, until nothing improves. Every point on the way is feasible.
 
 use super::moves::Moves;
 use super::{Feasible, Minimum};
@@ -52,6 +52,9 @@ const NEAR: usize = 3;
 
 /// Mutants in each round of a climb.
 const PER_ROUND: usize = 20;
+
+/// Candidates that are a good point in another branch.
+const JUMPS: usize = 12;
 
 /// Proposals in a round where neighbours are rare, and how few neighbours count as rare.
 const RARE: usize = 5;
@@ -107,6 +110,10 @@ impl Search<'_> {
             let step = 10.0_f64.powf(-1.5 + 1.2 * stream.unit());
             points.extend(self.moves.changed(parent, n, step, stream));
         }
+        for k in 0..JUMPS {
+            let parent = good.get(k % good.len().max(1));
+            points.extend(parent.and_then(|parent| self.moves.jumped(parent, stream)));
+        }
         let mut found = self.valued(points);
         found.sort_by(|a, b| a.value.total_cmp(&b.value));
         let mut chosen: Vec<Minimum> = Vec::new();
@@ -132,6 +139,7 @@ impl Search<'_> {
                 let step = 10.0_f64.powf(-2.0 + 1.5 * stream.unit());
                 points.extend(self.moves.changed(&here.feasible, n, step, stream));
             }
+            points.extend(self.moves.jumped(&here.feasible, stream));
             let lowest = self.valued(points).into_iter().min_by(|a, b| a.value.total_cmp(&b.value));
             match lowest.filter(|lowest| lowest.value < here.value) {
                 Some(lower) => here = self.descended(lower),

@@ -32,6 +32,8 @@ pub(super) struct Moves<'a> {
     draws_left: usize,
     /// The coordinate of each continuous parameter.
     coordinates: Vec<Option<usize>>,
+    /// The parameters that decide which others are active.
+    switches: Vec<usize>,
     /// Whether a constraint speaks of reals.
     is_mixed: bool,
 }
@@ -45,7 +47,8 @@ impl<'a> Moves<'a> {
         });
         let coordinates = coordinates.collect();
         let points = RandomPoints::new(space);
-        Moves { space, points, pool: vec![], draws_left: draws, coordinates, is_mixed: is_mixed(space) }
+        let (switches, is_mixed) = (space.encoding().switches(), is_mixed(space));
+        Moves { space, points, pool: vec![], draws_left: draws, coordinates, switches, is_mixed }
     }
 
     /// Fills the pool for the first time.
@@ -83,7 +86,14 @@ impl<'a> Moves<'a> {
         let is_new = self.draws_left > 0 && self.draw_one(stream).is_ok();
         let other = if is_new { self.pool.len() - 1 } else { stream.below(self.pool.len()) };
         let other = self.pool.get(other)?.clone();
-        Some(self.drawn_back(other, here, heat, stream)).filter(|moved| moved.point() != here.point())
+        Some(self.drawn_back(other, here, (heat, &[]), stream)).filter(|moved| moved.point() != here.point())
+    }
+
+    /// A point of a random branch that is otherwise like `here` where that is feasible: whole blocks of parameters become active
+    /// or inactive together.
+    pub fn jumped(&self, here: &Feasible, stream: &mut Stream) -> Option<Feasible> {
+        let other = self.points.draw_branch(stream)?;
+        Some(self.drawn_back(other, here, (0.0, &self.switches), stream))
     }
 
     /// Up to `n` active parameters at other values, the reals by steps of this deviation. What becomes active by that takes a
@@ -190,14 +200,22 @@ impl<'a> Moves<'a> {
         found
     }
 
-    /// Takes over values of `here`, in random order, where the point stays feasible and another one than `here`.
-    pub fn drawn_back(&self, other: Feasible, here: &Feasible, heat: f64, stream: &mut Stream) -> Feasible {
+    /// Takes over values of `here`, in random order, where the point stays feasible and another one than `here`; each is left alone
+    /// with probability `heat`, and those of `held` always.
+    pub fn drawn_back(
+        &self,
+        other: Feasible,
+        here: &Feasible,
+        (heat, held): (f64, &[usize]),
+        stream: &mut Stream,
+    ) -> Feasible {
         let mut found = other;
         let mut order: Vec<usize> = (0..self.coordinates.len()).collect();
         while !order.is_empty() {
             let p = order.swap_remove(stream.below(order.len()));
             let value = here.point().settings[p];
-            if stream.unit() < heat || value.is_none() || value == found.point().settings[p] {
+            let is_left = stream.unit() < heat || held.contains(&p);
+            if is_left || value.is_none() || value == found.point().settings[p] {
                 continue;
             }
             let (mut bits, mut unit) = (found.code().bits.clone(), found.code().unit.clone());

@@ -7,7 +7,8 @@
 //! 3. bits from the sampler, and reals from the [region](crate::encoding::region) that these bits leave;
 //! 4. a walk over the bits that lessens what the best reals for them still violate.
 //!
-//! A way that fails is tried less the next time. Where all fail, there may be a proof that no point exists.
+//! Where parameters are conditional, bits are drawn by [branches](crate::encoding): each is as likely as any other, however
+//! many codes it has. A way that fails is tried less the next time. Where all fail, there may be a proof that no point exists.
 
 use std::cell::Cell;
 
@@ -80,6 +81,14 @@ impl<'a> RandomPoints<'a> {
             Some(names) => Error::Infeasible { names },
             None => Error::NoFeasiblePoint { tried: self.tried() },
         })
+    }
+
+    /// A random feasible point of a random branch, quickly or not at all; never where no parameter is conditional.
+    pub(super) fn draw_branch(&self, stream: &mut Stream) -> Option<Feasible> {
+        let branches = self.space.encoding().branches(&self.sampler);
+        let root = branches.get(stream.below(branches.len().max(1)))?;
+        let bits = self.sampler.sample_from(root, seed(stream))?;
+        (0..REALS).find_map(|_| Feasible::of_code(self.space, &bits, &self.reals(stream)))
     }
 
     /// Tries a way up to `n` times, and fewer after it has failed.
@@ -199,8 +208,12 @@ impl<'a> RandomPoints<'a> {
         Some(kept.into_iter().map(|c| constraints[c].name().to_owned()).collect())
     }
 
+    /// Of a random branch, where there are any, or of all.
     fn bits(&self, stream: &mut Stream) -> Option<Vec<bool>> {
-        self.sampler.sample(seed(stream))
+        let branches = self.space.encoding().branches(&self.sampler);
+        let of_branch = branches.get(stream.below(branches.len().max(1)));
+        let found = of_branch.and_then(|root| self.sampler.sample_from(root, seed(stream)));
+        found.or_else(|| self.sampler.sample(seed(stream)))
     }
 
     fn reals(&self, stream: &mut Stream) -> Vec<f64> {

@@ -180,3 +180,26 @@ fn equations_over_reals_are_met() {
     let salted = starts.iter().filter(|start| start.code().bits[0]).count();
     assert!((4..=16).contains(&salted), "{salted}");
 }
+
+/// Three layers have 4,096 codes, one has 16: a draw by codes would hardly ever have one layer.
+#[test]
+fn branches_are_drawn_alike_however_many_codes_they_have() {
+    let mut space = Space::builder();
+    let _ = space.integer("layers", 1..=3);
+    for layer in 1..=3 {
+        let width = space.integer(format!("width{layer}"), 0..=15);
+        space.only_when(width, format!("layers >= {layer}").as_str());
+    }
+    space.subject_to("even", "width1 % 2 == 0");
+    let space = space.build().unwrap();
+    let (points, mut draws) = (RandomPoints::new(&space), stream(1, 0, Purpose::Design));
+
+    let mut counts = [0; 3];
+    for _ in 0..600 {
+        let point = points.draw(&mut draws).unwrap();
+        let n_widths = space.values(point.point()).count() - 1;
+        counts[n_widths - 1] += 1;
+    }
+
+    assert!(counts.iter().all(|n| (150..250).contains(n)), "{counts:?}");
+}

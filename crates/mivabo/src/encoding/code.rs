@@ -27,6 +27,11 @@ impl Code {
         Some(Code { first, width: usize::try_from(width).unwrap_or(usize::MAX), size, coding: domain.coding })
     }
 
+    /// The number of values.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
     pub fn bits(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.width
     }

@@ -5,6 +5,7 @@
 //! rows like any other, and an inactive parameter has just one code: index 0, or the middle of [0, 1].
 
 mod bits;
+mod branches;
 mod code;
 mod conflict;
 mod lower;
@@ -18,7 +19,7 @@ pub(crate) mod tests;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use mivabo_bqp::{Bqp, Plan, Row, Sampler};
+use mivabo_bqp::{Assignment, Bqp, Plan, Row, Sampler};
 
 use self::bits::BitPolynomial;
 use self::code::Code;
@@ -55,6 +56,7 @@ pub struct Encoding {
     problem: Bqp,
     /// What the first sampler of `problem` found out.
     plan: OnceLock<Arc<Plan>>,
+    branches: OnceLock<Vec<Assignment>>,
 }
 
 impl Encoding {
@@ -80,7 +82,8 @@ impl Encoding {
             constraint.class = class;
         }
         let reals = (0..model.parameters.len()).filter(|p| model.is_continuous(*p)).collect();
-        Ok(Encoding { model: Arc::new(model), codes, n_bits, reals, problem, plan: OnceLock::new() })
+        let (plan, branches) = (OnceLock::new(), OnceLock::new());
+        Ok(Encoding { model: Arc::new(model), codes, n_bits, reals, problem, plan, branches })
     }
 
     pub(crate) fn model(&self) -> &Arc<Model> {

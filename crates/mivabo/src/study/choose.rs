@@ -115,13 +115,16 @@ impl Study {
         let pending = self.trials.iter().zip(&self.known).filter(|(trial, _)| !trial.is_told());
         let pending: Vec<_> = pending.map(|(trial, known)| (&trial.point, &known.code)).collect();
         let observations = self.observed_points();
-        let improvement = model.after(&observations, &pending)?;
+        let mut improvement = model.after(&observations, &pending)?;
+        if self.trials.len().is_multiple_of(2) {
+            improvement = improvement.sharpened();
+        }
         let points = RandomPoints::new(&self.space);
         let mut stream = self.stream(Purpose::Acquisition);
-        let aim = Aim { improving: &improvement, is_mean: false };
+        let aim = Aim { improving: &improvement, tried: Some((&self.space, &self.tried)) };
         let wish = self.climbed(&aim, search, &mut stream)?.feasible;
         let found = self.untried(&points).at_or_instead_of(wish, None, &mut stream)?;
-        Ok((found, Origin::Improvement))
+        Ok((found, Origin::Improvement(improvement.kernel())))
     }
 
     /// The lowest point of a landscape that the search finds from the best trials.
@@ -186,7 +189,7 @@ impl Study {
             Model::Process(process) => {
                 let search = process.settings().search;
                 let improvement = process.after(&self.observed_points(), &[])?;
-                let aim = Aim { improving: &improvement, is_mean: true };
+                let aim = Aim { improving: &improvement, tried: None };
                 let found = self.climbed(&aim, search, &mut stream)?;
                 let mean = self.spec.direction.turned(improvement.raw(found.value));
                 Ok(Recommendation { feasible: found.feasible, mean })

@@ -3,17 +3,22 @@
 //! Hyper-parameters are fitted from the means of their priors to the first n′ outcomes, where n′ ≤ n runs through 1, 2, 3, … up to 20,
 //! then every second number up to 40, then every fourth. So they depend on what was told alone, not on when it was asked. A pending
 //! trial counts as observed at its predicted mean: improvement is not looked for where it is already on its way.
+//!
+//! Unless the settings name a kernel, each of them is fitted and the one of the greater posterior density is believed. After some
+//! outcomes without a better one, every second ask believes shorter length-scales: what looks like the bottom of a bowl may be
+//! one of many pits.
 
 use super::spec::Improvement;
 use crate::acquire::Feasible;
 use crate::acquire::improvement::log_improvement;
 use crate::acquire::local::Landscape;
 use crate::acquire::random::RandomPoints;
+use crate::acquire::untried::Tried;
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::random::{Purpose, stream};
 use crate::space::{Point, Space};
-use crate::surrogate::process::{Layout, Process, Settings, Sloped, Traits};
+use crate::surrogate::process::{Kernel, Layout, Process, Settings, Sloped, Traits};
 use crate::surrogate::{Outputs, Prediction};
 
 /// Slopes of the deviation are taken at this one where it is smaller.
@@ -22,13 +27,28 @@ const LEAST_DEVIATION: f64 = 1e-9;
 /// Random feasible points that say how often each parameter is active.
 const PROBES: usize = 300;
 
+/// Outcomes without improvement after which length-scales are halved at every second ask, and again after as many more; and how
+/// often at most.
+const STALL: usize = 5;
+const MAX_HALVINGS: usize = 3;
+
 /// The settings, and the hyper-parameters that were fitted last.
 #[derive(Debug, Clone)]
 pub(super) struct ProcessModel {
     settings: Improvement,
-    prior: Process,
-    /// θ after so many outcomes, whose values are kept to see whether they are still the same.
-    fitted: Option<(Vec<f64>, Vec<f64>)>,
+    /// One for each kernel that may be believed.
+    priors: Vec<Process>,
+    fitted: Option<Fitted>,
+}
+
+/// What was fitted to the first outcomes.
+#[derive(Debug, Clone)]
+struct Fitted {
+    /// The prior that explains them best.
+    prior: usize,
+    theta: Vec<f64>,
+    /// Those outcomes, to see whether they are still the same.
+    raw: Vec<f64>,
 }
 
 impl ProcessModel {
@@ -38,8 +58,10 @@ impl ProcessModel {
         let probes: Vec<Feasible> = (0..PROBES).map_while(|_| points.draw(&mut draws).ok()).collect();
         let layout = Layout::new(space);
         let shares = layout.shares_of(probes.iter().map(Feasible::point));
-        let prior = Process::new(layout.with_shares(shares)?, settings.kernel);
-        Ok(ProcessModel { settings, prior, fitted: None })
+        let layout = layout.with_shares(shares)?;
+        let kernels = settings.kernel.map_or(vec![Kernel::Additive, Kernel::Product], |kernel| vec![kernel]);
+        let priors = kernels.into_iter().map(|kernel| Process::new(layout.clone(), kernel)).collect();
+        Ok(ProcessModel { settings, priors, fitted: None })
     }
 
     pub(super) fn settings(&self) -> &Improvement {
@@ -54,34 +76,55 @@ impl ProcessModel {
     ) -> Result<Improving, Error> {
         let raw: Vec<f64> = observations.iter().map(|(.., y)| *y).collect();
         let n_fitted = last_fit(raw.len());
-        let is_known = self.fitted.as_ref().is_some_and(|(_, y)| *y == raw[..n_fitted]);
-        if !is_known {
-            let mut process = self.observed(&observations[..n_fitted])?.0;
-            process.fit(Settings::default());
-            self.fitted = Some((process.hyperparameters().to_vec(), raw[..n_fitted].to_vec()));
-        }
-        let (mut process, outputs) = self.observed(observations)?;
-        if let Some((theta, _)) = &self.fitted {
-            process.set_hyperparameters(theta)?;
-        }
+        let known = self.fitted.take().filter(|fitted| fitted.raw == raw[..n_fitted]);
+        let fitted = known.map_or_else(|| self.fitted(&observations[..n_fitted]), Ok)?;
+        let (mut process, outputs) = self.observed(fitted.prior, observations)?;
+        process.set_hyperparameters(&fitted.theta)?;
+        self.fitted = Some(fitted);
         let target = process.target().unwrap_or(0.0);
         for (point, code) in pending {
             let traits = process.layout().traits(point, code);
             let mean = process.predict(&traits).mean;
             process.observe(&traits, mean)?;
         }
-        Ok(Improving { process, outputs, target })
+        Ok(Improving { process, outputs, target, sharpness: sharpness(&raw) })
     }
 
-    fn observed(&self, observations: &[(&Point, &Encoded, f64)]) -> Result<(Process, Outputs), Error> {
+    /// The prior and its hyper-parameters that explain these observations best.
+    fn fitted(&self, observations: &[(&Point, &Encoded, f64)]) -> Result<Fitted, Error> {
+        let mut best: Option<(f64, Fitted)> = None;
+        for prior in 0..self.priors.len() {
+            let mut process = self.observed(prior, observations)?.0;
+            process.fit(Settings::default());
+            let density = process.log_posterior();
+            if best.as_ref().is_none_or(|(other, _)| density > *other) {
+                let raw = observations.iter().map(|(.., y)| *y).collect();
+                best = Some((density, Fitted { prior, theta: process.hyperparameters().to_vec(), raw }));
+            }
+        }
+        best.map(|(_, fitted)| fitted).ok_or(Error::BadHistory { why: "there is no model".into() })
+    }
+
+    fn observed(
+        &self,
+        prior: usize,
+        observations: &[(&Point, &Encoded, f64)],
+    ) -> Result<(Process, Outputs), Error> {
         let raw: Vec<f64> = observations.iter().map(|(.., y)| *y).collect();
         let outputs = Outputs::fit(&raw, self.settings.outputs)?;
-        let mut process = self.prior.clone();
+        let mut process = self.priors[prior].clone();
         for (point, code, y) in observations {
             process.observe(&process.layout().traits(point, code), outputs.to_model(*y))?;
         }
         Ok((process, outputs))
     }
+}
+
+/// By how much length-scales are divided after these outcomes.
+fn sharpness(raw: &[f64]) -> f64 {
+    let best = (1..raw.len()).fold(0, |best, i| if raw[i] < raw[best] { i } else { best });
+    let n_halvings = (raw.len().saturating_sub(best + 1) / STALL).min(MAX_HALVINGS);
+    (0..n_halvings).fold(1.0, |sharpness, _| 2.0 * sharpness)
 }
 
 /// The number of outcomes at the last fit, of `n` in all.
@@ -99,9 +142,24 @@ pub(super) struct Improving {
     process: Process,
     outputs: Outputs,
     target: f64,
+    /// By how much its length-scales should be divided now and then.
+    sharpness: f64,
 }
 
 impl Improving {
+    /// With shorter length-scales, if nothing has improved for long.
+    pub(super) fn sharpened(mut self) -> Improving {
+        if self.sharpness > 1.0 {
+            self.process = self.process.sharpened(self.sharpness);
+        }
+        self
+    }
+
+    /// The kernel that is believed.
+    pub(super) fn kernel(&self) -> Kernel {
+        self.process.kernel()
+    }
+
     /// A mean in the user's units.
     pub(super) fn raw(&self, mean: f64) -> f64 {
         self.outputs.from_model(mean)
@@ -122,25 +180,28 @@ impl Improving {
     }
 }
 
-/// -log EI, and with `is_mean` the mean.
+/// What is minimised.
 #[derive(Debug)]
 pub(super) struct Aim<'a> {
     pub improving: &'a Improving,
-    pub is_mean: bool,
+    /// The points at which there is nothing to gain: -log EI is minimised. None: the mean is.
+    pub tried: Option<(&'a Space, &'a Tried)>,
 }
 
 impl Landscape for Aim<'_> {
     fn values(&self, points: &[Feasible]) -> Vec<f64> {
-        let value = |prediction: Prediction| {
-            let log = log_improvement(prediction, self.improving.target).value;
-            if self.is_mean { prediction.mean } else { -log }
+        let predictions = self.improving.predictions(points).into_iter().zip(points);
+        let value = |(prediction, at): (Prediction, &Feasible)| match self.tried {
+            None => prediction.mean,
+            Some((space, tried)) if tried.contains(space, at.point()) => f64::INFINITY,
+            Some(_) => -log_improvement(prediction, self.improving.target).value,
         };
-        self.improving.predictions(points).into_iter().map(value).collect()
+        predictions.map(value).collect()
     }
 
     fn slope(&self, at: &Feasible, unit: &[f64], gradient: &mut [f64]) -> f64 {
         let sloped = self.improving.sloped(at, unit);
-        if self.is_mean {
+        if self.tried.is_none() {
             gradient.copy_from_slice(&sloped.mean);
             return sloped.prediction.mean;
         }

@@ -127,7 +127,7 @@ impl Strategy {
                 Thompson { search: Search::Annealing(annealing::Settings::default()), ..Thompson::default() }
             }
             "gp-annealing" => {
-                let kernel = process::Kernel::Product;
+                let kernel = Some(process::Kernel::Product);
                 let search = Climb::Annealing(annealing::Settings::default());
                 return Ok(Strategy::Improvement(Improvement { kernel, search, ..Improvement::default() }));
             }
@@ -216,13 +216,13 @@ impl Default for Thompson {
 ///
 /// | field | default | what it is |
 /// |---|---|---|
-/// | `kernel` | additive | see [`Kernel`](process::Kernel) |
+/// | `kernel` | none | which [`Kernel`](process::Kernel); none: the one that explains the outcomes best, at each fit |
 /// | `outputs` | robust | what becomes of values before the model sees them |
 /// | `search` | local | how the largest improvement is searched for |
 #[derive(Debug, Clone, PartialEq)]
 pub struct Improvement {
-    /// The kernel.
-    pub kernel: process::Kernel,
+    /// The kernel; none: by evidence.
+    pub kernel: Option<process::Kernel>,
     /// What becomes of values before the model sees them.
     pub outputs: Transform,
     /// How the largest improvement is searched for.
@@ -232,7 +232,7 @@ pub struct Improvement {
 impl Default for Improvement {
     fn default() -> Self {
         let search = Climb::Local(local::Settings::default());
-        Improvement { kernel: process::Kernel::default(), outputs: Transform::Robust, search }
+        Improvement { kernel: None, outputs: Transform::Robust, search }
     }
 }
 

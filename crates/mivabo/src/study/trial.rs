@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::acquire::Feasible;
 use crate::space::Point;
+use crate::surrogate::process::Kernel;
 
 /// A point to evaluate. It satisfies every constraint: there is no way to make one but by passing the check.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +45,8 @@ pub enum Origin {
     Design,
     /// The minimum of a function drawn from the posterior.
     Thompson,
-    /// The largest expected improvement.
-    Improvement,
+    /// The largest expected improvement by a Gaussian process with this kernel.
+    Improvement(Kernel),
     /// Chance: the strategy is random, or what the model wished for was tried before.
     Random,
 }
@@ -56,7 +57,8 @@ impl fmt::Display for Origin {
             Origin::Queue => "queue",
             Origin::Design => "design",
             Origin::Thompson => "thompson",
-            Origin::Improvement => "improvement",
+            Origin::Improvement(Kernel::Additive) => "improvement",
+            Origin::Improvement(Kernel::Product) => "improvement, product kernel",
             Origin::Random => "random",
         })
     }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! -log p(y, θ) = ½ yᵀb + ½ log det K + n/2 log 2π + Σ ½((θ - mean)/sd)²,   b = K⁻¹y
-//! ∂/∂log aᵢ = aᵢ⟨W, Kᵢ⟩ + λᵢ⟨W ∘ v dM/dS, dᵢ⟩,   W = ½(K⁻¹ - bbᵀ)          and so on for the other terms
+//! ∂/∂log aᵢ = aᵢ⟨W ∘ (1 + w(A - aᵢKᵢ)), Kᵢ⟩ + λᵢ⟨W ∘ v dM/dS, dᵢ⟩,   A = Σᵢ aᵢKᵢ,   W = ½(K⁻¹ - bbᵀ)
+//! and so on for the other terms
 //! ```
 //!
 //! kᵢ of all pairs is made once, so that an evaluation has exponentials in its interaction term only. S is made of products
@@ -109,7 +110,7 @@ impl<'a> Density<'a> {
     /// -log p(y | θ), and its derivatives by the terms.
     fn likelihood(&self, terms: &Terms) -> (f64, Terms) {
         let n = self.y.len();
-        let Pairs { kernel, matern, slope } = self.pairs(terms);
+        let Pairs { kernel, main: sums, products, matern, slope } = self.pairs(terms);
         let mut k = vec![0.0; n * n];
         let diagonal = terms.variance() + terms.noise;
         for (i, row) in k.chunks_exact_mut(n.max(1)).enumerate() {
@@ -123,14 +124,12 @@ impl<'a> Density<'a> {
         let value = 0.5 * (dot(&self.y, &b) + factor.log_determinant() + constant);
         let (weights, trace) = pair_weights(&factor.inverse(), &b);
         let half = 0.5 * trace;
-        let mut main = vec![half; terms.main.len()];
-        if !self.main.is_empty() {
-            add_product(&mut main, matrix(&self.main, weights.len()), matrix(&weights, 1));
-        }
+        let main = self.by_main(terms, &weights, &sums, half);
         let weighted: Vec<f64> = weights.iter().zip(&slope).map(|(w, s)| terms.interaction * w * s).collect();
         let by = Terms {
             constant: weights.iter().sum::<f64>() + half,
             main,
+            pairs: dot(&weights, &products) + half * terms.main_pairs(),
             interaction: dot(&weights, &matern) + half,
             relevance: self.by_relevance(&weighted),
             noise: half,
@@ -140,14 +139,38 @@ impl<'a> Density<'a> {
 
     fn pairs(&self, terms: &Terms) -> Pairs {
         let n_pairs = before(self.y.len());
-        let mut kernel = vec![terms.constant; n_pairs];
+        let (mut main, mut main_squares) = (vec![0.0; n_pairs], vec![0.0; n_pairs]);
         if !self.main.is_empty() {
-            add_product(&mut kernel, matrix(&terms.main, terms.main.len()), matrix(&self.main, n_pairs));
+            add_product(&mut main, matrix(&terms.main, terms.main.len()), matrix(&self.main, n_pairs));
+            for (a, row) in terms.main.iter().zip(self.main.chunks_exact(n_pairs.max(1))) {
+                main_squares.iter_mut().zip(row).for_each(|(sum, k)| *sum += (a * k) * (a * k));
+            }
         }
+        let products: Vec<f64> =
+            main.iter().zip(&main_squares).map(|(sum, squares)| 0.5 * (sum * sum - squares)).collect();
         let squares = self.squares(&terms.relevance);
         let (values, slope): (Vec<f64>, Vec<f64>) = squares.iter().map(|square| matern(*square)).unzip();
+        let mut kernel: Vec<f64> = main.iter().map(|main| terms.constant + main).collect();
+        add_scaled(&mut kernel, terms.pairs, &products);
         add_scaled(&mut kernel, terms.interaction, &values);
-        Pairs { kernel, matern: values, slope }
+        Pairs { kernel, main, products, matern: values, slope }
+    }
+
+    /// The derivatives by a, with 2W of the pairs and half the trace of 2W.
+    fn by_main(&self, terms: &Terms, weights: &[f64], sums: &[f64], half: f64) -> Vec<f64> {
+        let sum: f64 = terms.main.iter().sum();
+        let mut by: Vec<f64> = terms.main.iter().map(|a| half * (1.0 + terms.pairs * (sum - a))).collect();
+        if self.main.is_empty() || weights.is_empty() {
+            return by;
+        }
+        let weighted = weights.iter().zip(sums).map(|(w, sum)| w * (1.0 + terms.pairs * sum));
+        let weighted: Vec<f64> = weighted.collect();
+        add_product(&mut by, matrix(&self.main, weights.len()), matrix(&weighted, 1));
+        for ((by, a), row) in by.iter_mut().zip(&terms.main).zip(self.main.chunks_exact(weights.len())) {
+            let own: f64 = row.iter().zip(weights).map(|(k, w)| w * k * k).sum();
+            *by -= terms.pairs * a * own;
+        }
+        by
     }
 
     /// S of each pair.
@@ -222,6 +245,10 @@ fn columns(n_parameters: usize, sites: &Sites) -> (Vec<f64>, Vec<usize>) {
 struct Pairs {
     /// k
     kernel: Vec<f64>,
+    /// Σ aᵢkᵢ
+    main: Vec<f64>,
+    /// Σ_{i<j} aᵢkᵢ aⱼkⱼ
+    products: Vec<f64>,
     /// M
     matern: Vec<f64>,
     /// dM/dS

@@ -2,7 +2,8 @@
 //! gradients the other way.
 //!
 //! ```text
-//! k(x, x') = c + Σᵢ aᵢ kᵢ(xᵢ, xᵢ') + v M(S),   S = Σᵢ λᵢ dᵢ
+//! k(x, x') = c + Σᵢ aᵢkᵢ + w Σ_{i<j} aᵢkᵢ aⱼkⱼ + v M(S),   S = Σᵢ λᵢ dᵢ
+//! Σ_{i<j} aᵢkᵢ aⱼkⱼ = ½((Σᵢ aᵢkᵢ)² - Σᵢ (aᵢkᵢ)²)
 //! kᵢ = M((u - u')² / 0.5²) for numbers, [xᵢ = xᵢ'] for labels;   dᵢ = (u - u')², or [xᵢ ≠ xᵢ']
 //! M(S) = (1 + r + r²/3) e^(-r),   r = √(5S)      Matérn-5/2
 //! dM/dS = -(5/6)(1 + r) e^(-r)
@@ -24,16 +25,17 @@ const REACH: f64 = 3.0;
 
 /// Which terms a kernel has, and the prior of its hyper-parameters. p are the shares of the [`Layout`].
 ///
-/// `Additive`: main effects of single parameters and one interaction of all, driven by one relevance each.
+/// `Additive`: main effects of single parameters, effects of all pairs of them, and one interaction of all, driven by one
+/// relevance each.
 ///
 /// ```text
 /// c = 1,   λᵢ = 4pᵢ/D · exp(clip(log aᵢ - mᵢ, -4, 2.5))
-/// log aᵢ ~ N(mᵢ, 1), mᵢ = log(pᵢ/D);   log v ~ N(log 0.3, 1);   log noise ~ N(log 0.01, 1.5²)
-/// θ = (log a₁ … log a_D, log v, log noise)
+/// log aᵢ ~ N(mᵢ, 1), mᵢ = log(pᵢ/D);   log v, log w ~ N(log 0.3, 1);   log noise ~ N(log 0.01, 1.5²)
+/// θ = (log a₁ … log a_D, log v, log noise, log w)
 /// ```
 ///
-/// `Product`: no main effects, a length-scale for each parameter. In many dimensions every untried combination is far from
-/// all data, so it explores corners for long; it is here for comparison.
+/// `Product`: no effects of few parameters, a length-scale for each of them. In many dimensions every untried combination is far
+/// from all data, so on its own it explores corners for long.
 ///
 /// ```text
 /// aᵢ = 0,   λᵢ = ℓᵢ⁻²
@@ -43,7 +45,7 @@ const REACH: f64 = 3.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Kernel {
-    /// Main effects and one interaction.
+    /// Effects of one and of two parameters, and one interaction of all.
     #[default]
     Additive,
     /// A constant and a full-dimensional Matérn-5/2.
@@ -57,6 +59,8 @@ pub(super) struct Terms {
     pub constant: f64,
     /// a; empty without main effects.
     pub main: Vec<f64>,
+    /// w
+    pub pairs: f64,
     /// v
     pub interaction: f64,
     /// λ
@@ -68,7 +72,13 @@ pub(super) struct Terms {
 impl Terms {
     /// k(x, x)
     pub(super) fn variance(&self) -> f64 {
-        self.constant + self.main.iter().sum::<f64>() + self.interaction
+        self.constant + self.main.iter().sum::<f64>() + self.pairs * self.main_pairs() + self.interaction
+    }
+
+    /// Σ_{i<j} aᵢaⱼ
+    pub(super) fn main_pairs(&self) -> f64 {
+        let (sum, squares): (f64, f64) = (self.main.iter().sum(), self.main.iter().map(|a| a * a).sum());
+        0.5 * (sum * sum - squares)
     }
 }
 
@@ -79,7 +89,7 @@ impl Kernel {
         match self {
             Kernel::Additive => {
                 let relevances = layout.shares().iter().map(|p| ((p / d).ln(), 1.0));
-                relevances.chain([(0.3_f64.ln(), 1.0), (0.01_f64.ln(), 1.5)]).collect()
+                relevances.chain([(0.3_f64.ln(), 1.0), (0.01_f64.ln(), 1.5), (0.3_f64.ln(), 1.0)]).collect()
             }
             Kernel::Product => {
                 let lengths = std::iter::repeat_n(((0.5 * d.sqrt()).ln(), 0.6), layout.len());
@@ -103,11 +113,13 @@ impl Kernel {
                 let shares = layout.shares().iter().zip(logs);
                 let relevance = shares.map(|(p, log)| 4.0 * p / d as f64 * pull(*p, d, *log).exp());
                 let main = logs.iter().map(|log| log.exp()).collect();
-                Terms { constant: 1.0, main, interaction, relevance: relevance.collect(), noise }
+                let pairs = theta[d + 2].exp();
+                Terms { constant: 1.0, main, pairs, interaction, relevance: relevance.collect(), noise }
             }
             Kernel::Product => {
                 let relevance = logs.iter().map(|log| (-2.0 * log).exp()).collect();
-                Terms { constant: theta[d + 2].exp(), main: Vec::new(), interaction, relevance, noise }
+                let (constant, main, pairs) = (theta[d + 2].exp(), Vec::new(), 0.0);
+                Terms { constant, main, pairs, interaction, relevance, noise }
             }
         };
         terms.noise = terms.noise.max(JITTER * terms.variance());
@@ -127,7 +139,7 @@ impl Kernel {
                     let by_relevance = if is_pulled { at.relevance[i] * by.relevance[i] } else { 0.0 };
                     at.main[i] * by.main[i] + by_relevance
                 };
-                (0..d).map(slope).chain(tail).collect()
+                (0..d).map(slope).chain(tail).chain([at.pairs * by.pairs]).collect()
             }
             Kernel::Product => {
                 let slope = |i: usize| -2.0 * at.relevance[i] * by.relevance[i];

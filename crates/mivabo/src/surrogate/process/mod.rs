@@ -65,7 +65,7 @@ impl Process {
     pub fn new(layout: Layout, kernel: Kernel) -> Process {
         let theta = middle(kernel, &layout);
         let terms = kernel.terms(&layout, &theta);
-        let (sites, factor) = (Sites::new(&layout), Triangle::default());
+        let (sites, factor) = (Sites::new(&layout, 1.0), Triangle::default());
         Process { layout, kernel, theta, terms, sites, y: Vec::new(), factor, weights: Vec::new() }
     }
 
@@ -184,6 +184,31 @@ impl Process {
         -0.5 * (dot(&self.y, &self.weights) + self.factor.log_determinant() + constant)
     }
 
+    /// log p(y, θ) up to the constant of the prior: by how much one kernel explains the observations better than another.
+    pub fn log_posterior(&self) -> f64 {
+        let prior = self.kernel.prior(&self.layout).into_iter().zip(&self.theta);
+        self.log_evidence() - prior.map(|((mean, sd), t)| 0.5 * ((t - mean) / sd).powi(2)).sum::<f64>()
+    }
+
+    /// The same process with the length-scales of numbers divided by `sharpness`, until hyper-parameters are set again: it
+    /// believes less of what lies between observations.
+    #[must_use]
+    pub fn sharpened(&self, sharpness: f64) -> Process {
+        let mut sharp = self.clone();
+        for (relevance, is_label) in sharp.terms.relevance.iter_mut().zip(self.layout.is_label()) {
+            *relevance *= if is_label { 1.0 } else { sharpness * sharpness };
+        }
+        sharp.sites = Sites::new(&self.layout, sharpness);
+        (0..self.n_observations()).for_each(|i| sharp.sites.push(&self.sites.traits(i)));
+        sharp.refactor();
+        sharp
+    }
+
+    /// Which kernel it has.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
     /// The variance of the noise.
     pub fn noise(&self) -> f64 {
         self.terms.noise
@@ -212,6 +237,10 @@ impl Process {
     fn become_theta(&mut self, theta: Vec<f64>) {
         self.terms = self.kernel.terms(&self.layout, &theta);
         self.theta = theta;
+        self.refactor();
+    }
+
+    fn refactor(&mut self) {
         let n = self.n_observations();
         let mut k = vec![0.0; n * n];
         for (i, row) in k.chunks_exact_mut(n.max(1)).enumerate() {
@@ -229,7 +258,7 @@ impl Process {
     }
 
     fn density(&self, chosen: &[usize]) -> fit::Density<'_> {
-        let mut sites = Sites::new(&self.layout);
+        let mut sites = Sites::new(&self.layout, 1.0);
         for i in chosen {
             sites.push(&self.sites.traits(*i));
         }

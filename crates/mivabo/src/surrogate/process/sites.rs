@@ -1,18 +1,19 @@
 //! Traits by columns: points enter, kernel values between them and another point leave.
 //!
 //! Of two numbers x ≥ y, e^(-(x - y)) = e^(-x) e^y: with both powers kept for each point, main effects cost a few
-//! products and no exponential, and the compiler makes vector instructions of them. Exponents are at most 2√5.
+//! products and no exponential, and the compiler makes vector instructions of them. Exponents are at most √5/ℓ.
 
 use super::kernel::{LENGTH, Terms, matern};
 use super::layout::{Layout, Traits};
-use crate::continuous::vector::add_scaled;
 
 /// One parameter at all points.
 #[derive(Debug, Clone)]
 struct Column {
     is_label: bool,
+    /// √5/ℓ
+    rate: f64,
     at: Vec<f64>,
-    /// e^(√5 u / 0.5) and its inverse; unused for labels.
+    /// e^(√5 u/ℓ) and its inverse; unused for labels.
     rise: Vec<f64>,
     fall: Vec<f64>,
 }
@@ -27,20 +28,51 @@ pub(super) struct Sites {
 /// Kernel values between a point and all others.
 pub(super) struct Row {
     pub kernel: Vec<f64>,
+    sums: Sums,
+}
+
+/// Sums over the parameters, for each pair of points.
+struct Sums {
+    /// Σ aᵢkᵢ
+    main: Vec<f64>,
+    /// Σ (aᵢkᵢ)²
+    main_squares: Vec<f64>,
     /// S
     squares: Vec<f64>,
 }
 
-fn rate() -> f64 {
-    5.0_f64.sqrt() / LENGTH
+impl Sums {
+    fn zeros(n: usize) -> Sums {
+        Sums { main: vec![0.0; n], main_squares: vec![0.0; n], squares: vec![0.0; n] }
+    }
+
+    /// Adds what one parameter has, to the places from `at` on.
+    fn add(&mut self, at: usize, main: &[f64], squares: &[f64]) {
+        let places = at..at + main.len();
+        let sums = self.main[places.clone()].iter_mut().zip(&mut self.main_squares[places.clone()]);
+        for ((sum, sum_of_squares), effect) in sums.zip(main) {
+            *sum += effect;
+            *sum_of_squares += effect * effect;
+        }
+        self.squares[places].iter_mut().zip(squares).for_each(|(sum, square)| *sum += square);
+    }
+
+    fn kernel(&self, terms: &Terms) -> Vec<f64> {
+        let sums = self.main.iter().zip(&self.main_squares).zip(&self.squares);
+        sums.map(|((main, main_squares), square)| {
+            let pairs = 0.5 * (main * main - main_squares);
+            terms.constant + main + terms.pairs * pairs + terms.interaction * matern(*square).0
+        })
+        .collect()
+    }
 }
 
 impl Column {
     fn push(&mut self, x: f64) {
         self.at.push(x);
         if !self.is_label {
-            self.rise.push((rate() * x).exp());
-            self.fall.push((-rate() * x).exp());
+            self.rise.push((self.rate * x).exp());
+            self.fall.push((-self.rate * x).exp());
         }
     }
 
@@ -55,7 +87,7 @@ impl Column {
             }
             return;
         }
-        let (rise, fall) = ((rate() * x).exp(), (-rate() * x).exp());
+        let (rise, fall) = ((self.rate * x).exp(), (-self.rate * x).exp());
         let powers = self.rise[..n].iter().zip(&self.fall[..n]);
         for ((main, square), (y, (up, down))) in
             main.iter_mut().zip(squares).zip(self.at[..n].iter().zip(powers))
@@ -63,7 +95,7 @@ impl Column {
             let (before, after) = (rise * down, fall * up);
             let decay = if before < after { before } else { after };
             let off = x - y;
-            let r = rate() * off.abs();
+            let r = self.rate * off.abs();
             *main += a * (1.0 + r + r * r * (1.0 / 3.0)) * decay;
             *square += relevance * off * off;
         }
@@ -71,8 +103,10 @@ impl Column {
 }
 
 impl Sites {
-    pub(super) fn new(layout: &Layout) -> Sites {
-        let column = |is_label| Column { is_label, at: vec![], rise: vec![], fall: vec![] };
+    /// Without points. Main effects have their usual length-scale divided by `sharpness`.
+    pub(super) fn new(layout: &Layout, sharpness: f64) -> Sites {
+        let rate = 5.0_f64.sqrt() / LENGTH * sharpness;
+        let column = |is_label| Column { is_label, rate, at: vec![], rise: vec![], fall: vec![] };
         Sites { columns: layout.is_label().map(column).collect(), n: 0 }
     }
 
@@ -104,25 +138,23 @@ impl Sites {
 
     /// k(x, xⱼ) for the first `n` points.
     pub(super) fn row(&self, terms: &Terms, traits: &Traits, n: usize) -> Row {
-        let (mut kernel, mut squares) = (vec![terms.constant; n], vec![0.0; n]);
+        let mut sums = Sums::zeros(n);
+        let (mut main, mut square) = (vec![0.0; n], vec![0.0; n]);
         for (k, (column, x)) in self.columns.iter().zip(&traits.0).enumerate() {
-            let a = terms.main.get(k).copied().unwrap_or(0.0);
-            column.add(*x, (a, terms.relevance[k]), &mut kernel, &mut squares);
+            main.fill(0.0);
+            square.fill(0.0);
+            column.add(*x, weights(terms, k), &mut main, &mut square);
+            sums.add(0, &main, &square);
         }
-        for (kernel, square) in kernel.iter_mut().zip(&squares) {
-            *kernel += terms.interaction * matern(*square).0;
-        }
-        Row { kernel, squares }
+        Row { kernel: sums.kernel(terms), sums }
     }
 
     /// k(x, xⱼ) of many points, one after the other. Equal values share their part: those of discrete parameters are few.
     pub(super) fn rows(&self, terms: &Terms, points: &[Traits]) -> Vec<f64> {
         let n = self.n;
-        let mut kernel = vec![terms.constant; points.len() * n];
-        let mut squares = vec![0.0; kernel.len()];
+        let mut sums = Sums::zeros(points.len() * n);
         let (mut main, mut square) = (vec![0.0; n], vec![0.0; n]);
         for (k, column) in self.columns.iter().enumerate() {
-            let weights = (terms.main.get(k).copied().unwrap_or(0.0), terms.relevance[k]);
             let mut values: Vec<(f64, usize)> = points.iter().enumerate().map(|(i, x)| (x.0[k], i)).collect();
             values.sort_by(|a, b| a.0.total_cmp(&b.0));
             let mut last = f64::NAN;
@@ -130,32 +162,35 @@ impl Sites {
                 if x != last {
                     main.fill(0.0);
                     square.fill(0.0);
-                    column.add(x, weights, &mut main, &mut square);
+                    column.add(x, weights(terms, k), &mut main, &mut square);
                     last = x;
                 }
-                add_scaled(&mut kernel[i * n..][..n], 1.0, &main);
-                add_scaled(&mut squares[i * n..][..n], 1.0, &square);
+                sums.add(i * n, &main, &square);
             }
         }
-        for (kernel, square) in kernel.iter_mut().zip(&squares) {
-            *kernel += terms.interaction * matern(*square).0;
-        }
-        kernel
+        sums.kernel(terms)
     }
 
     /// ∂k(x, xⱼ)/∂u for one parameter that is a number.
     ///
     /// ```text
-    /// 2(u - uⱼ) (aᵢ/ℓ² M'((u - uⱼ)²/ℓ²) + v λᵢ M'(S))
+    /// 2(u - uⱼ) (aᵢ/ℓ² M'((u - uⱼ)²/ℓ²) (1 + w Σ_{j≠i} aⱼkⱼ) + v λᵢ M'(S))
     /// ```
     pub(super) fn slopes(&self, terms: &Terms, row: &Row, (parameter, u): (usize, f64)) -> Vec<f64> {
-        let a = terms.main.get(parameter).copied().unwrap_or(0.0) / (LENGTH * LENGTH);
-        let together = terms.interaction * terms.relevance[parameter];
-        let slope = |(y, square): (&f64, &f64)| {
+        let (a, relevance) = weights(terms, parameter);
+        let column = &self.columns[parameter];
+        let rate = column.rate * column.rate / 5.0;
+        let slope = |((y, square), main): ((&f64, &f64), &f64)| {
             let off = u - y;
-            let alone = (off / LENGTH).powi(2);
-            2.0 * off * (a * matern(alone).1 + together * matern(*square).1)
+            let (alone, by) = matern(rate * off * off);
+            let others = 1.0 + terms.pairs * (main - a * alone);
+            2.0 * off * (a * rate * by * others + terms.interaction * relevance * matern(*square).1)
         };
-        self.columns[parameter].at.iter().zip(&row.squares).map(slope).collect()
+        column.at.iter().zip(&row.sums.squares).zip(&row.sums.main).map(slope).collect()
     }
+}
+
+/// aᵢ and λᵢ
+fn weights(terms: &Terms, parameter: usize) -> (f64, f64) {
+    (terms.main.get(parameter).copied().unwrap_or(0.0), terms.relevance[parameter])
 }

@@ -61,7 +61,13 @@ fn slow_kernel(kernel: Kernel, theta: &[f64], x: &Traits, y: &Traits) -> (f64, f
                 p * (0.5 * (d as f64).sqrt()).powi(-2) * (theta[i] - middle).clamp(-4.0, 2.5).exp()
             };
             let main: f64 = (0..d).map(|i| theta[i].exp() * alone(i)).sum();
-            1.0 + main + v * matern((0..d).map(|i| relevance(i) * distance(i)).sum())
+            let pairs: f64 = (0..d)
+                .flat_map(|i| (0..i).map(move |j| (i, j)))
+                .map(|(i, j)| (theta[i] + theta[j]).exp() * alone(i) * alone(j))
+                .sum();
+            1.0 + main
+                + theta[d + 2].exp() * pairs
+                + v * matern((0..d).map(|i| relevance(i) * distance(i)).sum())
         }
         Kernel::Product => {
             theta[d + 2].exp() + v * matern((0..d).map(|i| distance(i) / theta[i].exp().powi(2)).sum())
@@ -245,7 +251,7 @@ fn without_observations_the_prior_speaks() {
     let prediction = process.predict(&random_traits(&mut stream(0, 0, Purpose::Design)));
 
     assert_eq!((prediction.mean, process.target()), (0.0, None));
-    assert!((prediction.variance - 2.3).abs() < 1e-12, "{prediction:?}");
+    assert!((prediction.variance - (2.3 + 0.3 * 0.41)).abs() < 1e-12, "{prediction:?}");
     assert!(process.predict_all(&[]).is_empty());
 }
 
@@ -317,4 +323,23 @@ fn many_observations_are_thinned_for_a_fit() {
     assert_eq!(fit::n_points(7, 28, Settings::default()), 7);
     assert_eq!(fit::n_points(1000, 1000, Settings::default()), 129);
     assert_eq!(fit::n_points(0, 0, Settings::default()), 1);
+}
+
+#[test]
+fn a_sharpened_process_knows_its_observations_and_believes_less_between_them() {
+    for kernel in KERNELS {
+        let mut draws = stream(3, 0, Purpose::Design);
+        let (process, points) = process(kernel, 6, &mut draws);
+        let (same, sharp) = (process.sharpened(1.0), process.sharpened(4.0));
+
+        let (mut before, mut after) = (0.0, 0.0);
+        for _ in 0..50 {
+            let x = random_traits(&mut draws);
+            assert!((same.predict(&x).mean - process.predict(&x).mean).abs() < 1e-9);
+            before += process.predict(&x).variance;
+            after += sharp.predict(&x).variance;
+        }
+        assert!(after > before, "{after} {before}");
+        assert_eq!(sharp.n_observations(), points.len());
+    }
 }
