@@ -5,9 +5,8 @@
 //! trial counts as observed at its predicted mean: improvement is not looked for where it is already on its way.
 //!
 //! Unless the settings name a kernel, each of them is fitted and the one of the greater posterior density is believed, the additive
-//! one in doubt. After some
-//! outcomes without a better one, every second ask believes shorter length-scales: what looks like the bottom of a bowl may be
-//! one of many pits.
+//! one in doubt. After some outcomes without a better one, every second ask believes shorter length-scales: what looks like the bottom
+//! of a bowl may be one of many pits.
 
 use super::spec::Improvement;
 use crate::acquire::Feasible;
