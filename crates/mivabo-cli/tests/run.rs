@@ -303,7 +303,9 @@ fn processes_share_the_work() {
     let children: Vec<Child> = (0..3).map(|_| folder.start(&["run", "study.toml"])).collect();
     let outputs: Vec<Output> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
 
-    assert!(outputs.iter().all(|output| output.status.success()), "{}", stderr(&outputs[0]));
+    for output in &outputs {
+        assert!(output.status.success(), "{}", stderr(output));
+    }
     let trials = folder.trials();
     assert!(trials.len() == 40 && trials.iter().all(|trial| trial["attempts"] == 1));
     let told: usize = outputs.iter().map(|output| stderr(output).matches(": 1 in ").count()).sum();

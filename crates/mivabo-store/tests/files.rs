@@ -335,3 +335,16 @@ mod permissions {
         assert!(matches!(Sqlite::open_read_only(&path), Err(Error::CannotOpen { .. })));
     }
 }
+
+#[test]
+fn a_new_file_may_be_opened_by_many_at_the_same_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    for k in 0..40 {
+        let path = folder.path().join(format!("{k}.db"));
+        let opened = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..6).map(|_| scope.spawn(|| Sqlite::open(&path).map(drop))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert!(opened.iter().all(Result::is_ok), "{opened:?}");
+    }
+}

@@ -94,8 +94,13 @@ pub(super) fn connect_immutable(path: &Path) -> Result<Connection, Error> {
         .map_err(|error| translate(path, &error))
 }
 
-/// The version of a file that is ours and not newer than `known`; 0 for an empty one.
+/// The version of a file that is ours and not newer than `known`; 0 for an empty one. All of it is read at one moment: another
+/// process may be making the file.
 pub(super) fn check(connection: &Connection, path: &Path, known: usize) -> Result<usize, Error> {
+    if connection.is_autocommit() {
+        let moment = connection.unchecked_transaction().map_err(|error| translate(path, &error))?;
+        return check(&moment, path, known);
+    }
     let number = |query| {
         connection.query_row(query, [], |row| row.get::<_, i64>(0)).map_err(|error| translate(path, &error))
     };
