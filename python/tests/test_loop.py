@@ -160,7 +160,8 @@ def test_other_threads_go_on_while_a_study_thinks() -> None:
 
 
 PROGRAM = """
-import sys, time, mivabo
+import signal, sys, time, mivabo
+signal.signal(signal.SIGINT, signal.default_int_handler)  # one that runs in the background may have none
 space = mivabo.Space()
 space.int("a", 0, 1000)
 study = mivabo.Study(space, storage=sys.argv[1])
