@@ -54,7 +54,10 @@ const LOST: f64 = 1e-3;
 const FIRST_PENALTY: f64 = 10.0;
 const LAST_PENALTY: f64 = 1e8;
 /// How far inside an inequality repair aims, one after the other.
-const MARGINS: [f64; 5] = [0.0, 1e-11, 1e-9, 1e-7, 1e-5];
+const MARGINS: [f64; 5] = [1e-11, 1e-9, 0.0, 1e-7, 1e-5];
+/// How many of these are tried to hold inequalities without their tolerance, and by how much that means, against rounding.
+const N_STRICT: usize = 2;
+const STRICT: f64 = 1e-13;
 const MAX_STEPS: usize = 40;
 
 impl Region<'_> {
@@ -121,16 +124,33 @@ impl Region<'_> {
         None
     }
 
-    /// A feasible point near `x`: `x` itself up to rounding if it is feasible, else moved onto what it violates.
+    /// A feasible point near `x`: `x` itself up to rounding if it is feasible, else moved onto what it violates. Inequalities
+    /// hold without their tolerance where that can be had: a user's own test of them has none.
     pub fn repaired(&self, x: &[f64]) -> Option<Vec<f64>> {
-        let accepted = |x: &[f64]| Some(self.canonical(x)).filter(|x| self.contains(x));
         let clamped = self.clamped(x);
-        accepted(&clamped).or_else(|| {
-            if self.limits().is_empty() {
-                return None;
+        let here = Some(self.canonical(&clamped)).filter(|x| self.contains(x));
+        if self.limits().is_empty() || here.as_ref().is_some_and(|x| self.is_strict(x)) {
+            return here;
+        }
+        let mut first = here;
+        for (tries, margin) in MARGINS.iter().enumerate() {
+            if tries >= N_STRICT && first.is_some() {
+                break;
             }
-            MARGINS.iter().find_map(|margin| accepted(&self.projected(&clamped, *margin)))
-        })
+            let moved = Some(self.canonical(&self.projected(&clamped, *margin)));
+            let moved = moved.filter(|x| self.contains(x));
+            if moved.as_ref().is_some_and(|x| self.is_strict(x)) {
+                return moved;
+            }
+            first = first.or(moved);
+        }
+        first
+    }
+
+    /// Whether no inequality fails, not even by less than its tolerance.
+    fn is_strict(&self, x: &[f64]) -> bool {
+        let mut gradient = vec![0.0; x.len()];
+        self.limits().iter().all(|limit| limit.is_equation || limit.gap(x, &mut gradient) >= STRICT)
     }
 
     fn clamped(&self, x: &[f64]) -> Vec<f64> {

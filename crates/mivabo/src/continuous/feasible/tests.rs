@@ -215,3 +215,25 @@ fn inactive_reals_are_held_in_the_middle() {
     assert_eq!((off.unwrap().x[0], region.rows().count()), (0.5, 1));
     assert!((on.unwrap().x.iter().sum::<f64>() - 0.25).abs() < 1e-6);
 }
+
+#[test]
+fn minima_on_a_bound_keep_it_without_any_tolerance() {
+    let two = || vec![("x", Domain::float(0.0, 1.0)), ("y", Domain::float(0.5, 80.0))];
+    let wide = space(&two(), &["x + y <= 61.2"]);
+    let bent = space(&two(), &["x * y**2 <= 1234.5", "y >= 40 + 0.1 * x"]);
+    for (towards, slope) in [(&wide, [-1.0, -3.0]), (&bent, [-1.0, -0.3]), (&bent, [-1.0, 2.0])] {
+        let linear = |x: &[f64], gradient: &mut [f64]| {
+            gradient.copy_from_slice(&slope);
+            x[0] * slope[0] + x[1] * slope[1]
+        };
+        let region = towards.encoding().given_bits(&[]).unwrap();
+        for start in [[0.3, 0.3], [0.9, 0.6], [0.1, 0.9]] {
+            let end = region.minimise(&linear, &[start.to_vec()], Settings::default()).unwrap();
+
+            let point = towards.encoding().decode(&[], &end.x).unwrap();
+            let slacks = towards.margins(&point).into_iter().filter_map(|margin| margin.slack);
+            let least = slacks.fold(f64::INFINITY, f64::min);
+            assert!((0.0..1e-5).contains(&least), "{start:?} {least}");
+        }
+    }
+}
