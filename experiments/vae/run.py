@@ -8,6 +8,7 @@ A study that was begun goes on where it was (`replay.py`), if `--evals` is the s
 """
 
 import argparse
+import gzip
 import json
 import os
 import sys
@@ -193,10 +194,11 @@ def make_method(study: Study, task, evals: int, n_told: int):
 
 
 def read(paths: Iterable[Path]) -> dict[Study, list[dict]]:
-    """The lines of each study, in order. A last line that was cut off is left out."""
+    """The lines of each study, in order, from files that may be gzipped. A last line that was cut off is left out."""
     known: dict[Study, list[dict]] = {}
-    for path in paths:
-        for text in path.read_text().splitlines() if path.exists() else []:
+    for path in filter(Path.exists, paths):
+        raw = path.read_bytes()
+        for text in (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode().splitlines():
             try:
                 line = json.loads(text)
             except json.JSONDecodeError:

@@ -22,6 +22,9 @@ CONVOLUTIONS = LINEAR | {
     "d2_channels": 4, "d2_stride": 2, "d2_filter": 5, "d2_pad": 2, "d2_out": 1,
 }  # fmt: skip
 
+LINE = {"seed": 0, "method": "random", "dataset": "mnist", "penalty": 500.0, "index": 0, "feasible": True, "value": 99.0}
+LINE |= {"params": LINEAR}
+
 
 def images(n: int) -> torch.Tensor:
     torch.manual_seed(0)
@@ -129,3 +132,39 @@ def test_a_run_that_is_cut_short_goes_on_where_it_was(tmp_path, monkeypatch):
 
     resumed = (tmp_path / "part.jsonl").read_text().splitlines()
     assert [json.loads(line)["params"] for line in resumed] == [json.loads(line)["params"] for line in lines]
+
+
+def test_pictures_of_the_best_network_are_not_made_twice(tmp_path, capsys):
+    path = Path(__file__).parent / "data"
+    if not (path / "mnist").exists():
+        pytest.skip("no data")
+    import pictures
+
+    (tmp_path / "lines.jsonl").write_text(json.dumps(LINE) + "\n")
+    common = [str(tmp_path / "lines.jsonl"), "--data", str(path), "--out", str(tmp_path / "pictures.npz")]
+    common += ["--device", "cpu", "--epochs", "1", "--limit", "1536"]
+    pictures.main(common)
+    first = (tmp_path / "pictures.npz").read_bytes()
+
+    pictures.main(common)
+
+    assert (tmp_path / "pictures.npz").read_bytes() == first
+    assert capsys.readouterr().out.count("nats") == 1
+
+
+def test_a_long_training_goes_on_where_it_was(tmp_path):
+    path = Path(__file__).parent / "data"
+    if not (path / "mnist").exists():
+        pytest.skip("no data")
+    import long
+
+    (tmp_path / "lines.jsonl").write_text(json.dumps(LINE) + "\n")
+    common = ["--data", str(path), "--line", str(tmp_path / "lines.jsonl"), "--device", "cpu", "--limit", "1536"]
+    common += ["--epochs", "2", "--samples", "2", "--out", str(tmp_path / "out")]
+    long.main([*common, "--deadline", "0"])
+
+    long.main([*common, "--state", str(tmp_path / "out")])
+
+    entries = [json.loads(text) for text in (tmp_path / "out" / "long.jsonl").read_text().splitlines()]
+    assert [(e["epochs"], e["samples"]) for e in entries] == [(2, 2)]
+    assert torch.load(tmp_path / "out" / "state-model.pt")["done"] == 2

@@ -36,13 +36,13 @@ class Data:
     """The images of one dataset on the device: `train` as bytes, `test` binarised."""
 
     def __init__(self, folder: Path, device: str, limit: int | None = None):
-        self.train = _images(folder / "train-images-idx3-ubyte.gz")[:limit].to(device)
-        test = _images(folder / "t10k-images-idx3-ubyte.gz")[:limit]
+        self.train = read_images(folder / "train-images-idx3-ubyte.gz")[:limit].to(device)
+        test = read_images(folder / "t10k-images-idx3-ubyte.gz")[:limit]
         noise = torch.rand(test.shape, generator=torch.Generator().manual_seed(TEST_SEED))
         self.test = (noise < test / 255).float().to(device)
 
 
-def _images(path: Path) -> Tensor:
+def read_images(path: Path) -> Tensor:
     raw = torch.frombuffer(bytearray(gzip.decompress(path.read_bytes())), dtype=torch.uint8)
     return raw[16:].reshape(-1, PIXELS)
 
