@@ -1,8 +1,9 @@
-"""The long training: 3280 epochs by the schedule of Burda et al., scored with 5000 importance samples (the paper: 84.25).
+"""The long training: 3280 epochs by the schedule of Burda et al., then 5000 importance samples (the paper: 84.25 nats).
 
 Enters: the parameters of one line of a run (`--line FILE`: its best valid line is taken), and the state of an earlier
 call, if there is one. Leaves: `long.jsonl`, a line with the nats after each 100 epochs and one at the end;
-state-model.pt, state-mean.pt and state-square.pt (Adam's moments), in three files because one would be too large to send.
+state-model.pt, state-mean.pt and state-square.pt (Adam's moments), in three files because one would be too large to
+send.
 """
 
 import argparse

@@ -2,9 +2,9 @@
 
     python pictures.py results/*.jsonl.gz --data DATA --out results/pictures.npz [--state FOLDER]
 
-Enters: the lines of `run.py`, and with `--state` the network of a long training of their best. Leaves: bytes (rows, 28, 28)
-under `truth` and, for each network, `NAME/reconstructions` and `NAME/samples`, and `NAME/nats`. A network whose line is in
-`--out` is not trained again.
+Enters: the lines of `run.py`, and with `--state` the network of a long training of their best. Leaves: bytes (rows,
+28, 28) under `truth` and, for each network, `NAME/reconstructions` and `NAME/samples`, and `NAME/nats`. A network
+whose line is in `--out` is not trained again.
 
 Grey test images go in as they are; what comes out are probabilities, of the mean of q(z | x) or of z ~ N(0, I).
 """

@@ -1,7 +1,7 @@
 """Figures as SVG whose bytes depend on what they show alone.
 
-`draw_nats`: best nats so far, mean ± one standard deviation over the seeds (the paper's Figure 2). `draw_pictures`: test
-images, reconstructions and samples (Figures 4 and 7), from what `pictures.py` leaves.
+`draw_nats`: best nats so far, mean ± one standard deviation over the seeds (the paper's Figure 2). `draw_pictures`:
+test images, reconstructions and samples (Figures 4 and 7), from what `pictures.py` leaves.
 """
 
 import sys

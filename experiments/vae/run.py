@@ -1,10 +1,11 @@
 """The experiment: datasets x methods x seeds, one JSON line per suggestion.
 
-Enters: the lines of earlier runs. Leaves: new lines, written as soon as they are known, so that a run may end at any time.
+Enters: the lines of earlier runs. Leaves: new lines, written as soon as they are known, so that a run may end at any
+time.
 
-Each study (dataset, method, seed, penalty) is a process that asks, waits for its value and tells; all of them share one pool
-of trainers. The paper's protocol: an invalid suggestion costs the penalty, is not counted, and is reported as a violation.
-A study that was begun goes on where it was (`replay.py`), if `--evals` is the same.
+Each study (dataset, method, seed, penalty) is a process that asks, waits for its value and tells; all of them share
+one pool of trainers. The paper's protocol: an invalid suggestion costs the penalty, is not counted, and is reported
+as a violation. A study that was begun goes on where it was (`replay.py`), if `--evals` is the same.
 """
 
 import argparse

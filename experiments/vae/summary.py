@@ -3,8 +3,8 @@
     python summary.py results/*.jsonl.gz --out results
 
 Enters: the lines of `run.py`; from `--out`, where they are there, `long.jsonl` (of `long.py`) and `pictures.npz` (of
-`pictures.py`). Leaves: `tables.md`, `nats.svg` and `pictures.svg`; the same files give the same bytes. What was not run is
-shown as missing.
+`pictures.py`). Leaves: `tables.md`, `nats.svg` and `pictures.svg`; the same files give the same bytes. What was not
+run is shown as missing.
 """
 
 import argparse

@@ -5,10 +5,9 @@ Enters: a valid configuration, the images, a seed. Leaves: the negative test log
     loss      mean over the batch of  -log p(x | z) + KL(q(z | x) || N(0, I)),  z = mean + exp(log_var / 2) eps
     score     -mean over the test images of  log 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x),  z_k ~ q(z | x)
 
-Readings: training images are binarised anew in each epoch, test images once with a fixed seed; each epoch is shuffled and its
-last 96 images (60000 = 468 * 128 + 96) are dropped; the learning rate is multiplied by `decay` after each epoch (`long_rates` for
-the long run);
-`weight_decay` is Adam's own (L2); a run that diverges scores `DIVERGED` nats.
+Readings: training images are binarised anew in each epoch, test images once with a fixed seed; each epoch is shuffled
+and its last 96 images (60000 = 468 * 128 + 96) are dropped; the learning rate is multiplied by `decay` after each
+epoch (`long_rates` for the long run); `weight_decay` is Adam's own (L2); a run that diverges scores `DIVERGED` nats.
 
 On a GPU `STEPS` optimisation steps are one CUDA graph; without one the same steps run one by one.
 """
