@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs the experiment on a machine with a GPU that cannot reach a package index.
 #
-#   experiments/vae/lease.sh selftest            recorded configurations again: values and times
-#   experiments/vae/lease.sh run [options]       run.py with those options; lines go to $OUT/lines.jsonl
-#   experiments/vae/lease.sh long [options]      long.py with those options; its scores go to $OUT/long.jsonl, its state to $OUT/state-*.pt
-#   experiments/vae/lease.sh pictures LINES...   pictures.py of those lines; they go to $OUT/pictures.npz
+#   experiments/vae/gpu.sh selftest            recorded configurations again: values and times
+#   experiments/vae/gpu.sh run [options]       run.py with those options; lines go to $OUT/lines.jsonl
+#   experiments/vae/gpu.sh long [options]      long.py with those options; its scores go to $OUT/long.jsonl, its state to $OUT/state-*.pt
+#   experiments/vae/gpu.sh pictures LINES...   pictures.py of those lines; they go to $OUT/pictures.npz
 #
 # Beside this file: wheels/ (what requirements.txt names, for the Python there, and mivabo's own) and data/ (mnist/,
 # fashion-mnist/, vae-mnist-evaluations.jsonl).
