@@ -34,7 +34,7 @@ def mean_score(runs: Runs, tasks: list[str], method: str) -> np.ndarray | None:
     return np.mean([np.mean([curve[:length] for curve in curves], axis=0) for curves in by_task], axis=0)
 
 
-def _panel(axes: Axes, title: str, curves: dict[str, np.ndarray | None], colour: dict[str, str]) -> None:
+def panel(axes: Axes, title: str, curves: dict[str, np.ndarray | None], colour: dict[str, str]) -> None:
     for method, curve in curves.items():
         if curve is not None:
             width = 1.8 if method.startswith("mivabo") else 1.1
@@ -44,7 +44,7 @@ def _panel(axes: Axes, title: str, curves: dict[str, np.ndarray | None], colour:
     axes.grid(alpha=0.25)
 
 
-def _save(figure: plt.Figure, path: Path) -> None:
+def save(figure: plt.Figure, path: Path) -> None:
     handles: list[Any] = []
     labels: list[str] = []
     for axes in figure.axes:
@@ -60,10 +60,10 @@ def draw(runs: Runs, groups: dict[str, list[str]], out: Path) -> None:
     colour = colours(runs.methods)
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True)
     for axes, (name, tasks) in zip(panels, groups.items(), strict=True):
-        _panel(axes, f"{name}: {len(tasks)} tasks", {m: mean_score(runs, tasks, m) for m in runs.methods}, colour)
+        panel(axes, f"{name}: {len(tasks)} tasks", {m: mean_score(runs, tasks, m) for m in runs.methods}, colour)
     panels[0].set_ylabel("mean normalised score")
     figure.subplots_adjust(bottom=0.27)
-    _save(figure, out / "scores.svg")
+    save(figure, out / "scores.svg")
     draw_tasks(runs, groups["all"], colour, out / "tasks.svg")
     if any(task in runs.tasks for task in vae.NAMES):
         draw_vae(runs, colour, out / "vae.svg")
@@ -73,11 +73,11 @@ def draw_tasks(runs: Runs, tasks: list[str], colour: dict[str, str], path: Path)
     rows = -(-len(tasks) // 4)
     figure, panels = plt.subplots(rows, 4, figsize=(11, 2.1 * rows), squeeze=False)
     for axes, task in zip(panels.flat, tasks, strict=False):
-        _panel(axes, task, {m: mean_score(runs, [task], m) for m in runs.methods}, colour)
+        panel(axes, task, {m: mean_score(runs, [task], m) for m in runs.methods}, colour)
     for axes in list(panels.flat)[len(tasks) :]:
         axes.axis("off")
     figure.subplots_adjust(hspace=0.45, bottom=0.08)
-    _save(figure, path)
+    save(figure, path)
 
 
 def draw_vae(runs: Runs, colour: dict[str, str], path: Path) -> None:
@@ -85,7 +85,7 @@ def draw_vae(runs: Runs, colour: dict[str, str], path: Path) -> None:
     for axes, task in zip(panels, vae.NAMES, strict=True):
         found = {method: list(runs.seeds(task, method).values()) for method in runs.methods}
         means = {method: np.mean(curves, axis=0) if curves else None for method, curves in found.items()}
-        _panel(axes, f"{task}: best nats", means, colour)
+        panel(axes, f"{task}: best nats", means, colour)
         axes.set_ylim(89, 112)
     figure.subplots_adjust(bottom=0.27)
-    _save(figure, path)
+    save(figure, path)

@@ -1,8 +1,9 @@
-"""A Gaussian process over the relaxed unit cube whose suggestions are rounded: what GPyOpt does, which no longer installs.
+"""A Gaussian process over the relaxed unit cube whose suggestions are rounded, as in GPyOpt, which no longer installs.
 
-Enters: the parameters of the study file, one dimension each (numbers after their logarithm, levels by index; inactive parameters
-stay in the cube). Leaves: the maximiser of log expected improvement, rounded. BoTorch with its defaults. The points are random
-until `FIRST` of them were valid (GPyOpt's default is 5 points): on penalties alone the model is flat, and its maximisers are corners.
+Enters: the parameters of the study file, one dimension each (numbers after their logarithm, levels by index; inactive
+parameters stay in the cube). Leaves: the maximiser of log expected improvement, rounded. BoTorch with its defaults.
+The points are random until `FIRST` of them were valid (GPyOpt's default is 5 points): on penalties alone the model is
+flat, and its maximisers are corners.
 """
 
 import warnings

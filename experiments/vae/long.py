@@ -1,16 +1,19 @@
-"""The long training: 3280 epochs by the schedule of Burda et al., scored with 5000 importance samples. The paper's 84.25 nats.
+"""The long training: 3280 epochs by the schedule of Burda et al., then 5000 importance samples (the paper: 84.25 nats).
 
-Enters: the parameters of one line of a run (`--line FILE`: its best valid line is taken), and the state of an earlier call, if there
-is one. Leaves: `long.json` when done; before that state-model.pt, state-mean.pt and state-square.pt (Adam's moments), in three files
-because one would be too large to send.
+Enters: the parameters of one line of a run (`--line FILE`: its best valid line is taken), and the state of an earlier
+call, if there is one. Leaves: `long.jsonl`, a line with the nats after each 100 epochs and one at the end;
+state-model.pt, state-mean.pt and state-square.pt (Adam's moments), in three files because one would be too large to
+send.
 """
 
 import argparse
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from run import Study, read
 from train import Data, Training, log_likelihood, long_rates
 
 MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}
@@ -38,30 +41,35 @@ def main(arguments: list[str] | None = None) -> None:
     done = load(training, args.state) if args.state else 0
     torch.manual_seed(done)
     rates = long_rates(line["params"]["learning_rate"])[: args.epochs]
+
+    def score(epochs: int, samples: int) -> None:
+        nats = -log_likelihood(training.model, data.test, samples)
+        print(f"epoch {epochs}: {nats:.2f} nats after {time.perf_counter() - start:.0f} s", flush=True)
+        entry = asdict(Study.of(line)) | {"epochs": epochs, "samples": samples, "nats": round(nats, 4)}
+        with (args.out / "long.jsonl").open("a") as out:
+            out.write(json.dumps(entry) + "\n")
+
+    args.out.mkdir(parents=True, exist_ok=True)
     for epoch in range(done, len(rates)):
         training.epoch(rates[epoch])
         if epoch % 100 == 99:
-            nats = -log_likelihood(training.model, data.test, 32)
-            print(f"epoch {epoch + 1}: {nats:.2f} nats after {time.perf_counter() - start:.0f} s", flush=True)
+            score(epoch + 1, 32)
         if time.perf_counter() - start > args.deadline:
             save(training, args.out, epoch + 1)
             print(f"{epoch + 1} epochs done, to be continued", flush=True)
             return
     save(training, args.out, len(rates))
-    nats = -log_likelihood(training.model, data.test, args.samples)
-    print(f"{nats:.3f} nats with {args.samples} samples", flush=True)
-    (args.out / "long.json").write_text(json.dumps(line | {"epochs": len(rates), "samples": args.samples, "long": nats}))
+    score(len(rates), args.samples)
 
 
-def best(paths: list[Path], dataset: str, method: str | None) -> dict:
+def best(paths: list[Path], dataset: str, method: str | None = None) -> dict:
     """The valid line of least value."""
-    lines = [json.loads(text) for path in paths for text in path.read_text().splitlines()]
+    lines = [line for study in read(paths).values() for line in study]
     fits = [e for e in lines if e["feasible"] and e["dataset"] == dataset and method in (None, e["method"])]
     return min(fits, key=lambda line: line["value"])
 
 
 def save(training: Training, folder: Path, done: int) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     torch.save({"done": done, "model": training.model.state_dict()}, folder / "state-model.pt")
     state = training.steps.adam.state
     for name, key in MOMENTS.items():
@@ -79,7 +87,8 @@ def load(training: Training, folder: Path) -> int:
     state = training.steps.adam.state
     for name, key in MOMENTS.items():
         moments = torch.load(folder / f"state-{name}.pt", map_location="cpu")
-        for parameter, value, step in zip(training.model.parameters(), moments["values"], moments["steps"], strict=True):
+        parameters = training.model.parameters()
+        for parameter, value, step in zip(parameters, moments["values"], moments["steps"], strict=True):
             state[parameter][key].copy_(value)
             state[parameter]["step"].copy_(step)
     return saved["done"]

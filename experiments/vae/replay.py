@@ -1,8 +1,8 @@
 """Brings a method to where it was, from the lines of its study.
 
-mivabo and hyperopt are asked again and told what they were told: equal seeds give equal suggestions. SMAC does not repeat itself
-and a GP would take minutes, so SMAC and Optuna are given their trials, and `gp-rounding` has no state but its trials. Optuna
-goes on with another seed, or its random points would come again.
+mivabo and hyperopt are asked again and told what they were told: equal seeds give equal suggestions. SMAC does not
+repeat itself and a GP would take minutes, so SMAC and Optuna are given their trials, and `gp-rounding` has no state
+but its trials. Optuna goes on with another seed, or its random points would come again.
 """
 
 from typing import Any

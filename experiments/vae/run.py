@@ -1,13 +1,15 @@
 """The experiment: datasets x methods x seeds, one JSON line per suggestion.
 
-Enters: the lines of earlier runs. Leaves: new lines, written as soon as they are known, so that a run may end at any time.
+Enters: the lines of earlier runs. Leaves: new lines, written as soon as they are known, so that a run may end at any
+time.
 
-Each study (dataset, method, seed, penalty) is a process that asks, waits for its value and tells; all of them share one pool
-of trainers. The paper's protocol: an invalid suggestion costs the penalty, is not counted, and is reported as a violation.
-A study that was begun goes on where it was (`replay.py`), if `--evals` is the same.
+Each study (dataset, method, seed, penalty) is a process that asks, waits for its value and tells; all of them share
+one pool of trainers. The paper's protocol: an invalid suggestion costs the penalty, is not counted, and is reported
+as a violation. A study that was begun goes on where it was (`replay.py`), if `--evals` is the same.
 """
 
 import argparse
+import gzip
 import json
 import os
 import sys
@@ -193,10 +195,11 @@ def make_method(study: Study, task, evals: int, n_told: int):
 
 
 def read(paths: Iterable[Path]) -> dict[Study, list[dict]]:
-    """The lines of each study, in order. A last line that was cut off is left out."""
+    """The lines of each study, in order, from files that may be gzipped. A last line that was cut off is left out."""
     known: dict[Study, list[dict]] = {}
-    for path in paths:
-        for text in path.read_text().splitlines() if path.exists() else []:
+    for path in filter(Path.exists, paths):
+        raw = path.read_bytes()
+        for text in (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode().splitlines():
             try:
                 line = json.loads(text)
             except json.JSONDecodeError:

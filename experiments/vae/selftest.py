@@ -18,7 +18,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "comparison"))
 # Recorded nats that name one configuration each: linear layers only, two small and two large convolutions, two
 # deconvolutions with output padding beyond the stride, much weight decay.
 RECORDED = [93.7839, 91.6989, 91.804, 104.0981, 100.4599]
-PACKAGES = ["torch", "numpy", "scipy", "sklearn", "botorch", "gpytorch", "hyperopt", "optuna", "ConfigSpace", "smac", "mivabo"]
+PACKAGES = ["torch", "numpy", "scipy", "sklearn", "botorch", "gpytorch", "hyperopt", "optuna", "ConfigSpace", "smac"]
+PACKAGES += ["mivabo"]
 
 
 def main() -> None:
@@ -73,7 +74,8 @@ def train(setting: Setting, configurations: list[tuple[float, dict]], n: int) ->
                 print(json.dumps(line | {"seconds": round(result.seconds, 2), "at": round(at, 1)}), flush=True)
     pool.close()
     mean = (time.perf_counter() - start - began) / len(configurations)
-    print(json.dumps({"trainers": n, "seconds to begin": round(began, 1), "seconds per run": round(mean, 2)}), flush=True)
+    times = {"seconds to begin": round(began, 1), "seconds per run": round(mean, 2)}
+    print(json.dumps({"trainers": n} | times), flush=True)
 
 
 if __name__ == "__main__":

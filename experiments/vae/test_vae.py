@@ -1,4 +1,4 @@
-"""Smoke tests without a GPU: `python -m pytest experiments/vae`. Those of the data need `--data`-like files and are left out without."""
+"""Smoke tests without a GPU: `python -m pytest experiments/vae`. Those that need images are left out without data/."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,8 @@ from model import PIXELS, Vae
 from train import BATCH, Data, Steps, descend, evaluate, log_likelihood, loss
 
 LINEAR = {
-    "n_conv": 0, "n_fc_enc": 1, "f1_units": 64, "d_z": 16, "n_fc_dec": 2, "f4_units": 0, "n_deconv": 0, "d1_channels": 16,
-    "learning_rate": 1e-3, "decay": 0.9, "weight_decay": 1e-5,
+    "n_conv": 0, "n_fc_enc": 1, "f1_units": 64, "d_z": 16, "n_fc_dec": 2, "f4_units": 0, "n_deconv": 0,
+    "d1_channels": 16, "learning_rate": 1e-3, "decay": 0.9, "weight_decay": 1e-5,
 }  # fmt: skip
 # (28 - 5 + 1) / 2 + 1 = 13, (13 - 3 + 2) / 1 + 1 = 13; 6 * 2 + 3 - 4 + 3 = 14, 13 * 2 + 5 - 4 + 1 = 28.
 CONVOLUTIONS = LINEAR | {
@@ -21,6 +21,9 @@ CONVOLUTIONS = LINEAR | {
     "n_deconv": 2, "d1_channels": 8, "d1_stride": 2, "d1_filter": 3, "d1_pad": 2, "d1_out": 3,
     "d2_channels": 4, "d2_stride": 2, "d2_filter": 5, "d2_pad": 2, "d2_out": 1,
 }  # fmt: skip
+
+LINE = {"seed": 0, "method": "random", "dataset": "mnist", "penalty": 500.0, "index": 0, "feasible": True}
+LINE |= {"value": 99.0, "params": LINEAR}
 
 
 def images(n: int) -> torch.Tensor:
@@ -119,8 +122,8 @@ def test_a_run_that_is_cut_short_goes_on_where_it_was(tmp_path, monkeypatch):
         pytest.skip("no data")
     import run
 
-    common = ["--data", str(path), "--device", "cpu", "--epochs", "1", "--samples", "2", "--limit", "1536", "--trainers", "1"]
-    common += ["--seeds", "0", "--methods", "hyperopt", "--evals", "2"]
+    common = ["--data", str(path), "--device", "cpu", "--epochs", "1", "--samples", "2", "--limit", "1536"]
+    common += ["--trainers", "1", "--seeds", "0", "--methods", "hyperopt", "--evals", "2"]
     run.main([*common, "--out", str(tmp_path / "whole.jsonl")])
     lines = (tmp_path / "whole.jsonl").read_text().splitlines()
     (tmp_path / "part.jsonl").write_text("\n".join(lines[: len(lines) // 2]) + "\n")
@@ -129,3 +132,39 @@ def test_a_run_that_is_cut_short_goes_on_where_it_was(tmp_path, monkeypatch):
 
     resumed = (tmp_path / "part.jsonl").read_text().splitlines()
     assert [json.loads(line)["params"] for line in resumed] == [json.loads(line)["params"] for line in lines]
+
+
+def test_pictures_of_the_best_network_are_not_made_twice(tmp_path, capsys):
+    path = Path(__file__).parent / "data"
+    if not (path / "mnist").exists():
+        pytest.skip("no data")
+    import pictures
+
+    (tmp_path / "lines.jsonl").write_text(json.dumps(LINE) + "\n")
+    common = [str(tmp_path / "lines.jsonl"), "--data", str(path), "--out", str(tmp_path / "pictures.npz")]
+    common += ["--device", "cpu", "--epochs", "1", "--limit", "1536"]
+    pictures.main(common)
+    first = (tmp_path / "pictures.npz").read_bytes()
+
+    pictures.main(common)
+
+    assert (tmp_path / "pictures.npz").read_bytes() == first
+    assert capsys.readouterr().out.count("nats") == 1
+
+
+def test_a_long_training_goes_on_where_it_was(tmp_path):
+    path = Path(__file__).parent / "data"
+    if not (path / "mnist").exists():
+        pytest.skip("no data")
+    import long
+
+    (tmp_path / "lines.jsonl").write_text(json.dumps(LINE) + "\n")
+    common = ["--data", str(path), "--line", str(tmp_path / "lines.jsonl"), "--device", "cpu", "--limit", "1536"]
+    common += ["--epochs", "2", "--samples", "2", "--out", str(tmp_path / "out")]
+    long.main([*common, "--deadline", "0"])
+
+    long.main([*common, "--state", str(tmp_path / "out")])
+
+    entries = [json.loads(text) for text in (tmp_path / "out" / "long.jsonl").read_text().splitlines()]
+    assert [(e["epochs"], e["samples"]) for e in entries] == [(2, 2)]
+    assert torch.load(tmp_path / "out" / "state-model.pt")["done"] == 2

@@ -5,10 +5,9 @@ Enters: a valid configuration, the images, a seed. Leaves: the negative test log
     loss      mean over the batch of  -log p(x | z) + KL(q(z | x) || N(0, I)),  z = mean + exp(log_var / 2) eps
     score     -mean over the test images of  log 1/K sum_k p(x | z_k) p(z_k) / q(z_k | x),  z_k ~ q(z | x)
 
-Readings: training images are binarised anew in each epoch, test images once with a fixed seed; each epoch is shuffled and its
-last 96 images (60000 = 468 * 128 + 96) are dropped; the learning rate is multiplied by `decay` after each epoch (`long_rates` for
-the long run);
-`weight_decay` is Adam's own (L2); a run that diverges scores `DIVERGED` nats.
+Readings: training images are binarised anew in each epoch, test images once with a fixed seed; each epoch is shuffled
+and its last 96 images (60000 = 468 * 128 + 96) are dropped; the learning rate is multiplied by `decay` after each
+epoch (`long_rates` for the long run); `weight_decay` is Adam's own (L2); a run that diverges scores `DIVERGED` nats.
 
 On a GPU `STEPS` optimisation steps are one CUDA graph; without one the same steps run one by one.
 """
@@ -36,13 +35,13 @@ class Data:
     """The images of one dataset on the device: `train` as bytes, `test` binarised."""
 
     def __init__(self, folder: Path, device: str, limit: int | None = None):
-        self.train = _images(folder / "train-images-idx3-ubyte.gz")[:limit].to(device)
-        test = _images(folder / "t10k-images-idx3-ubyte.gz")[:limit]
+        self.train = read_images(folder / "train-images-idx3-ubyte.gz")[:limit].to(device)
+        test = read_images(folder / "t10k-images-idx3-ubyte.gz")[:limit]
         noise = torch.rand(test.shape, generator=torch.Generator().manual_seed(TEST_SEED))
         self.test = (noise < test / 255).float().to(device)
 
 
-def _images(path: Path) -> Tensor:
+def read_images(path: Path) -> Tensor:
     raw = torch.frombuffer(bytearray(gzip.decompress(path.read_bytes())), dtype=torch.uint8)
     return raw[16:].reshape(-1, PIXELS)
 

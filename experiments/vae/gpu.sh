@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs the experiment on a machine with a GPU that cannot reach a package index.
 #
-#   experiments/vae/lease.sh selftest            recorded configurations again: values and times
-#   experiments/vae/lease.sh run [options]       run.py with those options; lines go to $OUT/lines.jsonl
-#   experiments/vae/lease.sh long [options]      long.py with those options; its state goes to $OUT/state-*.pt
+#   experiments/vae/gpu.sh selftest            recorded configurations again: values and times
+#   experiments/vae/gpu.sh run [options]       run.py with those options; lines go to $OUT/lines.jsonl
+#   experiments/vae/gpu.sh long [options]      long.py with those options; its scores go to $OUT/long.jsonl, its state to $OUT/state-*.pt
+#   experiments/vae/gpu.sh pictures LINES...   pictures.py of those lines; they go to $OUT/pictures.npz
 #
 # Beside this file: wheels/ (what requirements.txt names, for the Python there, and mivabo's own) and data/ (mnist/,
 # fashion-mnist/, vae-mnist-evaluations.jsonl).
@@ -39,5 +40,6 @@ case $mode in
     selftest) "$python" selftest.py --data data "$@" 2>&1 | tee "$out/selftest.log" ;;
     run) "$python" run.py --data data --out "$out/lines.jsonl" "$@" 2>&1 | tee "$out/run.log" ;;
     long) "$python" long.py --data data --out "$out" "$@" 2>&1 | tee "$out/long.log" ;;
-    *) echo "selftest, run or long, not $mode" >&2 && exit 2 ;;
+    pictures) "$python" pictures.py --data data --out "$out/pictures.npz" "$@" 2>&1 | tee "$out/pictures.log" ;;
+    *) echo "selftest, run, long or pictures, not $mode" >&2 && exit 2 ;;
 esac

@@ -1,0 +1,68 @@
+"""Figures as SVG whose bytes depend on what they show alone.
+
+`draw_nats`: best nats so far, mean ± one standard deviation over the seeds (the paper's Figure 2). `draw_pictures`:
+test images, reconstructions and samples (Figures 4 and 7), from what `pictures.py` leaves.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from studies import DATASETS, EVALS, METHODS, Outcomes, select
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "comparison"))
+from figures import colours, panel, plt, save  # sets what makes the bytes of an SVG repeat
+from matplotlib.axes import Axes
+
+
+def curves(outcomes: Outcomes, dataset: str, method: str) -> np.ndarray:
+    """Best nats, seeds × evaluations: of the whole studies; where none is whole, of all with a valid point, up to the
+    shortest."""
+    found = [o.best for o in select(outcomes, dataset, method) if len(o.best)]
+    found = [best for best in found if len(best) >= EVALS] or found
+    length = min(map(len, found), default=0)
+    return np.array([best[:length] for best in found]).reshape(len(found), length)
+
+
+def draw_nats(outcomes: Outcomes, path: Path) -> None:
+    colour = colours(METHODS)
+    figure, panels = plt.subplots(1, len(DATASETS), figsize=(11, 4.2), sharey=True)
+    for axes, dataset in zip(panels, DATASETS, strict=True):
+        _panel_of(axes, dataset, {m: c for m in METHODS if (c := curves(outcomes, dataset, m)).size}, colour)
+    panels[0].set_ylabel("best nats so far")
+    panels[0].set_ylim(86, 120)
+    figure.subplots_adjust(bottom=0.25)
+    save(figure, path)
+
+
+def _panel_of(axes: Axes, dataset: str, found: dict[str, np.ndarray], colour: dict[str, str]) -> None:
+    names = {method: f"{method} ({len(c)} seeds)" for method, c in found.items()}
+    means = {names[method]: c.mean(axis=0) for method, c in found.items()}
+    panel(axes, dataset, means, {names[method]: colour[method] for method in found})
+    for method, c in found.items():
+        if len(c) > 1:
+            x, mean, sd = np.arange(1, c.shape[1] + 1), c.mean(axis=0), c.std(axis=0, ddof=1)
+            axes.fill_between(x, mean - sd, mean + sd, color=colour[method], alpha=0.12, linewidth=0)
+    axes.set_xlabel("valid evaluations", fontsize=8)
+    missing = [method for method in METHODS if method not in found]
+    if missing:
+        text = "not run:\n" + "\n".join(missing)
+        axes.text(0.98, 0.96, text, ha="right", va="top", fontsize=7, color="#555555", transform=axes.transAxes)
+
+
+def draw_pictures(pictures: dict[str, np.ndarray], path: Path) -> None:
+    """One column of test images, then two columns for each network: reconstructions and samples."""
+    columns = {"test image": pictures["truth"]}
+    names = sorted({key.split("/")[0] for key in pictures if "/" in key}, key=lambda n: float(pictures[f"{n}/nats"]))
+    for name in names:
+        label = f"{name}\n{float(pictures[f'{name}/nats']):.1f} nats"
+        columns |= {f"{label}\n{what}": pictures[f"{name}/{what}"] for what in ("reconstructions", "samples")}
+    rows = len(pictures["truth"])
+    figure, panels = plt.subplots(rows, len(columns), figsize=(1.15 * len(columns), 0.85 * rows + 0.5), squeeze=False)
+    for column, (label, images) in zip(panels.T, columns.items(), strict=True):
+        column[0].set_title(label, fontsize=6)
+        for axes, image in zip(column, images, strict=True):
+            axes.imshow(image, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+            axes.axis("off")
+    figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
+    plt.close(figure)

@@ -1,0 +1,121 @@
+"""Tables and figures of the experiment, from its result files alone.
+
+    python summary.py results/*.jsonl.gz --out results
+
+Enters: the lines of `run.py`; from `--out`, where they are there, `long.jsonl` (of `long.py`) and `pictures.npz` (of
+`pictures.py`). Leaves: `tables.md`, `nats.svg` and `pictures.svg`; the same files give the same bytes. What was not
+run is shown as missing.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+import plot
+import studies
+from studies import DATASETS, EVALS, METHODS, OURS, PEERS, PENALTIES, SEEDS, Outcomes, select
+from table import grid
+
+POINTS = (16, EVALS)
+MISSING = "not run"
+
+
+def spread(values: Iterable[float], digits: int = 1) -> str:
+    """Mean ± one standard deviation."""
+    found = list(values)
+    if not found:
+        return "-"
+    sd = f" ± {np.std(found, ddof=1):.{digits}f}" if len(found) > 1 else ""
+    return f"{np.mean(found):.{digits}f}{sd}"
+
+
+def after(outcomes: Outcomes, what: str, k: int, dataset: str, method: str, penalty: float = PENALTIES[0]) -> str:
+    """`best` or `violations` after `k` valid evaluations, and the number of seeds where it is not all of them."""
+    found = select(outcomes, dataset, method, penalty)
+    if not found:
+        return MISSING
+    values = [getattr(o, what)[k - 1] for o in found if len(o.best) >= k]
+    return spread(values) + (f" ({len(values)} of {SEEDS})" if len(values) < SEEDS else "")
+
+
+def nats_table(outcomes: Outcomes, dataset: str) -> str:
+    rows = []
+    for method in METHODS:
+        found = select(outcomes, dataset, method)
+        gave_up = sum(o.gave_up for o in found)
+        begun = sum(not o.gave_up and len(o.best) < EVALS for o in found)
+        cells = [after(outcomes, "best", k, dataset, method) for k in POINTS]
+        least = min((o.best[-1] for o in found if len(o.best)), default=None)
+        cells += [f"{least:.1f}" if least else "-", f"{len(found)} of {SEEDS}", str(gave_up), str(begun)]
+        rows.append([f"`{method}`", *cells])
+    header = ["method", *(f"@{k}" for k in POINTS), "best", "seeds begun", "gave up", "not finished"]
+    return grid(header, rows)
+
+
+def penalty_table(outcomes: Outcomes, what: str, k: int) -> str:
+    """MNIST. Ours know the constraints and random search learns nothing: one penalty stands for all."""
+    rows = []
+    for method in METHODS:
+        one = method in OURS or method == "random"
+        cells = [after(outcomes, what, k, DATASETS[0], method, p) for p in PENALTIES[: 1 if one else None]]
+        rows.append([f"`{method}`", *cells, *["the same"] * (len(PENALTIES) - len(cells))])
+    return grid(["method", *(f"penalty {p:.0f}" for p in PENALTIES)], rows)
+
+
+def time_table(outcomes: Outcomes) -> str:
+    """Valid or not, all suggestions count."""
+    rows = []
+    for method in METHODS:
+        found = [o.seconds for s, o in outcomes.items() if s.method == method]
+        if not found:
+            rows.append([f"`{method}`", MISSING, "-", "-", "0"])
+            continue
+        seconds = np.concatenate(found)
+        times = [np.mean(seconds), np.median(seconds), np.quantile(seconds, 0.9)]
+        rows.append([f"`{method}`", *(f"{t:.3f}" for t in times), str(len(seconds))])
+    return grid(["method", "mean s", "median s", "90 % s", "suggestions"], rows)
+
+
+def long_table(path: Path) -> str:
+    entries = [json.loads(text) for text in path.read_text().splitlines()] if path.exists() else []
+    if not entries:
+        return MISSING + "\n"
+    shown = [e for e in entries if e["epochs"] % 500 == 0 or e is entries[-1]]
+    names = [f"`{e['method']}`, seed {e['seed']}" for e in shown]
+    rows = [[n, str(e["epochs"]), str(e["samples"]), f"{e['nats']:.2f}"] for n, e in zip(names, shown, strict=True)]
+    return grid(["best network of", "epochs", "samples", "nats"], rows)
+
+
+def page(outcomes: Outcomes, folder: Path) -> str:
+    sections = {f"{d}: best nats, mean ± one standard deviation": nats_table(outcomes, d) for d in DATASETS}
+    for k in POINTS:
+        title = f"Invalid suggestions within {k} valid evaluations, by penalty"
+        sections[title] = penalty_table(outcomes, "violations", k)
+    sections["Best nats after 16 valid evaluations, by penalty"] = penalty_table(outcomes, "best", 16)
+    sections["Seconds of a suggestion"] = time_table(outcomes)
+    sections["The long training (3280 epochs, 5000 samples at the end)"] = long_table(folder / "long.jsonl")
+    return "\n".join(f"## {title}\n\n{text}" for title, text in sections.items())
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lines", type=Path, nargs="+")
+    parser.add_argument("--out", type=Path, required=True, help="folder")
+    args = parser.parse_args(arguments)
+    outcomes = studies.read(args.lines)
+    unknown = {study.method for study in outcomes} - {*OURS, *PEERS}
+    if unknown:
+        parser.error(f"methods that no table has a row for: {sorted(unknown)}")
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "tables.md").write_text(page(outcomes, args.out))
+    plot.draw_nats(outcomes, args.out / "nats.svg")
+    if (args.out / "pictures.npz").exists():
+        with np.load(args.out / "pictures.npz") as pictures:
+            plot.draw_pictures(dict(pictures), args.out / "pictures.svg")
+
+
+if __name__ == "__main__":
+    main()

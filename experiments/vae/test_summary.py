@@ -1,0 +1,90 @@
+"""Tables, figures and pictures from a few made-up lines, without a GPU."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+import studies
+import summary
+from run import PATIENCE, Study
+
+
+def lines(method: str, seed: int, values: list[float | None], dataset: str = "mnist") -> list[dict]:
+    """A study whose suggestions have these nats; None where they are invalid."""
+    found: list[dict] = []
+    for i, value in enumerate(values):
+        index = sum(v is not None for v in values[:i])
+        line = {"seed": seed, "method": method, "dataset": dataset, "penalty": 500.0, "index": index}
+        line |= {"feasible": value is not None, "violations": i + (value is None) - index}
+        found.append(line | {"value": 500.0 if value is None else value, "seconds": 0.5, "params": {}})
+    return found
+
+
+def written(path: Path, *parts: list[dict]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for part in parts for line in part))
+    return path
+
+
+def test_an_outcome_counts_invalid_suggestions_before_each_valid_one():
+    outcome = studies.Outcome.of(lines("hyperopt", 0, [None, 100.0, None, None, 95.0, 97.0]))
+
+    assert outcome.best.tolist() == [100.0, 95.0, 95.0]
+    assert outcome.violations.tolist() == [1, 3, 3]
+    assert len(outcome.seconds) == 6
+
+
+def test_a_study_that_gave_up_is_counted_and_not_averaged(tmp_path):
+    whole, given_up = lines("hyperopt", 0, [90.0] * 32), lines("hyperopt", 1, [None] * PATIENCE)
+    outcomes = studies.read([written(tmp_path / "lines.jsonl", whole, given_up)])
+
+    row = next(row for row in summary.nats_table(outcomes, "mnist").splitlines() if "hyperopt" in row)
+
+    assert outcomes[Study(1, "hyperopt", "mnist", 500.0)].gave_up
+    assert row == "| `hyperopt` | 90.0 (1 of 8) | 90.0 (1 of 8) | 90.0 | 2 of 8 | 1 | 0 |"
+
+
+def test_the_spread_is_one_standard_deviation(tmp_path):
+    parts = [lines("random", seed, [90.0 + 2 * seed] * 16) for seed in range(3)]
+    outcomes = studies.read([written(tmp_path / "lines.jsonl", *parts)])
+
+    assert summary.after(outcomes, "best", 16, "mnist", "random") == "92.0 ± 2.0 (3 of 8)"
+
+
+def test_what_was_not_run_is_shown_as_missing(tmp_path):
+    outcomes = studies.read([written(tmp_path / "lines.jsonl", lines("random", 0, [90.0] * 32))])
+
+    page = summary.page(outcomes, tmp_path)
+
+    assert "| `smac` | not run | not run | - | 0 of 8 | 0 | 0 |" in page
+    assert page.rstrip().endswith("not run")  # the long training
+
+
+def test_the_same_lines_give_the_same_bytes(tmp_path):
+    source = written(tmp_path / "lines.jsonl", *(lines("random", seed, [95.0, 93.0 + seed]) for seed in range(2)))
+    pictures = np.arange(2 * 28 * 28, dtype=np.uint8).reshape(2, 28, 28)
+    named = {"truth": pictures, "a/reconstructions": pictures, "a/samples": pictures, "a/nats": np.array(90.0)}
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        np.savez_compressed(tmp_path / name / "pictures.npz", **named)
+        summary.main([str(source), "--out", str(tmp_path / name)])
+
+    for file in ("tables.md", "nats.svg", "pictures.npz", "pictures.svg"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_a_method_without_a_row_is_refused(tmp_path):
+    source = written(tmp_path / "lines.jsonl", lines("guessing", 0, [95.0]))
+
+    with pytest.raises(SystemExit):
+        summary.main([str(source), "--out", str(tmp_path)])
+
+
+def test_the_committed_tables_are_those_of_the_committed_lines(tmp_path):
+    folder = Path(__file__).parent / "results"
+    outcomes = studies.read(sorted(folder.glob("*.jsonl.gz")))
+
+    assert summary.page(outcomes, folder) == (folder / "tables.md").read_text()
