@@ -32,7 +32,7 @@ import scale
 import tasks
 
 CAP = 50  # infeasible suggestions for one evaluation
-IN_ALL = {"optuna-gp": 100, "ax": 100}  # for a run; those two are slow
+IN_ALL = {"optuna-gp": 100, "smac": 100, "ax": 100}  # for a run; those are slow
 IN_ALL_OTHERS = 600
 
 
