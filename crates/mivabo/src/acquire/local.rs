@@ -2,7 +2,8 @@
 //!
 //! Many candidates first: random feasible points, and mutants of the points that are known to be good. From the lowest few, hill
 //! climbing: every value of every discrete parameter one at a time, mutants of one to three parameters, a jump into another branch
-//! where parameters are conditional, and a descent in the region of the reals, in turn, until nothing improves. Every point on the way is feasible.
+//! where parameters are conditional, and a descent in the region of the reals, in turn, until nothing improves. Every point on the way
+//! is feasible.
 
 use super::moves::Moves;
 use super::{Feasible, Minimum};
@@ -65,6 +66,15 @@ const DESCENT: feasible::Settings = feasible::Settings {
     max_rounds: 8,
 };
 
+/// Where a search ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Climbed {
+    /// The lowest point found.
+    pub minimum: Minimum,
+    /// The number of the good point from which the search came there; none where it came from a random one.
+    pub from: Option<usize>,
+}
+
 /// The lowest point found; `good` are points from which mutants are made.
 ///
 /// # Errors
@@ -75,14 +85,14 @@ pub fn minimise(
     good: &[Feasible],
     settings: Settings,
     stream: &mut Stream,
-) -> Result<Minimum, Error> {
+) -> Result<Climbed, Error> {
     let mut search = Search { space, landscape, moves: Moves::new(space, settings.random), settings };
     let candidates = search.candidates(good, stream)?;
-    let mut best: Option<Minimum> = None;
-    for start in candidates {
-        let end = search.climb(start, stream);
-        if best.as_ref().is_none_or(|best| end.value < best.value) {
-            best = Some(end);
+    let mut best: Option<Climbed> = None;
+    for Climbed { minimum: start, from } in candidates {
+        let minimum = search.climb(start, stream);
+        if best.as_ref().is_none_or(|best| minimum.value < best.minimum.value) {
+            best = Some(Climbed { minimum, from });
         }
     }
     best.ok_or(Error::NoFeasiblePoint { tried: "no candidate".into() })
@@ -97,29 +107,35 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The lowest candidates, no two of them with equal bits.
-    fn candidates(&mut self, good: &[Feasible], stream: &mut Stream) -> Result<Vec<Minimum>, Error> {
+    fn candidates(&mut self, good: &[Feasible], stream: &mut Stream) -> Result<Vec<Climbed>, Error> {
         let drawn = self.moves.draw(self.settings.random, stream);
         if good.is_empty() {
             drawn?;
         }
         let mut points = good.to_vec();
+        let mut from: Vec<Option<usize>> = (0..good.len()).map(Some).collect();
         points.extend(self.moves.pool.iter().cloned());
-        for k in 0..self.settings.mutants {
-            let Some(parent) = good.get(k % good.len().max(1)) else { break };
-            let n = 1 + stream.below(FAR);
-            let step = 10.0_f64.powf(-1.5 + 1.2 * stream.unit());
-            points.extend(self.moves.changed(parent, n, step, stream));
+        from.resize(points.len(), None);
+        let n_children = if good.is_empty() { 0 } else { self.settings.mutants + JUMPS };
+        for k in 0..n_children {
+            let parent = (if k < self.settings.mutants { k } else { k - self.settings.mutants }) % good.len();
+            points.extend(if k < self.settings.mutants {
+                let n = 1 + stream.below(FAR);
+                let step = 10.0_f64.powf(-1.5 + 1.2 * stream.unit());
+                self.moves.changed(&good[parent], n, step, stream)
+            } else {
+                self.moves.jumped(&good[parent], stream)
+            });
+            from.resize(points.len(), Some(parent));
         }
-        for k in 0..JUMPS {
-            let parent = good.get(k % good.len().max(1));
-            points.extend(parent.and_then(|parent| self.moves.jumped(parent, stream)));
-        }
-        let mut found = self.valued(points);
-        found.sort_by(|a, b| a.value.total_cmp(&b.value));
-        let mut chosen: Vec<Minimum> = Vec::new();
+        let valued = self.valued(points).into_iter().zip(from);
+        let mut found: Vec<Climbed> = valued.map(|(minimum, from)| Climbed { minimum, from }).collect();
+        found.sort_by(|a, b| a.minimum.value.total_cmp(&b.minimum.value));
+        let mut chosen: Vec<Climbed> = Vec::new();
         for candidate in found {
-            let is_new = |other: &Minimum| other.feasible.code().bits != candidate.feasible.code().bits;
-            if chosen.len() < self.settings.climbs.max(1) && chosen.iter().all(is_new) {
+            let bits = |climbed: &Climbed| climbed.minimum.feasible.code().bits.clone();
+            let is_new = chosen.iter().all(|other| bits(other) != bits(&candidate));
+            if chosen.len() < self.settings.climbs.max(1) && is_new {
                 chosen.push(candidate);
             }
         }

@@ -4,7 +4,7 @@ use super::linear::Linear;
 use super::process::{Aim, ProcessModel};
 use super::spec::{Climb, Search, Strategy};
 use super::{Model, Origin, Recommendation, Study, Trial};
-use crate::acquire::local::Landscape;
+use crate::acquire::local::{Climbed, Landscape};
 use crate::acquire::random::RandomPoints;
 use crate::acquire::untried;
 use crate::acquire::{Feasible, Minimum, alternating, annealing, design, distance, dual, exact, local};
@@ -94,19 +94,31 @@ impl Study {
 
     /// The minimum of a function drawn from the posterior, or an untried point instead of it.
     fn thompson(&self, model: &mut Linear) -> Result<(Feasible, Origin), Error> {
-        let (search, scaling) = (model.settings().search, model.settings().scaling);
-        let belief = model.after(&self.observations())?;
-        let weights = belief.surrogate_mut().sample(scaling, &mut self.stream(Purpose::Weights));
         let points = RandomPoints::new(&self.space);
         let mut stream = self.stream(Purpose::Acquisition);
-        let mut starts = self.incumbents(INCUMBENTS);
-        starts.extend(self.trials.last().and_then(|last| self.feasible(last)));
-        starts.extend(self.random_starts(&points, &mut stream));
-        let Some(wish) = self.lowest(&weights, &starts, search, &mut stream)? else {
+        let (weights, wish) = self.drawn(model, &points, &mut stream)?;
+        let Some(wish) = wish else {
             return Ok((self.untried(&points).random(&mut stream)?, Origin::Random));
         };
         let found = self.untried(&points).at_or_instead_of(wish.feasible, Some(&weights), &mut stream)?;
         Ok((found, Origin::Thompson))
+    }
+
+    /// A function drawn from the posterior, and its minimum.
+    fn drawn(
+        &self,
+        model: &mut Linear,
+        points: &RandomPoints<'_>,
+        stream: &mut Stream,
+    ) -> Result<(Weights, Option<Minimum>), Error> {
+        let (search, scaling) = (model.settings().search, model.settings().scaling);
+        let belief = model.after(&self.observations())?;
+        let weights = belief.surrogate_mut().sample(scaling, &mut self.stream(Purpose::Weights));
+        let mut starts = self.incumbents(INCUMBENTS);
+        starts.extend(self.trials.last().and_then(|last| self.feasible(last)));
+        starts.extend(self.random_starts(points, stream));
+        let minimum = self.lowest(&weights, &starts, search, stream)?;
+        Ok((weights, minimum))
     }
 
     /// The point of the largest expected improvement, or an untried point instead of it.
@@ -121,21 +133,34 @@ impl Study {
         }
         let points = RandomPoints::new(&self.space);
         let mut stream = self.stream(Purpose::Acquisition);
+        let mut good = self.incumbents(GOOD);
+        let n_incumbents = good.len();
+        if let Some(linear) = model.drawing(observations.len()) {
+            good.extend(self.drawn(linear, &points, &mut stream)?.1.map(|wish| wish.feasible));
+        }
         let aim = Aim { improving: &improvement, tried: Some((&self.space, &self.tried)) };
-        let wish = self.climbed(&aim, search, &mut stream)?.feasible;
-        let found = self.untried(&points).at_or_instead_of(wish, None, &mut stream)?;
-        Ok((found, Origin::Improvement(improvement.kernel())))
+        let Climbed { minimum, from } = self.climbed(&aim, &good, search, &mut stream)?;
+        let found = self.untried(&points).at_or_instead_of(minimum.feasible, None, &mut stream)?;
+        let kernel = improvement.kernel();
+        let is_drawn = from.is_some_and(|from| from >= n_incumbents);
+        Ok((found, if is_drawn { Origin::Drawn(kernel) } else { Origin::Improvement(kernel) }))
     }
 
-    /// The lowest point of a landscape that the search finds from the best trials.
-    fn climbed(&self, aim: &Aim<'_>, search: Climb, stream: &mut Stream) -> Result<Minimum, Error> {
-        let good = self.incumbents(GOOD);
+    /// The lowest point of a landscape that the search finds from good points.
+    fn climbed(
+        &self,
+        aim: &Aim<'_>,
+        good: &[Feasible],
+        search: Climb,
+        stream: &mut Stream,
+    ) -> Result<Climbed, Error> {
         match search {
-            Climb::Local(settings) => local::minimise(&self.space, aim, &good, settings, stream),
+            Climb::Local(settings) => local::minimise(&self.space, aim, good, settings, stream),
             Climb::Annealing(settings) => {
                 let mut energy = |at: &Feasible| aim.values(std::slice::from_ref(at))[0];
-                let found = annealing::minimise(&self.space, &mut energy, &good, settings, stream)?;
-                Ok(Minimum { feasible: found.feasible, value: found.energy })
+                let found = annealing::minimise(&self.space, &mut energy, good, settings, stream)?;
+                let minimum = Minimum { feasible: found.feasible, value: found.energy };
+                Ok(Climbed { minimum, from: None })
             }
         }
     }
@@ -190,7 +215,7 @@ impl Study {
                 let search = process.settings().search;
                 let improvement = process.after(&self.observed_points(), &[])?;
                 let aim = Aim { improving: &improvement, tried: None };
-                let found = self.climbed(&aim, search, &mut stream)?;
+                let found = self.climbed(&aim, &self.incumbents(GOOD), search, &mut stream)?.minimum;
                 let mean = self.spec.direction.turned(improvement.raw(found.value));
                 Ok(Recommendation { feasible: found.feasible, mean })
             }

@@ -7,8 +7,12 @@
 //! Unless the settings name a kernel, each of them is fitted and the one of the greater posterior density is believed, the additive
 //! one in doubt. After some outcomes without a better one, every second ask believes shorter length-scales: what looks like the bottom
 //! of a bowl may be one of many pits.
+//!
+//! Beside the process the paper's model learns from the same outcomes. It is not believed; minima of functions that are drawn from it are
+//! candidates, and the process says what they are worth.
 
-use super::spec::Improvement;
+use super::linear::Linear;
+use super::spec::{Improvement, Thompson};
 use crate::acquire::Feasible;
 use crate::acquire::improvement::log_improvement;
 use crate::acquire::local::Landscape;
@@ -36,12 +40,18 @@ const MARGIN: f64 = 0.1;
 const STALL: usize = 5;
 const MAX_HALVINGS: usize = 3;
 
+/// The most outcomes, and weights of the paper's model, with which functions are drawn from it.
+const DRAWN_OUTCOMES: usize = 200;
+const DRAWN_WEIGHTS: usize = 4000;
+
 /// The settings, and the hyper-parameters that were fitted last.
 #[derive(Debug, Clone)]
 pub(super) struct ProcessModel {
     settings: Improvement,
     /// One for each kernel that may be believed.
     priors: Vec<Process>,
+    /// The paper's model, where it proposes candidates.
+    linear: Option<Linear>,
     fitted: Option<Fitted>,
 }
 
@@ -65,7 +75,15 @@ impl ProcessModel {
         let layout = layout.with_shares(shares)?;
         let kernels = settings.kernel.map_or(vec![Kernel::Additive, Kernel::Product], |kernel| vec![kernel]);
         let priors = kernels.into_iter().map(|kernel| Process::new(layout.clone(), kernel)).collect();
-        Ok(ProcessModel { settings, priors, fitted: None })
+        let drawn = Thompson { learn: true, outputs: settings.outputs, ..Thompson::default() };
+        let linear = settings.draws.then(|| Linear::new(space, drawn, seed).ok()).flatten();
+        let linear = linear.filter(|linear| linear.n_weights() <= DRAWN_WEIGHTS).map(Linear::sparing);
+        Ok(ProcessModel { settings, priors, linear, fitted: None })
+    }
+
+    /// The paper's model, if it is to propose a candidate after `n` outcomes.
+    pub(super) fn drawing(&mut self, n: usize) -> Option<&mut Linear> {
+        self.linear.as_mut().filter(|_| n <= DRAWN_OUTCOMES)
     }
 
     pub(super) fn settings(&self) -> &Improvement {

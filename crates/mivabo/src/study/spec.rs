@@ -129,7 +129,8 @@ impl Strategy {
             "gp-annealing" => {
                 let kernel = Some(process::Kernel::Product);
                 let search = Climb::Annealing(annealing::Settings::default());
-                return Ok(Strategy::Improvement(Improvement { kernel, search, ..Improvement::default() }));
+                let settings = Improvement { kernel, search, draws: false, ..Improvement::default() };
+                return Ok(Strategy::Improvement(settings));
             }
             "improvement" => return Ok(Strategy::default()),
             "random" => return Ok(Strategy::Random),
@@ -219,6 +220,10 @@ impl Default for Thompson {
 /// | `kernel` | none | which [`Kernel`](process::Kernel); none: the one that explains the outcomes best, at each fit |
 /// | `outputs` | robust | what becomes of values before the model sees them |
 /// | `search` | local | how the largest improvement is searched for |
+/// | `draws` | yes | whether minima of functions drawn from the paper's model are among the points from which it is searched for |
+///
+/// Draws are made while there are no more than 200 outcomes, and where the paper's model has no more than 4,000 weights: beyond that
+/// they take longer than everything else.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Improvement {
     /// The kernel; none: by evidence.
@@ -227,12 +232,14 @@ pub struct Improvement {
     pub outputs: Transform,
     /// How the largest improvement is searched for.
     pub search: Climb,
+    /// Whether the paper's model proposes candidates.
+    pub draws: bool,
 }
 
 impl Default for Improvement {
     fn default() -> Self {
         let search = Climb::Local(local::Settings::default());
-        Improvement { kernel: None, outputs: Transform::Robust, search }
+        Improvement { kernel: None, outputs: Transform::Robust, search, draws: true }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
 use crate::random::{Purpose, stream};
 use crate::space::Domain;
+use crate::surrogate::process::Kernel;
 
 /// Eight bools of which four are on, and two reals.
 fn mixed_space() -> Space {
@@ -476,4 +477,24 @@ fn a_real_that_an_equation_fixes_is_not_tried_twice() {
             study.tell(suggestion.id(), (n - 2.0).abs()).unwrap();
         }
     }
+}
+
+#[test]
+fn thompson_samples_are_candidates_of_the_default_strategy_which_says_so() {
+    let space = mixed_space();
+    let origins = |draws: bool| {
+        let strategy = Strategy::Improvement(Improvement { draws, ..Improvement::default() });
+        let mut study = Study::new(space.clone(), Spec { seed: 1, strategy, ..Spec::default() }).unwrap();
+        let next = |study: &mut Study| {
+            let suggestion = study.ask().unwrap();
+            study.tell(suggestion.id(), objective(&space, suggestion.point())).unwrap();
+            suggestion.origin()
+        };
+        (0..24).map(|_| next(&mut study)).collect::<Vec<_>>()
+    };
+    let is_drawn = |origin: &Origin| matches!(origin, Origin::Drawn(_));
+
+    assert!(origins(true).iter().any(is_drawn));
+    assert!(!origins(false).iter().any(is_drawn));
+    assert_eq!(Origin::Drawn(Kernel::Additive).to_string(), "improvement, by a Thompson sample");
 }

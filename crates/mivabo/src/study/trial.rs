@@ -47,6 +47,8 @@ pub enum Origin {
     Thompson,
     /// The largest expected improvement by a Gaussian process with this kernel.
     Improvement(Kernel),
+    /// The same, found near the minimum of a function that was drawn from the posterior of the paper's model.
+    Drawn(Kernel),
     /// Chance: the strategy is random, or what the model wished for was tried before.
     Random,
 }
@@ -59,6 +61,8 @@ impl fmt::Display for Origin {
             Origin::Thompson => "thompson",
             Origin::Improvement(Kernel::Additive) => "improvement",
             Origin::Improvement(Kernel::Product) => "improvement, product kernel",
+            Origin::Drawn(Kernel::Additive) => "improvement, by a Thompson sample",
+            Origin::Drawn(Kernel::Product) => "improvement, product kernel, by a Thompson sample",
             Origin::Random => "random",
         })
     }
