@@ -96,7 +96,10 @@ impl Study {
     fn thompson(&self, model: &mut Linear) -> Result<(Feasible, Origin), Error> {
         let points = RandomPoints::new(&self.space);
         let mut stream = self.stream(Purpose::Acquisition);
-        let (weights, wish) = self.drawn(model, &points, &mut stream)?;
+        let mut starts = self.incumbents(INCUMBENTS);
+        starts.extend(self.trials.last().and_then(|last| self.feasible(last)));
+        starts.extend(self.random_starts(&points, &mut stream));
+        let (weights, wish) = self.drawn(model, &starts, &mut stream)?;
         let Some(wish) = wish else {
             return Ok((self.untried(&points).random(&mut stream)?, Origin::Random));
         };
@@ -104,20 +107,17 @@ impl Study {
         Ok((found, Origin::Thompson))
     }
 
-    /// A function drawn from the posterior, and its minimum.
+    /// A function drawn from the posterior, and the minimum that is found from these starts.
     fn drawn(
         &self,
         model: &mut Linear,
-        points: &RandomPoints<'_>,
+        starts: &[Feasible],
         stream: &mut Stream,
     ) -> Result<(Weights, Option<Minimum>), Error> {
         let (search, scaling) = (model.settings().search, model.settings().scaling);
         let belief = model.after(&self.observations())?;
         let weights = belief.surrogate_mut().sample(scaling, &mut self.stream(Purpose::Weights));
-        let mut starts = self.incumbents(INCUMBENTS);
-        starts.extend(self.trials.last().and_then(|last| self.feasible(last)));
-        starts.extend(self.random_starts(points, stream));
-        let minimum = self.lowest(&weights, &starts, search, stream)?;
+        let minimum = self.lowest(&weights, starts, search, stream)?;
         Ok((weights, minimum))
     }
 
@@ -136,7 +136,9 @@ impl Study {
         let mut good = self.incumbents(GOOD);
         let n_incumbents = good.len();
         if let Some(linear) = model.drawing(observations.len()) {
-            good.extend(self.drawn(linear, &points, &mut stream)?.1.map(|wish| wish.feasible));
+            let starts: Vec<Feasible> =
+                good.first().cloned().into_iter().chain(points.draw(&mut stream)).collect();
+            good.extend(self.drawn(linear, &starts, &mut stream)?.1.map(|wish| wish.feasible));
         }
         let aim = Aim { improving: &improvement, tried: Some((&self.space, &self.tried)) };
         let Climbed { minimum, from } = self.climbed(&aim, &good, search, &mut stream)?;
