@@ -44,7 +44,16 @@ def _panel(axes: Axes, title: str, curves: dict[str, np.ndarray | None], colour:
     axes.grid(alpha=0.25)
 
 
-def _save(figure: plt.Figure, path: Path) -> None:
+def bands(axes: Axes, title: str, curves: dict[str, np.ndarray], colour: dict[str, str]) -> None:
+    """Mean ± one standard deviation over the rows of each method's curves."""
+    _panel(axes, title, {method: rows.mean(axis=0) for method, rows in curves.items()}, colour)
+    for method, rows in curves.items():
+        mean, spread = rows.mean(axis=0), rows.std(axis=0, ddof=1) if len(rows) > 1 else 0.0
+        steps = np.arange(1, rows.shape[1] + 1)
+        axes.fill_between(steps, mean - spread, mean + spread, color=colour[method], alpha=0.08, linewidth=0)
+
+
+def save(figure: plt.Figure, path: Path) -> None:
     handles: list[Any] = []
     labels: list[str] = []
     for axes in figure.axes:
@@ -63,7 +72,7 @@ def draw(runs: Runs, groups: dict[str, list[str]], out: Path) -> None:
         _panel(axes, f"{name}: {len(tasks)} tasks", {m: mean_score(runs, tasks, m) for m in runs.methods}, colour)
     panels[0].set_ylabel("mean normalised score")
     figure.subplots_adjust(bottom=0.27)
-    _save(figure, out / "scores.svg")
+    save(figure, out / "scores.svg")
     draw_tasks(runs, groups["all"], colour, out / "tasks.svg")
     if any(task in runs.tasks for task in vae.NAMES):
         draw_vae(runs, colour, out / "vae.svg")
@@ -77,7 +86,7 @@ def draw_tasks(runs: Runs, tasks: list[str], colour: dict[str, str], path: Path)
     for axes in list(panels.flat)[len(tasks) :]:
         axes.axis("off")
     figure.subplots_adjust(hspace=0.45, bottom=0.08)
-    _save(figure, path)
+    save(figure, path)
 
 
 def draw_vae(runs: Runs, colour: dict[str, str], path: Path) -> None:
@@ -88,4 +97,4 @@ def draw_vae(runs: Runs, colour: dict[str, str], path: Path) -> None:
         _panel(axes, f"{task}: best nats", means, colour)
         axes.set_ylim(89, 112)
     figure.subplots_adjust(bottom=0.27)
-    _save(figure, path)
+    save(figure, path)

@@ -61,5 +61,8 @@ def make(name: str, seed: int) -> Task:
     if not name.startswith("cardinality"):
         return Task(name, seed, study(lines), value, budget=100)
     text = study(lines, {"at most two bits": " + ".join(names) + f" <= {MOST}"})
-    excess = lambda params: [float(bits(params, N).sum()) - MOST]  # noqa: E731
     return Task(name, seed, text, value, excess, budget=100, penalty=worst(at, seed))
+
+
+def excess(params: Params) -> list[float]:
+    return [float(bits(params, N).sum()) - MOST]
