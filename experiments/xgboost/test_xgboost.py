@@ -10,7 +10,7 @@ import numpy as np
 
 import plot  # its folder first: it finds the comparison
 import run
-import table
+import trainings
 from runs import Runs
 from tasks import make, xgb
 
@@ -29,7 +29,7 @@ def write_data(folder: Path) -> None:
 
 class Nearest(unittest.TestCase):
     def setUp(self):
-        self.tree = table.setting(0) | {"booster": "gbtree", "nrounds": 100, "subsample": 0.5}
+        self.tree = trainings.setting(0) | {"booster": "gbtree", "nrounds": 100, "subsample": 0.5}
         self.linear = self.tree | {"booster": "gblinear"}
         self.value = xgb.nearest([{"params": self.tree, "value": 0.1}, {"params": self.linear, "value": 0.2}])
 
@@ -53,7 +53,7 @@ class Nearest(unittest.TestCase):
         for name in xgb.NAMES:
             for k in range(0, 200, 20):
                 line = list(run.read([xgb.TABLES / f"{name}.jsonl.gz"]))[k]
-                self.assertEqual(line["params"], table.setting(k))
+                self.assertEqual(line["params"], trainings.setting(k))
                 self.assertEqual(make(name, 3).value(line["params"]), line["value"])
 
 
@@ -68,7 +68,7 @@ class Table(unittest.TestCase):
                 path = folder / f"{len(parts)}"
                 path.mkdir()
                 for most in parts:
-                    table.build("xgb-steel", folder, path, 60.0, most)
+                    trainings.build("xgb-steel", folder, path, 60.0, most)
                 found.append([line["value"] for line in run.read([path / "xgb-steel.jsonl"])])
 
         self.assertEqual(*found)

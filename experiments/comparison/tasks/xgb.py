@@ -1,7 +1,7 @@
 """The paper's XGBoost tasks (Figure 1): the flat space of its Table 1 on `monks-problem-1` and `steel-plates-fault`.
 
 `xgb-monks` and `xgb-steel` give the error of the nearest setting in a table of real trainings, which
-`experiments/xgboost/table.py` makes; `…-live` train every setting and need the data. There is one instance of each.
+`experiments/xgboost/trainings.py` makes; `…-live` train every setting and need the data. There is one instance of each.
 
 Distance is Euclidean: numbers on their own scale from 0 to 1, another booster is at least 1 away, and between two
 linear boosters the parameters of trees do not count.

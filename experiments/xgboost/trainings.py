@@ -1,6 +1,6 @@
 """Tables of real trainings: random settings of XGBoost with their errors, one JSON line each.
 
-    python table.py --data DATA [--tasks xgb-monks,xgb-steel] [--minutes 10] [--out results]
+    python trainings.py --data DATA [--tasks xgb-monks,xgb-steel] [--minutes 10] [--out results]
 
 Enters: `monks-1.train` and `steel-plates-fault.csv`. Leaves: `OUT/TASK.jsonl` with params, value (the error) and the seconds of
 the training; `gzip -9n` makes of it what the tasks read. Every parameter is drawn by itself, uniformly on its scale, so both
