@@ -1,6 +1,7 @@
 """A small version in seconds: `python -m unittest`. Trainings are left out without XGBoost, runs without mivabo."""
 
 import importlib.util
+import itertools
 import json
 import tempfile
 import unittest
@@ -49,10 +50,9 @@ class Nearest(unittest.TestCase):
 
         self.assertEqual(value(far), 0.2)
 
-    def test_every_committed_setting_is_its_own_neighbour(self):
+    def test_settings_of_the_committed_tables_are_their_own_neighbours(self):
         for name in xgb.NAMES:
-            for k in range(0, 200, 20):
-                line = list(run.read([xgb.TABLES / f"{name}.jsonl.gz"]))[k]
+            for k, line in enumerate(itertools.islice(run.read([xgb.TABLES / f"{name}.jsonl.gz"]), 20)):
                 self.assertEqual(line["params"], trainings.setting(k))
                 self.assertEqual(make(name, 3).value(line["params"]), line["value"])
 
