@@ -16,7 +16,9 @@ from runs import Runs
 from tasks import make, xgb
 
 HAS = {name: importlib.util.find_spec(name) is not None for name in ("mivabo", "xgboost", "hyperopt", "optuna")}
-PEERS = ["random"] + [name for name, package in {"hyperopt": "hyperopt", "optuna-tpe": "optuna"}.items() if HAS[package]]
+PEERS = ["random"] + [
+    name for name, package in {"hyperopt": "hyperopt", "optuna-tpe": "optuna"}.items() if HAS[package]
+]
 
 
 def write_data(folder: Path) -> None:
@@ -106,7 +108,7 @@ class Figures(unittest.TestCase):
                 plot.draw(runs, ["xgb-steel"], path)
             self.assertEqual(*(path.read_bytes() for path in paths))
 
-        self.assertIn("| `hyperopt` | 3.00 ± 0.00 | 1.50 ± 0.00 | - | - | 2/0/0 | 2 |", plot.page(runs))
+        self.assertIn("| `hyperopt` | 3.00 ± 0.00 | 1.50 ± 0.00 | - | - | > 20 | 2/0/0 | - | 2 |", plot.page(runs))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ use serde_json::{Value, json};
 /// the seeds 0, 1, 2, …
 const FUNCTIONS: u64 = 10_000;
 
-const TASKS: &[&str] = &["gaussian", "sparse", "cardinality", "gaussian-own", "sparse-own", "cardinality-own"];
+const TASKS: &[&str] =
+    &["gaussian", "sparse", "cardinality", "gaussian-own", "sparse-own", "cardinality-own"];
 
 type Failure = Box<dyn std::error::Error>;
 
