@@ -1,9 +1,10 @@
 """Figures and tables of the synthetic experiment, from its result lines alone.
 
-    python plot.py results/2026-11-15.jsonl.gz results/peers.jsonl.gz --out results > results/tables.md
+    python plot.py results/*.jsonl.gz --out results > results/tables.md
 
-Enters: lines of `mivabo-synthetic` and, for the peers, of `experiments/comparison/run.py`. Leaves: `synthetic.svg` and
-`synthetic-own.svg` with our methods, `synthetic-peers.svg` with the peers beside some of them, and tables on standard output.
+Enters: lines of `mivabo-synthetic` and, for the peers, of `experiments/comparison/run.py`; others are passed over. Leaves:
+`synthetic.svg` and `synthetic-own.svg` with our methods, `synthetic-peers.svg` with the peers beside some of them, and tables on
+standard output.
 """
 
 import argparse
@@ -51,7 +52,7 @@ def read(paths: list[Path]) -> list:
     found = []
     for path in paths:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-            found += [line for line in map(json.loads, lines) if "task" in line]
+            found += [line for line in map(json.loads, lines) if "method" in line]
     return [line | {"value": math.inf if line["value"] is None else line["value"]} for line in found]
 
 
