@@ -15,6 +15,7 @@ from runs import Runs
 from tasks import vae
 
 OURS = ["#0072b2", "#56b4e9", "#009e73", "#117733", "#44aa99", "#88ccee"]
+FEW = 8  # seeds
 PEERS = ["#d55e00", "#e69f00", "#cc79a7", "#882255", "#999933", "#aa4499", "#ddaa77", "#663300"]
 
 
@@ -45,8 +46,10 @@ def _panel(axes: Axes, title: str, curves: dict[str, np.ndarray | None], colour:
 
 
 def bands(axes: Axes, title: str, curves: dict[str, np.ndarray], colour: dict[str, str]) -> None:
-    """Mean ± one standard deviation over the rows of each method's curves."""
+    """Mean ± one standard deviation over the rows of each method's curves, dashed where there are fewer than `FEW`."""
     _panel(axes, title, {method: rows.mean(axis=0) for method, rows in curves.items()}, colour)
+    for line in axes.lines:
+        line.set_linestyle("--" if len(curves[str(line.get_label())]) < FEW else "-")
     for method, rows in curves.items():
         mean, spread = rows.mean(axis=0), rows.std(axis=0, ddof=1) if len(rows) > 1 else 0.0
         steps = np.arange(1, rows.shape[1] + 1)

@@ -44,6 +44,7 @@ PEERS = {
     "smac": "#999933",
     "gp-rounding": "#882255",
 }
+FEW = 8
 BESIDE_PEERS = {name: COLOURS[name] for name in ("improvement", "thompson", "thompson-learned", "random")} | PEERS
 
 
@@ -81,7 +82,7 @@ def normalised(methods: dict) -> dict:
 
 
 def figure(found: dict, suffix: str, colours: dict[str, str], path: Path) -> None:
-    """Mean ± one standard deviation of the methods that have a colour."""
+    """Mean ± one standard deviation of the methods that have a colour, dashed where there are fewer than `FEW` seeds."""
     _, axes = plt.subplots(1, len(TASKS), figsize=(13, 4), sharey=True)
     for axis, (task, title) in zip(axes, TASKS.items(), strict=True):
         errors = normalised(found[task + suffix])
@@ -91,7 +92,8 @@ def figure(found: dict, suffix: str, colours: dict[str, str], path: Path) -> Non
             mean = [statistics.mean(column) for column in columns]
             spread = [statistics.stdev(column) if len(column) > 1 else 0.0 for column in columns]
             steps = range(1, length + 1)
-            axis.plot(steps, mean, label=method, color=colours[method], lw=1.8)
+            style = "--" if len(errors[method]) < FEW else "-"
+            axis.plot(steps, mean, label=method, color=colours[method], lw=1.8, ls=style)
             low = [m - s for m, s in zip(mean, spread, strict=True)]
             high = [m + s for m, s in zip(mean, spread, strict=True)]
             axis.fill_between(steps, low, high, color=colours[method], alpha=0.08, lw=0)
