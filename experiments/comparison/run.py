@@ -1,6 +1,7 @@
 """Tasks × methods × seeds, one JSON line for each evaluation.
 
-    python run.py --out results/ours.jsonl [--tasks a,b] [--methods a,b] [--seeds 8] [--evals 80] [--jobs 1] [--data DATA] [--again]
+    python run.py --out results/ours.jsonl [--tasks a,b] [--methods a,b] [--seeds 8] [--evals 80] [--jobs 1] [--data DATA]
+                  [--again] [--minutes 60]
 
 A line holds task, method, seed, index (from 0), value (without noise; null where none was found), feasible, violations
 (so far) and the seconds of the suggestion. A suggestion that breaks a constraint is not counted: the method is told so
@@ -8,7 +9,8 @@ A line holds task, method, seed, index (from 0), value (without noise; null wher
 the run.
 
 Runs that the file holds are left out, so the same command resumes an interrupted comparison; a run is written whole or not
-at all. `--again` first drops the runs of these tasks and methods from the file; after `--minutes` no further run is written.
+at all. `--again` first drops the runs of these tasks and methods from the file. After `--minutes` no further run is
+written than the one at work.
 """
 
 import os

@@ -2,9 +2,9 @@
 
     python plot.py results/*.jsonl.gz --out results > results/tables.md
 
-Enters: lines of `mivabo-synthetic` and, for the peers, of `experiments/comparison/run.py`; others are passed over. Leaves:
-`synthetic.svg` and `synthetic-own.svg` with our methods, `synthetic-peers.svg` with the peers beside some of them, and tables on
-standard output.
+Enters: lines of `mivabo-synthetic` and, for the peers, of `experiments/comparison/run.py`; others are passed over.
+Leaves: `synthetic.svg` and `synthetic-own.svg` with our methods, `synthetic-peers.svg` with the peers beside some of
+them, and tables on standard output.
 """
 
 import argparse
@@ -67,8 +67,8 @@ def curves(lines: list) -> dict:
 
 
 def normalised(methods: dict) -> dict:
-    """The paper's error: for each seed 0 at the lowest value that any method saw, 1 at the mean first value and where a method
-    has found nothing feasible yet."""
+    """The paper's error: for each seed 0 at the lowest value that any method saw, 1 at the mean first value and where
+    nothing feasible is found yet."""
     result: dict = {method: [] for method in methods}
     seeds = sorted(set().union(*methods.values()))
     for seed in seeds:
@@ -82,7 +82,7 @@ def normalised(methods: dict) -> dict:
 
 
 def figure(found: dict, suffix: str, colours: dict[str, str], path: Path) -> None:
-    """Mean ± one standard deviation of the methods that have a colour, dashed where there are fewer than `FEW` seeds."""
+    """Mean ± one standard deviation of the methods that have a colour, dashed with fewer than `FEW` seeds."""
     _, axes = plt.subplots(1, len(TASKS), figsize=(13, 4), sharey=True)
     for axis, (task, title) in zip(axes, TASKS.items(), strict=True):
         errors = normalised(found[task + suffix])

@@ -1,4 +1,4 @@
-"""A small version in seconds: `python -m unittest`. What needs the Rust program is left out unless MIVABO_SYNTHETIC names it."""
+"""A small version in seconds: `python -m unittest`. The Rust program is left out unless MIVABO_SYNTHETIC names it."""
 
 import json
 import os

@@ -2,7 +2,8 @@
 
     python plot.py results/*.jsonl.gz --out results
 
-Leaves `tables.md`, `xgboost.svg` and, where there are lines of live training, `live.svg`; the same lines give the same bytes.
+Leaves `tables.md`, `xgboost.svg` and, where there are lines of live training, `live.svg`; the same lines give the same
+bytes.
 """
 
 import argparse
@@ -49,8 +50,7 @@ def draw(runs: Runs, tasks: list[str], path: Path) -> None:
 
 
 def table(runs: Runs, task: str) -> str:
-    """Mean ± one standard deviation of the best error in percent, by their mean over all evaluations; the median number of
-    evaluations until the lowest error that any method saw; wins/ties/losses of ours on equal seeds."""
+    """Mean ± one standard deviation of the best error in percent; methods stand by their mean over all evaluations."""
     found = curves(runs, task)
     low = min(rows.min() for rows in found.values())
     rows = []
@@ -85,8 +85,8 @@ def cost(runs: Runs) -> str:
 def page(runs: Runs) -> str:
     listed = ", ".join(f"{name} {version}" for name, version in sorted(runs.versions.items()))
     title = "Best error so far in percent, mean ± one standard deviation over seeds"
-    legend = f"""`until`: median number of evaluations until the lowest error that any method saw. `ours`: wins/ties/losses of `{OURS}`
-on equal seeds. The order is that of the mean over all evaluations."""
+    legend = f"""`until`: median number of evaluations until the lowest error that any method saw. `ours`: wins/ties/losses of
+`{OURS}` on equal seeds. The order is that of the mean over all evaluations."""
     tables = "\n".join(table(runs, task) for task in sorted(runs.tasks))
     return f"Versions: {listed}\n\n## {title}\n\n{legend}\n\n{tables}\n## Cost, on a busy machine\n\n{cost(runs)}"
 

@@ -2,9 +2,9 @@
 
     python trainings.py --data DATA [--tasks xgb-monks,xgb-steel] [--minutes 10] [--out results]
 
-Enters: `monks-1.train` and `steel-plates-fault.csv`. Leaves: `OUT/TASK.jsonl` with params, value (the error) and the seconds of
-the training; `gzip -9n` makes of it what the tasks read. Every parameter is drawn by itself, uniformly on its scale, so both
-boosters are alike. Setting k is the same in every run: a file that is there is continued. `--minutes` is for each task.
+Enters: `monks-1.train` and `steel-plates-fault.csv`. Leaves: `OUT/TASK.jsonl` with params, value (the error) and the
+seconds of the training; `gzip -9n` makes of it what the tasks read. Every parameter is drawn by itself, uniformly on its
+scale, so both boosters are alike. Setting k is the same in every run: a file that is there is continued. `--minutes` is for each task.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""All tasks by name. `make(name, seed, data)` gives an instance; only the stand-ins for the VAE and `xgb-…-live` need the
-data folder. The tasks of `experiments/xgboost` and `experiments/synthetic` are known here too, but are no part of the comparison
-(`NAMES`)."""
+"""All tasks by name. `make(name, seed, data)` gives an instance; only the stand-ins for the VAE and `xgb-…-live` need
+the data folder. The tasks of `experiments/xgboost` and `experiments/synthetic` are known here too, but are no part of the
+comparison (`NAMES`)."""
 
 from pathlib import Path
 

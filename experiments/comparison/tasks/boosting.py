@@ -43,7 +43,7 @@ def monks() -> tuple[np.ndarray, np.ndarray]:
 
 
 def trained(params: Params, objective: str, train: Any, test: Any) -> np.ndarray:
-    """Trains on one `DMatrix`, predicts another. On one thread, and linear boosting by its updater that knows no chance."""
+    """Trains on one `DMatrix`, predicts another. One thread, and linear boosting by its updater that knows no chance."""
     import xgboost
 
     settings = {k: v for k, v in params.items() if k != "nrounds"}

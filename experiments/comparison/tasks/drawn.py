@@ -1,5 +1,5 @@
-"""The functions that `experiments/synthetic` draws in Rust, from its export: f = aᵀ W b with monomials a of the bits and
-b = (1, waves). Ours runs on them in Rust; these tasks are for the peers.
+"""The functions that `experiments/synthetic` draws in Rust, from its export: f = aᵀ W b with monomials a of the bits
+and b = (1, waves). Ours runs on them in Rust; these tasks are for the peers.
 
 Peers are told of a point with more than two bits set what is the worst of 200 random feasible points.
 """
