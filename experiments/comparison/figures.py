@@ -15,6 +15,7 @@ from runs import Runs
 from tasks import vae
 
 OURS = ["#0072b2", "#56b4e9", "#009e73", "#117733", "#44aa99", "#88ccee"]
+FEW = 8  # seeds
 PEERS = ["#d55e00", "#e69f00", "#cc79a7", "#882255", "#999933", "#aa4499", "#ddaa77", "#663300"]
 
 
@@ -42,6 +43,17 @@ def panel(axes: Axes, title: str, curves: dict[str, np.ndarray | None], colour: 
     axes.set_title(title, fontsize=9)
     axes.tick_params(labelsize=7)
     axes.grid(alpha=0.25)
+
+
+def bands(axes: Axes, title: str, curves: dict[str, np.ndarray], colour: dict[str, str]) -> None:
+    """Mean ± one standard deviation over the rows of each method's curves, dashed where there are fewer than `FEW`."""
+    panel(axes, title, {method: rows.mean(axis=0) for method, rows in curves.items()}, colour)
+    for line in axes.lines:
+        line.set_linestyle("--" if len(curves[str(line.get_label())]) < FEW else "-")
+    for method, rows in curves.items():
+        mean, spread = rows.mean(axis=0), rows.std(axis=0, ddof=1) if len(rows) > 1 else 0.0
+        steps = np.arange(1, rows.shape[1] + 1)
+        axes.fill_between(steps, mean - spread, mean + spread, color=colour[method], alpha=0.08, linewidth=0)
 
 
 def save(figure: plt.Figure, path: Path) -> None:

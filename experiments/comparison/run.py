@@ -1,6 +1,7 @@
 """Tasks × methods × seeds, one JSON line for each evaluation.
 
     python run.py --out results/ours.jsonl [--tasks a,b] [--methods a,b] [--seeds 8] [--evals 80] [--jobs 1] [--data DATA]
+                  [--again] [--minutes 60]
 
 A line holds task, method, seed, index (from 0), value (without noise; null where none was found), feasible, violations
 (so far) and the seconds of the suggestion. A suggestion that breaks a constraint is not counted: the method is told so
@@ -8,7 +9,8 @@ A line holds task, method, seed, index (from 0), value (without noise; null wher
 the run.
 
 Runs that the file holds are left out, so the same command resumes an interrupted comparison; a run is written whole or not
-at all.
+at all. `--again` first drops the runs of these tasks and methods from the file. After `--minutes` no further run is
+written than the one at work.
 """
 
 import os
@@ -48,7 +50,9 @@ class Job:
 def run(job: Job) -> str:
     """One whole run, as lines."""
     task = tasks.make(job.task, job.seed, job.data)
-    penalty = scale.read()[scale.key(task)]["worst"] if task.is_constrained else 0.0
+    penalty = task.penalty
+    if penalty is None:
+        penalty = scale.read()[scale.key(task)]["worst"] if task.is_constrained else 0.0
     method = methods.make(job.method, methods.Setting(task, job.seed, job.evals, penalty))
     noise = np.random.default_rng([job.seed, 77])
     lines, violations, in_all = "", 0, IN_ALL.get(job.method, IN_ALL_OTHERS)
@@ -80,6 +84,12 @@ def read(paths: list[Path]) -> Iterator[dict]:
 def finished(path: Path) -> set[tuple[str, str, int]]:
     lines = read([path]) if path.exists() else iter(())
     return {(line["task"], line["method"], line["seed"]) for line in lines if "task" in line}
+
+
+def forget(path: Path, names: list[str], chosen: list[str]) -> None:
+    """Drops the lines of these tasks and methods."""
+    kept = [line for line in read([path]) if line.get("task") not in names or line["method"] not in chosen]
+    path.write_text("".join(json.dumps(line) + "\n" for line in kept))
 
 
 def applies(method: str, task: tasks.Task) -> bool:
@@ -114,8 +124,13 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--evals", type=int, default=80)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
     arguments = parser.parse_args()
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    if arguments.again and arguments.out.exists():
+        forget(arguments.out, arguments.tasks.split(","), arguments.methods.split(","))
+    end = time.monotonic() + 60 * arguments.minutes
     todo = list(jobs(arguments))
     print(json.dumps(methods.versions()), file=sys.stderr)
     with arguments.out.open("a") as out, get_context("spawn").Pool(arguments.jobs, maxtasksperchild=20) as pool:
@@ -125,6 +140,8 @@ def main() -> None:
             out.write(lines)
             out.flush()
             print(job.task, job.method, job.seed, error or "done", file=sys.stderr, flush=True)
+            if time.monotonic() > end:
+                break  # leaving the pool ends what it has begun
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Enters: the text of a study file. Leaves: its parameters in order, each with its
 which it is there. What mivabo reads is the text itself.
 """
 
+import math
 import re
 import tomllib
 from dataclasses import dataclass
@@ -64,6 +65,12 @@ def active(space: list[Parameter], params: Params) -> Params:
         if is_active(parameter, kept):
             kept[parameter.name] = params[parameter.name]
     return kept
+
+
+def unit(p: Parameter, value: float) -> float:
+    """Where a number stands in its range on its own scale, from 0 to 1."""
+    low, high, at = (math.log(v) if p.log else v for v in (p.low, p.high, value))
+    return (at - low) / (high - low)
 
 
 def _levels(entry: dict) -> tuple[Any, ...]:

@@ -182,6 +182,16 @@ class Tables(unittest.TestCase):
 
             self.assertEqual(run.finished(path), {("nk", "smac", 0)})
 
+    def test_runs_that_are_made_again_are_dropped_first_and_others_stay(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "lines.jsonl"
+            kept = [{"versions": {}}, *lines("nk", "smac", [1.0]), *lines("heads", "hyperopt", [1.0])]
+            path.write_text("".join(json.dumps(line) + "\n" for line in kept + lines("nk", "hyperopt", [2.0])))
+
+            run.forget(path, ["nk"], ["hyperopt", "random"])
+
+            self.assertEqual(list(run.read([path])), kept)
+
     def test_every_instance_of_the_results_has_a_scale(self):
         known = scale.read()
         for path in scale.PATH.parent.glob("*.jsonl.gz"):

@@ -1,5 +1,6 @@
-"""The harness against slow, obvious answers: `python -m unittest`."""
+"""The harness against slow, obvious answers: `python -m unittest`. Left out where HiGHS or SCIP is not installed."""
 
+import importlib.util
 import itertools
 import json
 import random
@@ -9,6 +10,10 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+for package in ("highspy", "pyscipopt"):
+    if importlib.util.find_spec(package) is None:
+        raise unittest.SkipTest(f"{package} is not installed")
 
 import compare
 import solvers

@@ -5,11 +5,14 @@
 | `mivabo:STRATEGY` | our strategy of that name; `mivabo:random` is random search over the feasible points |
 | `random` | random search as the paper has it: infeasible points are drawn again |
 | `hyperopt`, `optuna-tpe`, `optuna-gp`, `smac`, `ax` | peers with their defaults |
+| `gp-rounding` | a Gaussian process over the relaxed cube, rounded, of `experiments/vae`: what GPyOpt does |
 | `optuna-tpe:constraints` | with Optuna's `constraints_func` |
 | `optuna-tpe:repair`, `optuna-gp:repair` | behind a step that moves to the nearest feasible point |
 """
 
+import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from methods.method import Method, Setting
 
@@ -62,6 +65,11 @@ def make(name: str, setting: Setting) -> Method:
             from methods.ax import Ax
 
             return Ax(setting)
+        case "gp-rounding":
+            sys.path.append(str(Path(__file__).resolve().parents[2] / "vae"))
+            from gp_rounding import GpRounding
+
+            return GpRounding(setting)
     raise ValueError(f"there is no method `{name}`")
 
 

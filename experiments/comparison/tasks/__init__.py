@@ -1,8 +1,10 @@
-"""All tasks by name. `make(name, seed, data)` gives an instance; only the stand-ins for the VAE need the data folder."""
+"""All tasks by name. `make(name, seed, data)` gives an instance; only the stand-ins for the VAE and `xgb-…-live` need
+the data folder. The tasks of `experiments/xgboost` and `experiments/synthetic` are known here too, but are no part of the
+comparison (`NAMES`)."""
 
 from pathlib import Path
 
-from tasks import boosting, combinatorial, engineering, mixed, synthetic, threads, vae
+from tasks import boosting, combinatorial, drawn, engineering, mixed, synthetic, threads, vae, xgb
 from tasks.task import Task
 
 FAMILIES = [synthetic, combinatorial, mixed, engineering, threads, boosting]
@@ -15,7 +17,9 @@ def make(name: str, seed: int, data: Path | None = None) -> Task:
         if data is None:
             raise ValueError(f"task `{name}` needs --data, the folder with vae-mnist-evaluations.jsonl")
         return vae.make(name, seed, data)
-    for family in FAMILIES:
+    if name in xgb.NAMES + xgb.LIVE:
+        return xgb.make(name, seed, data)
+    for family in [*FAMILIES, drawn]:
         if name in family.NAMES:
             return family.make(name, seed)
     raise ValueError(f"there is no task `{name}`; there are {', '.join(NAMES)}")

@@ -30,6 +30,7 @@ class Task:
     noise: float = 0.0  # standard deviation of what a method is told
     fixed: bool = False
     budget: int = 80
+    penalty: float | None = None  # what peers are told of an infeasible point; none: what `scale.json` says
     space: list[Parameter] = field(init=False)
 
     def __post_init__(self) -> None:

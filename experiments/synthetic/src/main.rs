@@ -2,6 +2,7 @@
 //!
 //! ```sh
 //! cargo run --release -p mivabo-synthetic -- OUT [--tasks a,b] [--methods a,b] [--seeds 16] [--trials 100]
+//! cargo run --release -p mivabo-synthetic -- --export OUT [--tasks a,b] [--seeds 16]
 //! ```
 //!
 //! f(x) = wᵀφ(x) over 8 bits and 8 reals in [0, 1]: all monomials of at most two bits, 16 random Fourier features of the
@@ -9,7 +10,10 @@
 //! the weights of its own function. The paper's assumptions hold: the model has the waves of the function, but not its
 //! weights. In tasks that end in `-own` it has waves of its own.
 //!
-//! Runs that OUT already holds are left out, so an interrupted experiment is resumed by the same command.
+//! Runs that OUT already holds are left out, so an interrupted experiment is resumed by the same command. `--export` writes the
+//! functions themselves, for methods that are not in Rust.
+
+mod export;
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -26,6 +30,9 @@ use serde_json::{Value, json};
 /// the seeds 0, 1, 2, …
 const FUNCTIONS: u64 = 10_000;
 
+const TASKS: &[&str] =
+    &["gaussian", "sparse", "cardinality", "gaussian-own", "sparse-own", "cardinality-own"];
+
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
@@ -40,15 +47,16 @@ fn main() -> Result<(), Failure> {
             |names| names.split(',').map(ToOwned::to_owned).collect(),
         )
     };
-    let path = arguments.first().filter(|a| !a.starts_with("--")).ok_or("where to? give a file")?;
     let n_seeds: u64 = option("--seeds").map_or(Ok(16), |n| n.parse())?;
+    let tasks = list("--tasks", TASKS);
+    if let Some(path) = option("--export") {
+        return export::write(&path, &tasks, n_seeds);
+    }
+    let path = arguments.first().filter(|a| !a.starts_with("--")).ok_or("where to? give a file")?;
     let n_trials: usize = option("--trials").map_or(Ok(100), |n| n.parse())?;
     let done = done(path, n_trials)?;
     let mut out = OpenOptions::new().create(true).append(true).open(path)?;
-    for task in list(
-        "--tasks",
-        &["gaussian", "sparse", "cardinality", "gaussian-own", "sparse-own", "cardinality-own"],
-    ) {
+    for task in tasks {
         for method in list("--methods", Strategy::NAMES) {
             for seed in 0..n_seeds {
                 if !done.contains(&(task.clone(), method.clone(), seed)) {

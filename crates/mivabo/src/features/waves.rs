@@ -264,7 +264,13 @@ impl Waves {
         self.amplitudes[j]
     }
 
-    pub(crate) fn frequency(&self, j: usize) -> &[f64] {
+    /// bⱼ.
+    pub fn phase(&self, j: usize) -> f64 {
+        self.phases[j]
+    }
+
+    /// ωⱼ, one for each coordinate.
+    pub fn frequency(&self, j: usize) -> &[f64] {
         &self.frequencies[j * self.n_reals..][..self.n_reals]
     }
 
