@@ -40,9 +40,11 @@ const MARGIN: f64 = 0.1;
 const STALL: usize = 5;
 const MAX_HALVINGS: usize = 3;
 
-/// The most outcomes, and weights of the paper's model, with which functions are drawn from it.
+/// The most outcomes, weights of the paper's model, and patterns in tables of the space with which functions are drawn from it: beyond
+/// them a draw or its minimum costs more than all the rest.
 const DRAWN_OUTCOMES: usize = 200;
 const DRAWN_WEIGHTS: usize = 4000;
+const DRAWN_PATTERNS: usize = 10_000;
 
 /// The settings, and the hyper-parameters that were fitted last.
 #[derive(Debug, Clone)]
@@ -76,7 +78,10 @@ impl ProcessModel {
         let kernels = settings.kernel.map_or(vec![Kernel::Additive, Kernel::Product], |kernel| vec![kernel]);
         let priors = kernels.into_iter().map(|kernel| Process::new(layout.clone(), kernel)).collect();
         let drawn = Thompson { learn: true, outputs: settings.outputs, ..Thompson::default() };
-        let linear = settings.draws.then(|| Linear::new(space, drawn, seed).ok()).flatten();
+        let tables = space.encoding().problem().tables();
+        let is_small = tables.iter().map(|table| table.allowed().len()).sum::<usize>() <= DRAWN_PATTERNS;
+        let is_drawn = settings.draws && is_small;
+        let linear = is_drawn.then(|| Linear::new(space, drawn, seed).ok()).flatten();
         let linear = linear.filter(|linear| linear.n_weights() <= DRAWN_WEIGHTS).map(Linear::sparing);
         Ok(ProcessModel { settings, priors, linear, fitted: None })
     }

@@ -222,8 +222,8 @@ impl Default for Thompson {
 /// | `search` | local | how the largest improvement is searched for |
 /// | `draws` | yes | whether minima of functions drawn from the paper's model are among the points from which it is searched for |
 ///
-/// Draws are made while there are no more than 200 outcomes, and where the paper's model has no more than 4,000 weights: beyond that
-/// they take longer than everything else.
+/// Draws are made while there are no more than 200 outcomes, and where the paper's model has no more than 4,000 weights and the tables of
+/// the space no more than 10,000 patterns: beyond that they take longer than everything else.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Improvement {
     /// The kernel; none: by evidence.
