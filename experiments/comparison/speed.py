@@ -12,7 +12,6 @@ import os
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # before numpy
 
 import argparse
-import resource
 import subprocess
 import sys
 import time
@@ -110,7 +109,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.only is not None:
         ours(outcomes(arguments.only))()
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000)
+        # Not `ru_maxrss`: that remembers the process from which this one was started.
+        status = Path("/proc/self/status").read_text().splitlines()
+        print(next(float(line.split()[1]) / 1000 for line in status if line.startswith("VmHWM")))
         return
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     sizes = [int(n) for n in arguments.outcomes.split(",")]

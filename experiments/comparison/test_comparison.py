@@ -200,6 +200,17 @@ class Tables(unittest.TestCase):
                     self.assertIn(Runs.instance(line["task"], line["seed"]), known)
 
 
+class Speed(unittest.TestCase):
+    @unittest.skipUnless(HAS_MIVABO and "optuna-tpe" in INSTALLED, "mivabo or Optuna is not installed")
+    def test_both_sides_of_the_clock_take_the_same_outcomes(self):
+        import speed
+
+        known = speed.outcomes(3)
+
+        for side in (speed.ours, speed.theirs):
+            self.assertEqual(len(speed.times(side(known), 2)), 2)
+
+
 class Data(unittest.TestCase):
     def test_monks_has_432_rows_of_which_half_are_positive(self):
         x, y = boosting.monks()

@@ -22,6 +22,7 @@ use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::random::{Purpose, stream};
 use crate::space::{Point, Space};
+use crate::surrogate::evidence::spread_out;
 use crate::surrogate::process::{Kernel, Layout, Process, Settings, Sloped, Traits};
 use crate::surrogate::{Outputs, Prediction};
 
@@ -34,6 +35,9 @@ const PROBES: usize = 300;
 /// By how much for each parameter the log density of any kernel but the first must be greater. Measured: without it the product kernel
 /// is believed too early in the VAE space, with three times as much too late on small spaces.
 const MARGIN: f64 = 0.1;
+
+/// The most outcomes that a process looks at; its time is cubic in them, and its memory quadratic.
+const MOST: usize = 1500;
 
 /// Outcomes without improvement after which length-scales are halved at every second ask, and again after as many more; and how
 /// often at most.
@@ -105,8 +109,7 @@ impl ProcessModel {
         let n_fitted = last_fit(raw.len());
         let known = self.fitted.take().filter(|fitted| fitted.raw == raw[..n_fitted]);
         let fitted = known.map_or_else(|| self.fitted(&observations[..n_fitted]), Ok)?;
-        let (mut process, outputs) = self.observed(fitted.prior, observations)?;
-        process.set_hyperparameters(&fitted.theta)?;
+        let (mut process, outputs) = self.observed(fitted.prior, Some(&fitted.theta), observations)?;
         self.fitted = Some(fitted);
         let target = process.target().unwrap_or(0.0);
         for (point, code) in pending {
@@ -121,7 +124,7 @@ impl ProcessModel {
     fn fitted(&self, observations: &[(&Point, &Encoded, f64)]) -> Result<Fitted, Error> {
         let mut best: Option<(f64, Fitted)> = None;
         for prior in 0..self.priors.len() {
-            let mut process = self.observed(prior, observations)?.0;
+            let mut process = self.observed(prior, None, observations)?.0;
             process.fit(Settings::default());
             let margin = if prior > 0 { MARGIN * process.layout().len() as f64 } else { 0.0 };
             let density = process.log_posterior() - margin;
@@ -133,19 +136,41 @@ impl ProcessModel {
         best.map(|(_, fitted)| fitted).ok_or(Error::BadHistory { why: "there is no model".into() })
     }
 
+    /// The process with these hyper-parameters, or those of the prior, after these observations or the most telling of them.
     fn observed(
         &self,
         prior: usize,
+        theta: Option<&[f64]>,
         observations: &[(&Point, &Encoded, f64)],
     ) -> Result<(Process, Outputs), Error> {
         let raw: Vec<f64> = observations.iter().map(|(.., y)| *y).collect();
         let outputs = Outputs::fit(&raw, self.settings.outputs)?;
         let mut process = self.priors[prior].clone();
-        for (point, code, y) in observations {
-            process.observe(&process.layout().traits(point, code), outputs.to_model(*y))?;
+        if let Some(theta) = theta {
+            process.set_hyperparameters(theta)?;
         }
+        let seen = |at: usize| {
+            let (point, code, y) = observations[at];
+            (process.layout().traits(point, code), outputs.to_model(y))
+        };
+        let seen: Vec<(Traits, f64)> = telling(&raw, MOST).into_iter().map(seen).collect();
+        process.observe_all(&seen)?;
         Ok((process, outputs))
     }
+}
+
+/// Which outcomes a process looks at, in their order: all, or the best half of `most` and as many of the others, evenly spread.
+fn telling(raw: &[f64], most: usize) -> Vec<usize> {
+    let mut ranked: Vec<usize> = (0..raw.len()).collect();
+    if raw.len() <= most {
+        return ranked;
+    }
+    ranked.sort_by(|a, b| raw[*a].total_cmp(&raw[*b]));
+    let mut others = ranked.split_off(most / 2);
+    others.sort_unstable();
+    ranked.extend(spread_out(others.len(), most - most / 2).into_iter().map(|at| others[at]));
+    ranked.sort_unstable();
+    ranked
 }
 
 /// By how much length-scales are divided after these outcomes.
@@ -239,5 +264,23 @@ impl Landscape for Aim<'_> {
             *g = -(log.by_mean * mean + log.by_deviation * variance / (2.0 * deviation));
         }
         -log.value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_sees_all_outcomes_or_the_best_and_some_of_the_others() {
+        let raw: Vec<f64> = (0..40).map(|i| f64::from((i * 7) % 40)).collect();
+
+        assert_eq!(telling(&raw, 40), (0..40).collect::<Vec<_>>());
+        let few = telling(&raw, 11);
+        assert_eq!(few.len(), 11);
+        assert!(few.is_sorted());
+        for best in 0..5 {
+            assert!(few.iter().any(|at| raw[*at] == f64::from(best)), "{best}");
+        }
     }
 }

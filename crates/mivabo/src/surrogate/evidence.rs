@@ -89,7 +89,7 @@ pub fn fitted(gaussian: &Gaussian, fit: Fit, stream: &mut Stream) -> Result<Gaus
 }
 
 /// At most `limit` of the numbers below `n`, evenly spread, the last one among them.
-pub(super) fn spread_out(n: usize, limit: usize) -> Vec<usize> {
+pub(crate) fn spread_out(n: usize, limit: usize) -> Vec<usize> {
     let limit = limit.clamp(1, n.max(1));
     if n == 0 { Vec::new() } else { (1..=limit).map(|k| k * n / limit - 1).collect() }
 }

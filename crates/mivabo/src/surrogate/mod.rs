@@ -15,7 +15,7 @@
 //! * Equal observations in equal order, and equal streams, give equal answers.
 
 mod belief;
-mod evidence;
+pub(crate) mod evidence;
 pub mod gaussian;
 mod growth;
 mod linalg;

@@ -85,6 +85,23 @@ impl Process {
         Ok(())
     }
 
+    /// Takes in many observations at once: the same process in a fraction of the time.
+    ///
+    /// # Errors
+    /// As [`observe`](Self::observe); the process is then unchanged.
+    pub fn observe_all(&mut self, observations: &[(Traits, f64)]) -> Result<(), Error> {
+        for (traits, y) in observations {
+            self.layout.check_length("traits", traits.0.len())?;
+            check_output(*y)?;
+        }
+        for (traits, y) in observations {
+            self.sites.push(traits);
+            self.y.push(*y);
+        }
+        self.refactor();
+        Ok(())
+    }
+
     /// Replaces all outputs, in the order of observation.
     ///
     /// # Errors

@@ -343,3 +343,24 @@ fn a_sharpened_process_knows_its_observations_and_believes_less_between_them() {
         assert_eq!(sharp.n_observations(), points.len());
     }
 }
+
+#[test]
+fn many_observations_at_once_are_as_good_as_one_by_one() {
+    let mut draws = stream(3, 1, Purpose::Weights);
+    for kernel in KERNELS {
+        let seen: Vec<(Traits, f64)> = (0..12).map(|_| (random_traits(&mut draws), draws.normal())).collect();
+        let mut single = Process::new(layout(), kernel);
+        let mut all = single.clone();
+
+        for (traits, y) in &seen {
+            single.observe(traits, *y).unwrap();
+        }
+        all.observe_all(&seen).unwrap();
+
+        let at = random_traits(&mut draws);
+        let (one, other) = (single.predict(&at), all.predict(&at));
+        assert!((one.mean - other.mean).abs() < 1e-9 && (one.variance - other.variance).abs() < 1e-9);
+        assert!(all.observe_all(&[seen[0].clone(), (seen[1].0.clone(), f64::NAN)]).is_err());
+        assert_eq!(all.n_observations(), 12);
+    }
+}
