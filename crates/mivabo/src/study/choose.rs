@@ -138,7 +138,9 @@ impl Study {
         if let Some(linear) = model.drawing(observations.len()) {
             let starts: Vec<Feasible> =
                 good.first().cloned().into_iter().chain(points.draw(&mut stream)).collect();
-            good.extend(self.drawn(linear, &starts, &mut stream)?.1.map(|wish| wish.feasible));
+            // One candidate less is no reason to fail.
+            let drawn = self.drawn(linear, &starts, &mut stream).ok();
+            good.extend(drawn.and_then(|(_, wish)| wish).map(|wish| wish.feasible));
         }
         let aim = Aim { improving: &improvement, tried: Some((&self.space, &self.tried)) };
         let Climbed { minimum, from } = self.climbed(&aim, &good, search, &mut stream)?;
