@@ -22,6 +22,9 @@ POINTS = (20, 40, 80)
 VAE_POINTS = (16, 32)
 
 
+LEAST = 5e-4  # what is shown as 0.000 is no difference
+
+
 def grid(header: list[str], rows: Iterable[list[str]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
@@ -118,7 +121,7 @@ def against_table(runs: Runs, ours: str, others: Sequence[str]) -> str:
             mine, theirs = runs.scores(task, ours), runs.scores(task, other)
             gaps = [mine[s][-1] - theirs[s][-1] for s in sorted(mine.keys() & theirs.keys())]
             error = np.std(gaps, ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else math.inf
-            cells.append(spread(gaps) + (" **" if gaps and np.mean(gaps) > 2 * error else ""))
+            cells.append(spread(gaps) + (" **" if gaps and np.mean(gaps) > max(2 * error, LEAST) else ""))
         rows.append([task, *cells])
     return grid([f"`{ours}` minus", *(f"`{other}`" for other in others)], rows)
 
