@@ -116,16 +116,14 @@ impl Search<'_> {
         let mut from: Vec<Option<usize>> = (0..good.len()).map(Some).collect();
         points.extend(self.moves.pool.iter().cloned());
         from.resize(points.len(), None);
-        let n_children = if good.is_empty() { 0 } else { self.settings.mutants + JUMPS };
-        for k in 0..n_children {
-            let parent = (if k < self.settings.mutants { k } else { k - self.settings.mutants }) % good.len();
-            points.extend(if k < self.settings.mutants {
-                let n = 1 + stream.below(FAR);
-                let step = 10.0_f64.powf(-1.5 + 1.2 * stream.unit());
-                self.moves.changed(&good[parent], n, step, stream)
-            } else {
-                self.moves.jumped(&good[parent], stream)
-            });
+        for (parent, at) in good.iter().enumerate().cycle().take(self.settings.mutants) {
+            let n = 1 + stream.below(FAR);
+            let step = 10.0_f64.powf(-1.5 + 1.2 * stream.unit());
+            points.extend(self.moves.changed(at, n, step, stream));
+            from.resize(points.len(), Some(parent));
+        }
+        for (parent, at) in good.iter().enumerate().cycle().take(JUMPS) {
+            points.extend(self.moves.jumped(at, stream));
             from.resize(points.len(), Some(parent));
         }
         let valued = self.valued(points).into_iter().zip(from);
@@ -133,9 +131,9 @@ impl Search<'_> {
         found.sort_by(|a, b| a.minimum.value.total_cmp(&b.minimum.value));
         let mut chosen: Vec<Climbed> = Vec::new();
         for candidate in found {
-            let bits = |climbed: &Climbed| climbed.minimum.feasible.code().bits.clone();
-            let is_new = chosen.iter().all(|other| bits(other) != bits(&candidate));
-            if chosen.len() < self.settings.climbs.max(1) && is_new {
+            let bits = &candidate.minimum.feasible.code().bits;
+            let is_new = |other: &Climbed| other.minimum.feasible.code().bits != *bits;
+            if chosen.len() < self.settings.climbs.max(1) && chosen.iter().all(is_new) {
                 chosen.push(candidate);
             }
         }

@@ -22,9 +22,8 @@ use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::random::{Purpose, stream};
 use crate::space::{Point, Space};
-use crate::surrogate::evidence::spread_out;
 use crate::surrogate::process::{Kernel, Layout, Process, Settings, Sloped, Traits};
-use crate::surrogate::{Outputs, Prediction};
+use crate::surrogate::{Outputs, Prediction, spread_out};
 
 /// Slopes of the deviation are taken at this one where it is smaller.
 const LEAST_DEVIATION: f64 = 1e-9;

@@ -15,7 +15,7 @@
 //! * Equal observations in equal order, and equal streams, give equal answers.
 
 mod belief;
-pub(crate) mod evidence;
+mod evidence;
 pub mod gaussian;
 mod growth;
 mod linalg;
@@ -28,6 +28,7 @@ pub mod sparse;
 use std::sync::Arc;
 
 pub use self::belief::Belief;
+pub(crate) use self::evidence::spread_out;
 pub use self::evidence::{Fit, fitted};
 pub use self::gaussian::{Gaussian, Scaling};
 pub use self::growth::{Growth, grown, owners};
