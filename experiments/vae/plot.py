@@ -1,18 +1,20 @@
 """Figures as SVG whose bytes depend on what they show alone.
 
-`draw_nats`: best nats so far, mean ± one standard deviation over the seeds (the paper's Figure 2). `draw_pictures`:
-test images, reconstructions and samples (Figures 4 and 7), from what `pictures.py` leaves.
+`draw_nats`: best nats so far, mean ± one standard deviation over the seeds (the paper's Figure 2), dashed where seeds
+are missing. `draw_pictures`: test images, reconstructions and samples (Figures 4 and 7), from what `pictures.py` leaves.
 """
 
 import sys
+from math import floor
 from pathlib import Path
 
 import numpy as np
-from studies import DATASETS, EVALS, METHODS, Outcomes, select
+from studies import DATASETS, EVALS, METHODS, SEEDS, Outcomes, select
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "comparison"))
-from figures import colours, panel, plt, save  # sets what makes the bytes of an SVG repeat
-from matplotlib.axes import Axes
+from figures import bands, colours, plt, save  # sets what makes the bytes of an SVG repeat
+
+SHOWN = 34  # nats of a panel
 
 
 def curves(outcomes: Outcomes, dataset: str, method: str) -> np.ndarray:
@@ -25,29 +27,25 @@ def curves(outcomes: Outcomes, dataset: str, method: str) -> np.ndarray:
 
 
 def draw_nats(outcomes: Outcomes, path: Path) -> None:
-    colour = colours(METHODS)
-    figure, panels = plt.subplots(1, len(DATASETS), figsize=(11, 4.2), sharey=True)
+    """One panel for each dataset. All show the same number of nats, each from below the best that was found in it."""
+    figure, panels = plt.subplots(1, len(DATASETS), figsize=(11, 4.2))
     for axes, dataset in zip(panels, DATASETS, strict=True):
-        _panel_of(axes, dataset, {m: c for m in METHODS if (c := curves(outcomes, dataset, m)).size}, colour)
+        found = {m: c for m in METHODS if (c := curves(outcomes, dataset, m)).size}
+        bands(axes, dataset, found, colours(METHODS))
+        axes.set_xlabel("valid evaluations", fontsize=8)
+        axes.text(0.98, 0.96, _gaps(found), ha="right", va="top", fontsize=7, color="#555555", transform=axes.transAxes)
+        if found:
+            low = floor(min(c.min() for c in found.values())) - 1
+            axes.set_ylim(low, low + SHOWN)
     panels[0].set_ylabel("best nats so far")
-    panels[0].set_ylim(86, 120)
     figure.subplots_adjust(bottom=0.25)
     save(figure, path)
 
 
-def _panel_of(axes: Axes, dataset: str, found: dict[str, np.ndarray], colour: dict[str, str]) -> None:
-    names = {method: f"{method} ({len(c)} seeds)" for method, c in found.items()}
-    means = {names[method]: c.mean(axis=0) for method, c in found.items()}
-    panel(axes, dataset, means, {names[method]: colour[method] for method in found})
-    for method, c in found.items():
-        if len(c) > 1:
-            x, mean, sd = np.arange(1, c.shape[1] + 1), c.mean(axis=0), c.std(axis=0, ddof=1)
-            axes.fill_between(x, mean - sd, mean + sd, color=colour[method], alpha=0.12, linewidth=0)
-    axes.set_xlabel("valid evaluations", fontsize=8)
-    missing = [method for method in METHODS if method not in found]
-    if missing:
-        text = "not run:\n" + "\n".join(missing)
-        axes.text(0.98, 0.96, text, ha="right", va="top", fontsize=7, color="#555555", transform=axes.transAxes)
+def _gaps(found: dict[str, np.ndarray]) -> str:
+    """Which methods have fewer seeds than the others, or none."""
+    few = [f"{method}: {len(c)} of {SEEDS} seeds" for method, c in found.items() if len(c) < SEEDS]
+    return "\n".join([*few, *(f"{method}: not run" for method in METHODS if method not in found)])
 
 
 def draw_pictures(pictures: dict[str, np.ndarray], path: Path) -> None:

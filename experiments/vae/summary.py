@@ -42,6 +42,7 @@ def after(outcomes: Outcomes, what: str, k: int, dataset: str, method: str, pena
 
 
 def nats_table(outcomes: Outcomes, dataset: str) -> str:
+    """The rows that README.md copies."""
     rows = []
     for method in METHODS:
         found = select(outcomes, dataset, method)
@@ -50,8 +51,10 @@ def nats_table(outcomes: Outcomes, dataset: str) -> str:
         cells = [after(outcomes, "best", k, dataset, method) for k in POINTS]
         least = min((o.best[-1] for o in found if len(o.best)), default=None)
         cells += [f"{least:.1f}" if least else "-", f"{len(found)} of {SEEDS}", str(gave_up), str(begun)]
-        rows.append([f"`{method}`", *cells])
+        seconds = f"{np.concatenate([o.seconds for o in found]).mean():.2f}" if found else "-"
+        rows.append([f"`{method}`", *cells, after(outcomes, "violations", EVALS, dataset, method), seconds])
     header = ["method", *(f"@{k}" for k in POINTS), "best", "seeds begun", "gave up", "not finished"]
+    header += ["invalid suggestions in a study", "seconds of a suggestion"]
     return grid(header, rows)
 
 

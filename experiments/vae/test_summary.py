@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+import plot
 import studies
 import summary
 from run import PATIENCE, Study
@@ -44,7 +45,7 @@ def test_a_study_that_gave_up_is_counted_and_not_averaged(tmp_path):
     row = next(row for row in summary.nats_table(outcomes, "mnist").splitlines() if "hyperopt" in row)
 
     assert outcomes[Study(1, "hyperopt", "mnist", 500.0)].gave_up
-    assert row == "| `hyperopt` | 90.0 (1 of 8) | 90.0 (1 of 8) | 90.0 | 2 of 8 | 1 | 0 |"
+    assert row == "| `hyperopt` | 90.0 (1 of 8) | 90.0 (1 of 8) | 90.0 | 2 of 8 | 1 | 0 | 0.0 (1 of 8) | 0.50 |"
 
 
 def test_the_spread_is_one_standard_deviation(tmp_path):
@@ -59,7 +60,7 @@ def test_what_was_not_run_is_shown_as_missing(tmp_path):
 
     page = summary.page(outcomes, tmp_path)
 
-    assert "| `smac` | not run | not run | - | 0 of 8 | 0 | 0 |" in page
+    assert "| `smac` | not run | not run | - | 0 of 8 | 0 | 0 | not run | - |" in page
     assert page.rstrip().endswith("not run")  # the long training
 
 
@@ -74,6 +75,31 @@ def test_the_same_lines_give_the_same_bytes(tmp_path):
 
     for file in ("tables.md", "nats.svg", "pictures.npz", "pictures.svg"):
         assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_each_dataset_has_a_panel_where_its_curves_are_in_sight(tmp_path, monkeypatch):
+    parts = [lines("random", 0, [96.0, 93.0]), lines("random", 0, [245.0, 240.0], "fashion-mnist")]
+    outcomes = studies.read([written(tmp_path / "lines.jsonl", *parts)])
+    drawn = []
+    monkeypatch.setattr(plot, "save", lambda figure, path: drawn.append(figure))
+
+    plot.draw_nats(outcomes, tmp_path / "nats.svg")
+
+    panels = drawn[0].axes
+    assert [axes.get_title() for axes in panels] == studies.DATASETS
+    assert [axes.lines[0].get_ydata().tolist() for axes in panels] == [[96.0, 93.0], [245.0, 240.0]]
+    assert [axes.get_ylim() for axes in panels] == [(92, 92 + plot.SHOWN), (239, 239 + plot.SHOWN)]
+    plot.plt.close(drawn[0])
+
+
+def test_a_panel_says_which_methods_lack_seeds(tmp_path):
+    outcomes = studies.read([written(tmp_path / "lines.jsonl", lines("random", 0, [96.0]))])
+
+    plot.draw_nats(outcomes, tmp_path / "nats.svg")
+
+    text = (tmp_path / "nats.svg").read_text()
+    assert "random: 1 of 8 seeds" in text
+    assert "smac: not run" in text
 
 
 def test_a_method_without_a_row_is_refused(tmp_path):
