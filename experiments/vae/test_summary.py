@@ -114,3 +114,13 @@ def test_the_committed_tables_are_those_of_the_committed_lines(tmp_path):
     outcomes = studies.read(sorted(folder.glob("*.jsonl.gz")))
 
     assert summary.page(outcomes, folder) == (folder / "tables.md").read_text()
+
+
+def test_the_rows_of_the_readme_are_those_of_the_tables():
+    folder = Path(__file__).parent
+    tables = (folder / "results" / "tables.md").read_text().splitlines()
+    shown = (folder / "README.md").read_text().partition("## What came out")[2].splitlines()
+    rows = [line for line in shown if line.startswith("|")]
+
+    assert rows
+    assert [row for row in rows if row not in tables] == []
