@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+import ablation
 import methods
 import run
 import scale
@@ -172,6 +173,26 @@ class Tables(unittest.TestCase):
 
         self.assertIn("0/1/0", bytes_[0][0])
         self.assertEqual(*bytes_)
+
+    def test_an_ablation_compares_equal_tasks_and_seeds(self):
+        variant = f"{ablation.DEFAULT}:draws=no"
+        scale_of_two = self.scale | {"nk/1": self.scale["nk/0"], "nk/2": self.scale["nk/0"]}
+        curves = [("draws=no", 0, 0.5), ("draws=no", 1, 0.7), ("", 0, 0.4), ("", 1, 0.4), ("", 2, 0.1)]
+        found = [
+            line
+            for settings, seed, value in curves
+            for line in lines("nk", variant if settings else ablation.DEFAULT, [value] * 80, seed)
+        ]
+
+        row = ablation.row(Runs.read(found, scale_of_two), "draws=no")
+
+        self.assertEqual(row[2:4], ["2", "+0.200 ± 0.100"])
+        self.assertEqual(row[-1], "not run")
+
+    @unittest.skipUnless(HAS_MIVABO, "mivabo is not installed")
+    def test_mivabo_knows_every_variant_of_the_ablation(self):
+        for method in ablation.METHODS:
+            self.assertEqual(len(run.run(run.Job("func3c", method, 0, 1, None)).splitlines()), 1)
 
     def test_finished_runs_are_left_out(self):
         with tempfile.TemporaryDirectory() as folder:

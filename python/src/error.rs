@@ -31,6 +31,7 @@ pub fn of_method(error: &mivabo::Error) -> PyErr {
         E::UnknownTrial { .. } | E::AlreadyTold { .. } => TrialError::new_err(text),
         E::Exhausted { .. } | E::NoUntriedPoint { .. } => ExhaustedError::new_err(text),
         E::UnknownStrategy { .. }
+        | E::BadSetting { .. }
         | E::TooManyPatterns { .. }
         | E::NothingTold
         | E::BadHistory { .. }

@@ -358,6 +358,14 @@ pub enum Error {
         /// The most similar known name.
         nearest: Option<String>,
     },
+    /// A setting that a strategy does not have, or a value that it cannot take.
+    #[error("`{setting}` is no setting of the strategy; expected {expected}")]
+    BadSetting {
+        /// As it was written.
+        setting: String,
+        /// What would be right.
+        expected: String,
+    },
     /// An exact search in a space that is too large for it.
     #[error(
         "the exact search needs at most {limit} feasible settings of the discrete parameters, and there are more"

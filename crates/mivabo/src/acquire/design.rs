@@ -60,7 +60,7 @@ fn unevenness(space: &Space, centre: &Feasible, set: &[Feasible]) -> f64 {
         let values = points().filter_map(|point| match point.point().settings[p]? {
             Setting::Real(_) => Some(point.code().unit[k]),
             Setting::Index(index) if is_label => Some(index as f64),
-            Setting::Index(index) => Some(index as f64 / (size - 1) as f64),
+            Setting::Index(index) => Some(parameter.domain().position(index)),
         });
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);

@@ -23,6 +23,13 @@ const FIRST_STEP: f64 = 0.3;
 /// Values of a parameter up to which a neighbourhood has all of them.
 const ALL_VALUES: u64 = 9;
 
+/// The middle of a scale, and of two middle values the lower one.
+const MIDDLE: f64 = 0.5 - f64::EPSILON;
+
+/// Values of a parameter from which on a neighbourhood has larger steps too, and those steps as shares of its scale.
+const MANY_VALUES: u64 = 64;
+const LARGE_STEPS: [f64; 4] = [-0.25, -0.0625, 0.0625, 0.25];
+
 /// Feasible moves in one space.
 pub(super) struct Moves<'a> {
     space: &'a Space,
@@ -150,7 +157,9 @@ impl<'a> Moves<'a> {
             match (settings[p], self.coordinates[p]) {
                 (Some(_), _) => {}
                 (None, Some(k)) => unit[k] = stream.unit(),
-                (None, None) => settings[p] = random_index(parameter.domain(), stream),
+                (None, None) => {
+                    settings[p] = parameter.domain().index_at(stream.unit()).map(Setting::Index);
+                }
             }
         }
         (settings, unit)
@@ -190,7 +199,7 @@ impl<'a> Moves<'a> {
             match (setting, self.coordinates[p]) {
                 (_, Some(k)) => unit[k] = 0.5,
                 (Setting::Index(_), None) if domain.is_ordered() => {
-                    settings[p] = Some(Setting::Index((domain.size().unwrap_or(1) - 1) / 2));
+                    settings[p] = domain.index_at(MIDDLE).map(Setting::Index);
                 }
                 _ => continue,
             }
@@ -231,11 +240,6 @@ impl<'a> Moves<'a> {
     }
 }
 
-fn random_index(domain: &Domain, stream: &mut Stream) -> Option<Setting> {
-    let n = usize::try_from(domain.size()?).unwrap_or(usize::MAX);
-    Some(Setting::Index(stream.below(n) as u64))
-}
-
 /// Another index: any, or for ordered values half of the time a near one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a size is a size")]
 fn other_index(domain: &Domain, index: u64, step: f64, stream: &mut Stream) -> u64 {
@@ -243,7 +247,14 @@ fn other_index(domain: &Domain, index: u64, step: f64, stream: &mut Stream) -> u
     if n < 2 {
         return index;
     }
-    if !domain.is_ordered() || stream.below(2) == 0 {
+    let is_far = !domain.is_ordered() || stream.below(2) == 0;
+    if domain.is_log() {
+        let u =
+            if is_far { stream.unit() } else { reflected(domain.position(index) + step * stream.normal()) };
+        let next = if index + 1 < n { index + 1 } else { index - 1 };
+        return domain.index_at(u).filter(|other| *other != index).unwrap_or(next);
+    }
+    if is_far {
         return (index + 1 + below(n - 1, stream)) % n;
     }
     let by = 1 + below((step * n as f64) as u64, stream);
@@ -261,6 +272,11 @@ fn other_indices(domain: &Domain, index: u64, stream: &mut Stream) -> Vec<u64> {
     if domain.is_ordered() {
         others
             .extend([1, 2, 4].into_iter().flat_map(|by| [index.checked_sub(by), Some(index + by)]).flatten());
+        if n > MANY_VALUES {
+            let at = domain.position(index);
+            let far = LARGE_STEPS.iter().map(|by| at + by).filter(|u| (0.0..=1.0).contains(u));
+            others.extend(far.filter_map(|u| domain.index_at(u)));
+        }
     }
     others.retain(|other| *other < n && *other != index);
     others.sort_unstable();

@@ -1,14 +1,17 @@
 //! Random feasible points: a space and a stream enter, points spread over the feasible set leave.
 //!
-//! Four ways, each tried a bounded number of times, from the cheapest and most uniform to the most stubborn:
+//! Five ways, each tried a bounded number of times, from the cheapest and most even to the most stubborn:
 //!
-//! 1. bits from the [`Sampler`] over the discrete constraints, reals uniform, kept where every constraint holds;
-//! 2. reals uniform, and bits from a sampler over the rows and tables that these reals leave;
-//! 3. bits from the sampler, and reals from the [region](crate::encoding::region) that these bits leave;
-//! 4. a walk over the bits that lessens what the best reals for them still violate.
+//! 1. every parameter by itself, uniformly on its own scale, kept where every constraint holds;
+//! 2. bits from the [`Sampler`] over the discrete constraints, reals uniform, kept where every constraint holds;
+//! 3. reals uniform, and bits from a sampler over the rows and tables that these reals leave;
+//! 4. bits from the sampler, and reals from the [region](crate::encoding::region) that these bits leave;
+//! 5. a walk over the bits that lessens what the best reals for them still violate.
 //!
-//! Where parameters are conditional, bits are drawn by [branches](crate::encoding): each is as likely as any other, however
-//! many codes it has. A way that fails is tried less the next time. Where all fail, there may be a proof that no point exists.
+//! The first is what a user who rejects by hand would draw. The second spreads points alike where no parameter is conditional and no
+//! integer logarithmic, so the first is left out there. Where parameters are conditional, codes would be unfair: nearly all belong
+//! to the branch with the most active parameters. There the sampler takes [branches](crate::encoding), each as likely as any other. A
+//! way that fails is tried less the next time. Where all fail, there may be a proof that no point exists.
 
 use std::cell::Cell;
 
@@ -18,7 +21,10 @@ use super::{Feasible, is_mixed};
 use crate::error::Error;
 use crate::random::Stream;
 use crate::space::eval::Setting;
-use crate::space::{Class, Space};
+use crate::space::{Class, Parameter, Point, Space};
+
+/// Points of which every parameter is drawn by itself.
+const POINTS: usize = 200;
 
 /// Bits drawn by rejection, and reals drawn for each of them.
 const BITS: usize = 16;
@@ -49,33 +55,40 @@ pub struct RandomPoints<'a> {
     sampler: Sampler<'a>,
     /// Whether a constraint speaks of reals.
     is_mixed: bool,
-    /// For each of the first three ways by how much its tries are divided.
-    impatience: [Cell<usize>; 3],
+    /// Whether parameters drawn by themselves are spread otherwise than codes.
+    is_uneven: bool,
+    /// For each of the first four ways by how much its tries are divided.
+    impatience: [Cell<usize>; 4],
 }
 
 impl<'a> RandomPoints<'a> {
     /// Prepares the sampler of the bits.
     pub fn new(space: &'a Space) -> RandomPoints<'a> {
         let sampler = space.encoding().sampler();
-        let impatience = [Cell::new(1), Cell::new(1), Cell::new(1)];
-        RandomPoints { space, sampler, is_mixed: is_mixed(space), impatience }
+        let impatience = [const { Cell::new(1) }; 4];
+        let is_log = |p: &Parameter| p.domain().is_log() && !p.domain().is_continuous();
+        let is_uneven = !space.encoding().switches().is_empty() || space.parameters().iter().any(is_log);
+        RandomPoints { space, sampler, is_mixed: is_mixed(space), is_uneven, impatience }
     }
 
     /// A random feasible point.
     ///
     /// # Errors
-    /// [`Error::Infeasible`] when it is proved that there is none; [`Error::NoFeasiblePoint`] when all four ways failed,
+    /// [`Error::Infeasible`] when it is proved that there is none; [`Error::NoFeasiblePoint`] when all ways failed,
     /// which proves nothing.
     pub fn draw(&self, stream: &mut Stream) -> Result<Feasible, Error> {
-        if let Some(found) = self.tries(0, BITS, |_| self.by_rejection(stream)) {
+        let found = self
+            .tries(0, if self.is_uneven { POINTS } else { 0 }, |_| self.by_parameters(stream))
+            .or_else(|| self.tries(1, BITS, |_| self.by_codes(stream)));
+        if let Some(found) = found {
             return Ok(found);
         }
         if !self.is_mixed {
             return Err(Error::NoFeasiblePoint { tried: self.tried() });
         }
         let found = self
-            .tries(1, GIVEN_REALS, |_| self.by_bits(stream))
-            .or_else(|| self.tries(2, GIVEN_BITS, |_| self.by_reals(stream)))
+            .tries(2, GIVEN_REALS, |_| self.by_bits(stream))
+            .or_else(|| self.tries(3, GIVEN_BITS, |_| self.by_reals(stream)))
             .or_else(|| (0..WALKS).find_map(|_| self.by_walk(stream)));
         found.ok_or_else(|| match self.conflict() {
             Some(names) => Error::Infeasible { names },
@@ -91,7 +104,7 @@ impl<'a> RandomPoints<'a> {
         (0..REALS).find_map(|_| Feasible::of_code(self.space, &bits, &self.reals(stream)))
     }
 
-    /// Tries a way up to `n` times, and fewer after it has failed.
+    /// Tries a way up to `n` times, and fewer after it has failed, but once unless `n` is 0.
     fn tries(
         &self,
         way: usize,
@@ -99,12 +112,19 @@ impl<'a> RandomPoints<'a> {
         mut attempt: impl FnMut(usize) -> Option<Feasible>,
     ) -> Option<Feasible> {
         let impatience = &self.impatience[way];
-        let found = (0..(n / impatience.get()).max(1)).find_map(&mut attempt);
-        impatience.set(if found.is_some() { 1 } else { (4 * impatience.get()).min(n) });
+        let found = (0..n.div_ceil(impatience.get())).find_map(&mut attempt);
+        impatience.set(if found.is_some() { 1 } else { (4 * impatience.get()).min(n.max(1)) });
         found
     }
 
-    fn by_rejection(&self, stream: &mut Stream) -> Option<Feasible> {
+    fn by_parameters(&self, stream: &mut Stream) -> Option<Feasible> {
+        let parameters = self.space.parameters().iter();
+        let settings = parameters.map(|p| p.domain().index_at(stream.unit()).map(Setting::Index)).collect();
+        let bits = self.space.encoding().encode(&Point { settings }).bits;
+        Feasible::of_code(self.space, &bits, &self.reals(stream))
+    }
+
+    fn by_codes(&self, stream: &mut Stream) -> Option<Feasible> {
         let bits = self.bits(stream)?;
         (0..REALS).find_map(|_| Feasible::of_code(self.space, &bits, &self.reals(stream)))
     }

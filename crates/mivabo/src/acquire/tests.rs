@@ -11,6 +11,8 @@ use crate::encoding::tests::random_valid_space;
 use crate::error::Error;
 use crate::features::{self, Features, Weights};
 use crate::random::{Purpose, stream};
+use crate::space::Domain;
+use crate::space::eval::Setting;
 
 fn weights(space: &Space, seed: u64) -> Weights {
     let features = Features::for_encoding(space.encoding(), &features::Settings::default(), seed).unwrap();
@@ -145,7 +147,7 @@ fn a_rare_feasible_point_is_found_by_search() {
     let mut space = Space::builder();
     let names: Vec<String> = (0..12).map(|k| format!("b{k}")).collect();
     for name in &names {
-        let _ = space.add(name.clone(), crate::space::Domain::bool());
+        let _ = space.add(name.clone(), Domain::bool());
     }
     let _ = space.float("x", 0.1..=1.0);
     let _ = space.float("y", 0.1..=1.0);
@@ -181,7 +183,30 @@ fn equations_over_reals_are_met() {
     assert!((4..=16).contains(&salted), "{salted}");
 }
 
-/// Three layers have 4,096 codes, one has 16: a draw by codes would hardly ever have one layer.
+#[test]
+fn every_parameter_is_drawn_on_its_own_scale_given_the_constraints() {
+    let mut space = Space::builder();
+    let _ = space.add("rounds", Domain::int(1, 1000).log());
+    let _ = space.bool("wide");
+    let width = space.integer("width", 0..=9);
+    space.only_when(width, "wide");
+    space.subject_to("one width", "wide -> width == 3");
+    let space = space.build().unwrap();
+    let (points, mut draws) = (RandomPoints::new(&space), stream(1, 0, Purpose::Design));
+
+    let drawn: Vec<Feasible> = (0..2000).map(|_| points.draw(&mut draws).unwrap()).collect();
+
+    let share = |of: &dyn Fn(&[Option<Setting>]) -> bool| {
+        drawn.iter().filter(|at| of(&at.point().settings)).count() as f64 / drawn.len() as f64
+    };
+    let few = share(&|settings| matches!(settings[0], Some(Setting::Index(rounds)) if rounds < 31));
+    assert!((few - 0.5).abs() < 0.05, "{few}");
+    let wide = share(&|settings| settings[2].is_some());
+    assert!((wide - 1.0 / 11.0).abs() < 0.03, "{wide}");
+}
+
+/// Three layers have 4,096 codes, one has 16: a draw by codes would hardly ever have one layer. Nearly no point that is drawn by its
+/// parameters has equal flags.
 #[test]
 fn branches_are_drawn_alike_however_many_codes_they_have() {
     let mut space = Space::builder();
@@ -191,13 +216,19 @@ fn branches_are_drawn_alike_however_many_codes_they_have() {
         space.only_when(width, format!("layers >= {layer}").as_str());
     }
     space.subject_to("even", "width1 % 2 == 0");
+    for k in 0..14 {
+        let _ = space.bool(format!("flag{k}"));
+    }
+    for k in 1..14 {
+        space.subject_to(format!("equal{k}"), format!("flag{k} == flag0").as_str());
+    }
     let space = space.build().unwrap();
     let (points, mut draws) = (RandomPoints::new(&space), stream(1, 0, Purpose::Design));
 
     let mut counts = [0; 3];
     for _ in 0..600 {
         let point = points.draw(&mut draws).unwrap();
-        let n_widths = space.values(point.point()).count() - 1;
+        let n_widths = space.values(point.point()).count() - 15;
         counts[n_widths - 1] += 1;
     }
 

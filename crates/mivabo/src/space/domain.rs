@@ -182,6 +182,34 @@ impl Domain {
         }
     }
 
+    /// Where the value with this index lies on the domain's own scale, from 0 to 1; ½ where it is the only one.
+    pub(crate) fn position(&self, index: u64) -> f64 {
+        let last = self.size().unwrap_or(1).saturating_sub(1);
+        match self.set {
+            _ if last == 0 => 0.5,
+            Set::Int { low, high, step } if self.log => {
+                let value = (low + step * index.cast_signed()) as f64;
+                (value / low as f64).ln() / (high as f64 / low as f64).ln()
+            }
+            _ => index as f64 / last as f64,
+        }
+    }
+
+    /// The index at `u` from 0 to 1 of the domain's own scale; `None` for a float. For uniform u every value is as likely as any
+    /// other, or as its share of the logarithmic scale.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "u times a size is a size")]
+    pub(crate) fn index_at(&self, u: f64) -> Option<u64> {
+        let n = self.size()?;
+        let at = match self.set {
+            Set::Int { low, high, step } if self.log => {
+                let low = low as f64;
+                ((low * (high as f64 / low).powf(u) - low) / step as f64).round()
+            }
+            _ => (u * n as f64).floor(),
+        };
+        Some((at as u64).min(n.saturating_sub(1)))
+    }
+
     /// The index of a value; `None` when the domain is continuous or does not hold it.
     pub fn index_of(&self, value: &Value) -> Option<u64> {
         match &self.set {
@@ -375,6 +403,26 @@ mod tests {
             }
             assert!(domain.values().enumerate().all(|(k, value)| domain.index_of(&value) == Some(k as u64)));
         }
+    }
+
+    #[test]
+    fn positions_cover_the_scale_and_lead_back_to_their_values() {
+        for domain in
+            [Domain::int(-3, 9).step(4), Domain::int(1, 5000).log(), Domain::int(64, 640).step(64).log()]
+        {
+            let last = domain.size().unwrap() - 1;
+            assert_eq!((domain.position(0), domain.position(last)), (0.0, 1.0), "{domain}");
+            assert_eq!((domain.index_at(0.0), domain.index_at(1.0)), (Some(0), Some(last)), "{domain}");
+            if domain.is_log() {
+                assert!(
+                    (0..=last).all(|index| domain.index_at(domain.position(index)) == Some(index)),
+                    "{domain}"
+                );
+            }
+        }
+        assert_eq!(Domain::int(7, 7).position(0), 0.5);
+        assert_eq!(Domain::int(1, 10_000).log().index_at(0.5), Some(99));
+        assert_eq!(Domain::bool().index_at(0.4), Some(0));
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod history;
 mod importance;
 mod linear;
 mod process;
+mod settings;
 mod spec;
 #[cfg(test)]
 mod tests;

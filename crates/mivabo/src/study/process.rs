@@ -38,9 +38,7 @@ const MARGIN: f64 = 0.1;
 /// The most outcomes that a process looks at; its time is cubic in them, and its memory quadratic.
 const MOST: usize = 1500;
 
-/// Outcomes without improvement after which length-scales are halved at every second ask, and again after as many more; and how
-/// often at most.
-const STALL: usize = 5;
+/// How often length-scales are halved in a stall.
 const MAX_HALVINGS: usize = 3;
 
 /// The most outcomes, weights of the paper's model, and patterns in tables of the space with which functions are drawn from it: beyond
@@ -116,7 +114,7 @@ impl ProcessModel {
             let mean = process.predict(&traits).mean;
             process.observe(&traits, mean)?;
         }
-        Ok(Improving { process, outputs, target, sharpness: sharpness(&raw) })
+        Ok(Improving { process, outputs, target, sharpness: sharpness(&raw, self.settings.stall) })
     }
 
     /// The prior and its hyper-parameters that explain these observations best.
@@ -172,10 +170,11 @@ fn telling(raw: &[f64], most: usize) -> Vec<usize> {
     ranked
 }
 
-/// By how much length-scales are divided after these outcomes.
-fn sharpness(raw: &[f64]) -> f64 {
+/// By how much length-scales are divided after these outcomes: halved after each `stall` of them without a better one.
+fn sharpness(raw: &[f64], stall: usize) -> f64 {
     let best = (1..raw.len()).fold(0, |best, i| if raw[i] < raw[best] { i } else { best });
-    let n_halvings = (raw.len().saturating_sub(best + 1) / STALL).min(MAX_HALVINGS);
+    let n_since = raw.len().saturating_sub(best + 1);
+    let n_halvings = n_since.checked_div(stall).unwrap_or(0).min(MAX_HALVINGS);
     (0..n_halvings).fold(1.0, |sharpness, _| 2.0 * sharpness)
 }
 

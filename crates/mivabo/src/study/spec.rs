@@ -1,5 +1,6 @@
 //! What a study is asked to do: direction, strategy, seed.
 
+use super::settings;
 use crate::Error;
 use crate::acquire::{alternating, annealing, dual, exact, local};
 use crate::error::nearest;
@@ -95,7 +96,7 @@ impl Strategy {
         "random",
     ];
 
-    /// The strategy of a name, with its default settings.
+    /// The strategy of a name, with its default settings, or with others that follow it: `improvement:kernel=additive:draws=no`.
     ///
     /// | name | what it is |
     /// |---|---|
@@ -108,9 +109,27 @@ impl Strategy {
     /// | `gp-annealing` | expected improvement by a full-dimensional Gaussian process and simulated annealing (its GP-SA) |
     /// | `random` | random feasible points |
     ///
+    /// | setting | values | of |
+    /// |---|---|---|
+    /// | `kernel` | `evidence`, `additive`, `product` | [`Improvement`] |
+    /// | `draws` | `yes`, `no` | [`Improvement`] |
+    /// | `stall` | 0 to 1000 | [`Improvement`] |
+    /// | `climbs` | 1 to 64 | [`Improvement`] with local search |
+    /// | `outputs` | `raw`, `standard`, `robust` | both |
+    /// | `alpha`, `beta` | 10⁻⁶ to 10⁶ | [`Thompson`] |
+    /// | `sigma` | 10⁻³ to 10³ | [`Thompson`] |
+    /// | `waves` | 1 to 4096 | [`Thompson`] |
+    /// | `learn` | `yes`, `no` | [`Thompson`] |
+    ///
     /// # Errors
-    /// [`Error::UnknownStrategy`].
-    pub fn named(name: &str) -> Result<Strategy, Error> {
+    /// [`Error::UnknownStrategy`], [`Error::BadSetting`].
+    pub fn named(text: &str) -> Result<Strategy, Error> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        parts.try_fold(Self::of_name(name)?, settings::with)
+    }
+
+    fn of_name(name: &str) -> Result<Strategy, Error> {
         let learned = Thompson { learn: true, outputs: Transform::Standard, ..Thompson::default() };
         let sparse = |prior| Thompson { prior: WeightPrior::Sparse(prior), ..learned.clone() };
         Ok(Strategy::Thompson(match name {
@@ -221,6 +240,7 @@ impl Default for Thompson {
 /// | `outputs` | robust | what becomes of values before the model sees them |
 /// | `search` | local | how the largest improvement is searched for |
 /// | `draws` | yes | whether minima of functions drawn from the paper's model are among the points from which it is searched for |
+/// | `stall` | 5 | outcomes without a better one after which every second ask halves length-scales, once for each such number; 0: never |
 ///
 /// Draws are made while there are no more than 200 outcomes, and where the paper's model has no more than 4,000 weights and the tables of
 /// the space no more than 10,000 patterns: beyond that they take longer than everything else.
@@ -234,12 +254,14 @@ pub struct Improvement {
     pub search: Climb,
     /// Whether the paper's model proposes candidates.
     pub draws: bool,
+    /// Outcomes without a better one after which length-scales are halved now and then; 0: never.
+    pub stall: usize,
 }
 
 impl Default for Improvement {
     fn default() -> Self {
         let search = Climb::Local(local::Settings::default());
-        Improvement { kernel: None, outputs: Transform::Robust, search, draws: true }
+        Improvement { kernel: None, outputs: Transform::Robust, search, draws: true, stall: 5 }
     }
 }
 

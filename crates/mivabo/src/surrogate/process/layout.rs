@@ -115,7 +115,7 @@ impl Layout {
     pub fn traits(&self, point: &Point, code: &Encoded) -> Traits {
         let at = |(p, kind): &(usize, Kind)| match (point.settings[*p], kind) {
             (Some(_), Kind::Real(k)) => code.unit[*k],
-            (Some(Setting::Index(index)), Kind::Number(domain)) => position(domain, index),
+            (Some(Setting::Index(index)), Kind::Number(domain)) => domain.position(index),
             (Some(Setting::Index(index)), Kind::Label) => index as f64,
             (_, Kind::Label) => 0.0,
             _ => MIDDLE,
@@ -148,21 +148,6 @@ impl Layout {
         } else {
             Err(Error::BadCode(BadCode::Length { what, found, expected }))
         }
-    }
-}
-
-/// u of a discrete number.
-fn position(domain: &Domain, index: u64) -> f64 {
-    let last = domain.size().unwrap_or(1).saturating_sub(1);
-    if last == 0 {
-        return MIDDLE;
-    }
-    match domain.set {
-        Set::Int { low, high, step } if domain.log => {
-            let value = (low + step * index.cast_signed()) as f64;
-            (value / low as f64).ln() / (high as f64 / low as f64).ln()
-        }
-        _ => index as f64 / last as f64,
     }
 }
 

@@ -1,0 +1,139 @@
+//! Settings within the text of a strategy: `improvement:kernel=additive:draws=no` enters, the strategy leaves.
+//!
+//! What follows the name, each after a colon, changes one setting of [`Improvement`] or [`Thompson`]; the others keep the values that
+//! belong to the name. So a strategy and its settings are one word in a study file, on a command line, in Python and in a database.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use super::spec::{Climb, Improvement, Strategy, Thompson};
+use crate::error::Error;
+use crate::surrogate::Transform;
+use crate::surrogate::process::Kernel;
+
+/// The settings of expected improvement, and of Thompson sampling.
+const IMPROVEMENT: &[&str] = &["kernel", "outputs", "draws", "stall", "climbs"];
+const THOMPSON: &[&str] = &["alpha", "beta", "sigma", "waves", "outputs", "learn"];
+
+/// The strategy with one setting changed: `key=value`.
+///
+/// # Errors
+/// [`Error::BadSetting`] with what was expected.
+pub(super) fn with(strategy: Strategy, setting: &str) -> Result<Strategy, Error> {
+    let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+    let changed = match strategy {
+        Strategy::Improvement(settings) => improvement(settings, key, value).map(Strategy::Improvement),
+        Strategy::Thompson(settings) => thompson(settings, key, value).map(Strategy::Thompson),
+        Strategy::Random => Err("nothing: random points have no settings".into()),
+    };
+    changed.map_err(|expected| Error::BadSetting { setting: setting.to_owned(), expected })
+}
+
+fn improvement(mut settings: Improvement, key: &str, value: &str) -> Result<Improvement, String> {
+    match (key, &mut settings.search) {
+        ("kernel", _) => {
+            let kernels = [
+                ("evidence", None),
+                ("additive", Some(Kernel::Additive)),
+                ("product", Some(Kernel::Product)),
+            ];
+            settings.kernel = one_of(value, &kernels)?;
+        }
+        ("outputs", _) => settings.outputs = outputs(value)?,
+        ("draws", _) => settings.draws = truth(value)?,
+        ("stall", _) => settings.stall = number(value, 0..=1000)?,
+        ("climbs", Climb::Local(local)) => local.climbs = number(value, 1..=64)?,
+        _ => return Err(any_of(IMPROVEMENT.iter().map(|name| format!("{name}=…")))),
+    }
+    Ok(settings)
+}
+
+fn thompson(mut settings: Thompson, key: &str, value: &str) -> Result<Thompson, String> {
+    match key {
+        "alpha" => settings.alpha = number(value, 1e-6..=1e6)?,
+        "beta" => settings.beta = number(value, 1e-6..=1e6)?,
+        "sigma" => settings.sigma = number(value, 1e-3..=1e3)?,
+        "waves" => settings.n_waves = number(value, 1..=4096)?,
+        "outputs" => settings.outputs = outputs(value)?,
+        "learn" => settings.learn = truth(value)?,
+        _ => return Err(any_of(THOMPSON.iter().map(|name| format!("{name}=…")))),
+    }
+    Ok(settings)
+}
+
+fn outputs(value: &str) -> Result<Transform, String> {
+    one_of(
+        value,
+        &[("raw", Transform::Identity), ("standard", Transform::Standard), ("robust", Transform::Robust)],
+    )
+}
+
+fn truth(value: &str) -> Result<bool, String> {
+    one_of(value, &[("yes", true), ("no", false)])
+}
+
+fn one_of<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, String> {
+    let found = known.iter().find(|(name, _)| *name == value).map(|(_, meaning)| *meaning);
+    found.ok_or_else(|| any_of(known.iter().map(|(name, _)| *name)))
+}
+
+fn number<T: FromStr + PartialOrd + Display>(value: &str, range: RangeInclusive<T>) -> Result<T, String> {
+    let found = value.parse().ok().filter(|number| range.contains(number));
+    found.ok_or_else(|| format!("a number from {} to {}", range.start(), range.end()))
+}
+
+fn any_of<S: AsRef<str>>(known: impl Iterator<Item = S>) -> String {
+    let mut text = String::new();
+    for name in known {
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        text.push_str(name.as_ref());
+    }
+    format!("one of {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_follow_the_name_and_change_only_themselves() {
+        let found = Strategy::named("improvement:kernel=additive:draws=no:stall=0:climbs=2").unwrap();
+
+        let Strategy::Improvement(found) = found else { panic!("{found:?}") };
+        let Climb::Local(local) = found.search else { panic!("{found:?}") };
+        assert_eq!((found.kernel, found.draws, found.stall), (Some(Kernel::Additive), false, 0));
+        assert_eq!((found.outputs, local.climbs, local.rounds), (Transform::Robust, 2, 12));
+        let Strategy::Thompson(found) = Strategy::named("thompson-learned:sigma=0.5:waves=32").unwrap()
+        else {
+            panic!("another strategy");
+        };
+        assert_eq!((found.sigma, found.n_waves, found.learn), (0.5, 32, true));
+    }
+
+    #[test]
+    fn a_wrong_setting_is_named_with_what_was_expected() {
+        let refused = |text: &str| Strategy::named(text).unwrap_err().to_string();
+
+        assert_eq!(
+            refused("improvement:kernel=cubic"),
+            "`kernel=cubic` is no setting of the strategy; expected one of evidence, additive, product"
+        );
+        assert_eq!(
+            refused("improvement:kernl=product"),
+            "`kernl=product` is no setting of the strategy; expected one of kernel=…, outputs=…, draws=…, stall=…, climbs=…"
+        );
+        for text in [
+            "improvement:stall",
+            "improvement:stall=-1",
+            "thompson:sigma=nan",
+            "thompson:waves=0",
+            "improvement:",
+        ] {
+            assert!(refused(text).contains("expected"), "{text}");
+        }
+        assert!(refused("gp-annealing:climbs=3").contains("one of"));
+        assert!(refused("random:draws=no").contains("random points have no settings"));
+        assert!(refused("improvment:draws=no").contains("did you mean `improvement`"));
+    }
+}
