@@ -82,7 +82,9 @@ def theirs(known: list[tuple[Params, float]]) -> Callable[[], None]:
 def _asked(method: Optuna, params: Params) -> dict:
     """What Optuna calls the values: lists by index."""
     spaces = {p.name: p for p in method.setting.task.space}
-    return {k: v if not (p := spaces[k]).levels or p.is_label or p.log else p.levels.index(v) for k, v in params.items()}
+    return {
+        k: v if not (p := spaces[k]).levels or p.is_label or p.log else p.levels.index(v) for k, v in params.items()
+    }
 
 
 def times(step: Callable[[], None], n: int) -> list[float]:

@@ -46,12 +46,21 @@ def arguments():
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of bits (default: all)")
     parser.add_argument("--families", nargs="+", help="families (default: all)")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds per run (default: 60)")
-    parser.add_argument("--solvers", nargs="+", default=["mivabo", "highs", "scip"],
-                        choices=["mivabo", "highs", "scip"])
-    parser.add_argument("--formulations", nargs="+", default=["exact", "native", "fortet", "glover"],
-                        help="run only these formulations of each solver (default: all)")
-    parser.add_argument("--out", type=Path, default=Path("results") / f"{datetime.date.today()}.jsonl",
-                        help="result lines, appended (default: results/DATE.jsonl)")
+    parser.add_argument(
+        "--solvers", nargs="+", default=["mivabo", "highs", "scip"], choices=["mivabo", "highs", "scip"]
+    )
+    parser.add_argument(
+        "--formulations",
+        nargs="+",
+        default=["exact", "native", "fortet", "glover"],
+        help="run only these formulations of each solver (default: all)",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results") / f"{datetime.date.today()}.jsonl",
+        help="result lines, appended (default: results/DATE.jsonl)",
+    )
     return parser.parse_args()
 
 
@@ -121,7 +130,7 @@ def result_line(instance, solver, formulation, version, limit):
         "proven": instance.proven,
         "version": version,
         "machine": machine(),
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 
 
@@ -173,7 +182,8 @@ def report(line):
     print(
         f"{line['instance']:<14} {line['solver']:<7} {line['formulation']:<7} "
         f"{line['status']:<10} {line['seconds']:>9.4f} s  {value}",
-        file=sys.stderr, flush=True,
+        file=sys.stderr,
+        flush=True,
     )
 
 

@@ -46,8 +46,14 @@ def family_of_one_objective(n, number, rng):
     }
     for family, (rows, one_hot) in kinds.items():
         yield {
-            "name": f"{family}_{n}_{number}", "family": family, **objective,
-            "rows": rows, "groups": one_hot, "tables": [], "best": None, "proven": False,
+            "name": f"{family}_{n}_{number}",
+            "family": family,
+            **objective,
+            "rows": rows,
+            "groups": one_hot,
+            "tables": [],
+            "best": None,
+            "proven": False,
         }
 
 
@@ -59,7 +65,10 @@ def knapsack(n, rng):
 
 def row(indices, coefficients, sense, rhs):
     return {
-        "idx": list(indices), "coef": [float(c) for c in coefficients], "sense": sense, "rhs": float(rhs),
+        "idx": list(indices),
+        "coef": [float(c) for c in coefficients],
+        "sense": sense,
+        "rhs": float(rhs),
     }
 
 

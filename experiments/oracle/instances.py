@@ -28,7 +28,7 @@ class Instance:
     def value(self, x):
         """Σ linear_i x_i + Σ quadratic_ij x_i x_j at the 0/1 point `x`."""
         pairs = sum(q for i, j, q in self.quadratic if x[i] and x[j])
-        return sum(c for c, bit in zip(self.linear, x) if bit) + pairs
+        return sum(c for c, bit in zip(self.linear, x, strict=True) if bit) + pairs
 
     def allows(self, x):
         """Whether the 0/1 point `x` satisfies every row, group and table."""
@@ -40,7 +40,7 @@ class Instance:
 
 
 def _row_holds(row, x):
-    activity = sum(c for i, c in zip(row["idx"], row["coef"]) if x[i])
+    activity = sum(c for i, c in zip(row["idx"], row["coef"], strict=True) if x[i])
     slack = row["rhs"] - activity
     tolerance = 1e-6 * max(1.0, abs(row["rhs"]))
     return abs(slack) <= tolerance if row["sense"] == "==" else slack >= -tolerance

@@ -45,7 +45,7 @@ def constraints(instance):
         mip.column(cost, 0.0, 1.0)
     for row in instance.rows:
         lower = row["rhs"] if row["sense"] == "==" else -INFINITY
-        mip.row(list(zip(row["idx"], row["coef"])), lower, row["rhs"])
+        mip.row(list(zip(row["idx"], row["coef"], strict=True)), lower, row["rhs"])
     for group in _groups_not_in_rows(instance):
         mip.row([(bit, 1.0) for bit in group], 1.0, 1.0)
     for table in instance.tables:
@@ -73,7 +73,7 @@ def _add_table(mip, table):
     mip.row([(column, 1.0) for _, column in weights], 1.0, 1.0)
     for place, bit in enumerate(table["bits"]):
         having = [(column, 1.0) for pattern, column in weights if pattern >> place & 1]
-        mip.row(having + [(bit, -1.0)], 0.0, 0.0)
+        mip.row([*having, (bit, -1.0)], 0.0, 0.0)
 
 
 def possible_products(instance):

@@ -193,7 +193,7 @@ def _scip_model(mip):
         for i in range(mip.n_columns)
     ]
     for lower, upper, indices, coefficients in mip.rows:
-        activity = pyscipopt.quicksum(c * columns[i] for i, c in zip(indices, coefficients))
+        activity = pyscipopt.quicksum(c * columns[i] for i, c in zip(indices, coefficients, strict=True))
         if lower == upper:
             model.addCons(activity == lower)
         elif lower == -linearise.INFINITY:

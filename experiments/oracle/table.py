@@ -52,18 +52,37 @@ def latest(file):
 
 def versus_table(runs):
     """Family × n: median of each solver, and how many times slower than ours the better of the others is."""
-    head = ["family", "n", "mivabo", "own clock", "HiGHS", "SCIP", "ratio", "by own clock",
-            "solved (mivabo, HiGHS, SCIP)", "fastest formulation"]
+    head = [
+        "family",
+        "n",
+        "mivabo",
+        "own clock",
+        "HiGHS",
+        "SCIP",
+        "ratio",
+        "by own clock",
+        "solved (mivabo, HiGHS, SCIP)",
+        "fastest formulation",
+    ]
     rows = []
     for (family, n), cell in cells(runs):
         ours, highs, scip = (times(cell, solver) for solver in (OURS, *OTHERS))
         own = middle(times(cell, OURS, "reported_seconds"))
         others = better(middle(highs), middle(scip))
-        rows.append([
-            family, n, middle(ours), own, middle(highs), middle(scip), ratio(middle(ours), others), ratio(own, others),
-            ", ".join(f"{solved(part)}/{len(part)}" for part in (ours, highs, scip)),
-            "; ".join(filter(None, (winners(cell, solver) for solver in OTHERS))),
-        ])
+        rows.append(
+            [
+                family,
+                n,
+                middle(ours),
+                own,
+                middle(highs),
+                middle(scip),
+                ratio(middle(ours), others),
+                ratio(own, others),
+                ", ".join(f"{solved(part)}/{len(part)}" for part in (ours, highs, scip)),
+                "; ".join(filter(None, (winners(cell, solver) for solver in OTHERS))),
+            ]
+        )
     return caption(runs, "Median CPU seconds to a proved optimum") + markdown(head, rows)
 
 
@@ -74,18 +93,24 @@ def alone_table(runs):
     for (family, n), cell in cells(runs):
         spent = times(cell, OURS)
         nodes = [run["nodes"] for run in cell if run["nodes"] is not None]
-        rows.append([
-            family, n, middle(spent), max(spent, key=lambda time: time.seconds),
-            middle(times(cell, OURS, "reported_seconds")),
-            f"{median(nodes):.0f}" if nodes else "-",
-            f"{solved(spent)}/{len(spent)}",
-            largest_gap(cell),
-        ])
+        rows.append(
+            [
+                family,
+                n,
+                middle(spent),
+                max(spent, key=lambda time: time.seconds),
+                middle(times(cell, OURS, "reported_seconds")),
+                f"{median(nodes):.0f}" if nodes else "-",
+                f"{solved(spent)}/{len(spent)}",
+                largest_gap(cell),
+            ]
+        )
     return caption(runs, "mivabo alone, CPU seconds to a proved optimum") + markdown(head, rows)
 
 
 def cells(runs):
     """The runs by family and n, families in the order of the instances' description."""
+
     def place(run):
         family = run["family"]
         known = FAMILIES.index(family) if family in FAMILIES else len(FAMILIES)
@@ -165,6 +190,7 @@ def largest_gap(cell):
 
 def caption(runs, title):
     """What the figures were measured with, since they mean nothing without it."""
+
     def all_of(key):
         return sorted({run[key] for run in runs})
 

@@ -36,7 +36,9 @@ def random_instance(seed):
     rng = random.Random(seed)
     n = 7
     return Instance(
-        name=f"random_{seed}", family="random", n=n,
+        name=f"random_{seed}",
+        family="random",
+        n=n,
         linear=[rng.gauss(0, 1) for _ in range(n)],
         quadratic=[[i, j, rng.gauss(0, 1)] for i in range(n) for j in range(i + 1, n)],
         rows=[{"idx": [1, 3, 6], "coef": [2.0, -1.0, 3.0], "sense": "<=", "rhs": 3.0}],
@@ -98,8 +100,16 @@ class Comparison(unittest.TestCase):
         self.assertIn("*** WRONG ***", done.stderr)
 
     def test_a_bound_above_a_known_value_is_wrong(self):
-        line = {"instance": "i", "solver": "s", "formulation": "f", "best": -5.0, "proven": False,
-                "status": "limit", "value": -4.0, "bound": -4.5}
+        line = {
+            "instance": "i",
+            "solver": "s",
+            "formulation": "f",
+            "best": -5.0,
+            "proven": False,
+            "status": "limit",
+            "value": -4.0,
+            "bound": -4.5,
+        }
 
         self.assertEqual(len(compare.complaints(line)), 1)
 

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
+
 from run import Study, read
 from train import Data, Training, log_likelihood, long_rates
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+
 from long import best
 from model import SIDE, Vae
 from run import read

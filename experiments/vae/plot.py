@@ -9,6 +9,7 @@ from math import floor
 from pathlib import Path
 
 import numpy as np
+
 from studies import DATASETS, EVALS, METHODS, SEEDS, Outcomes, select
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "comparison"))

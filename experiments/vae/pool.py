@@ -125,6 +125,7 @@ class Pool:
 
 def _serve(connection: Connection, setting: Setting) -> None:
     import torch
+
     from train import Data, evaluate
 
     torch.set_num_threads(1)

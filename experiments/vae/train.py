@@ -152,7 +152,7 @@ def loss(model: Vae, images: Tensor, noise: Tensor) -> Tensor:
 def descend(model: Vae, images: Tensor, noise: Tensor) -> None:
     """Adds the gradient of `loss` to the parameters, in a third of the kernels.
 
-        d/dlogits = sigmoid(logits) - x,   d/dmean = mean,   d/dlog_var = (exp(log_var) - 1) / 2,   each over n
+    d/dlogits = sigmoid(logits) - x,   d/dmean = mean,   d/dlog_var = (exp(log_var) - 1) / 2,   each over n
     """
     mean, log_var = model.encode(images)
     logits = model.decode(torch.addcmul(mean, torch.exp(log_var * 0.5), noise))

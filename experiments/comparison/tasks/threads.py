@@ -5,6 +5,7 @@ Where nothing else is said a task is a `bowl`: (u - t)ᵀ A (u - t) over numbers
 where it is infeasible), A with eigenvalues from 0.3 to 10, plus ripples that are as high as the bowl is at distance 0.1.
 """
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -162,7 +163,7 @@ def layers(name: str, seed: int) -> Task:
 
     def excess(p: Params) -> list[float]:
         units = [p[f"units{k}"] for k in range(p["n_layers"])]
-        return [*(b - a for a, b in zip(units, units[1:], strict=False)), sum(units) - 480]
+        return [*(b - a for a, b in itertools.pairwise(units)), sum(units) - 480]
 
     lines = [integer("n_layers", 1, 4)]
     for k in range(4):
