@@ -1,7 +1,8 @@
 """What each setting of the default strategy is worth, from result lines alone.
 
-    python run.py --out results/ablation.jsonl --seeds 4 --methods $(python ablation.py)
-    python ablation.py results/ablation.jsonl.gz results/ours.jsonl.gz --out results/ablation.md
+    python run.py --out results/ablation/lines.jsonl --seeds 4 --methods $(python ablation.py)
+    python run.py --out results/ablation/lines.jsonl --seeds 8 --methods $(python ablation.py) --tasks vae-trees,vae-gp --data DATA
+    python ablation.py results/ablation/lines.jsonl results/ours.jsonl.gz --out results/ablation/README.md
 
 Without files it prints the methods to run. Runs of a variant are compared with those of the default on equal tasks and seeds.
 """
@@ -13,7 +14,7 @@ import numpy as np
 
 import run
 import scale
-from runs import Runs
+from runs import Runs, at
 from table import POINTS, VAE_POINTS, grid
 from tasks import vae
 
@@ -31,8 +32,9 @@ METHODS = [f"{DEFAULT}:{settings}" for settings in VARIANTS]
 
 
 def difference(curves: dict[int, np.ndarray], default: dict[int, np.ndarray], k: int) -> list[float]:
-    """Variant minus default after `k` evaluations, on the seeds that both have."""
-    return [curves[seed][k - 1] - default[seed][k - 1] for seed in sorted(curves.keys() & default.keys())]
+    """Variant minus default after `k` evaluations, on the seeds on which both came so far."""
+    both = [(at(curves[seed], k), at(default[seed], k)) for seed in sorted(curves.keys() & default.keys())]
+    return [ours - theirs for ours, theirs in both if ours is not None and theirs is not None]
 
 
 def cell(differences: list[float], digits: int) -> str:

@@ -48,7 +48,8 @@ class Study:
     study lives in memory; with it, in a SQLite file that other processes and the command line may share. A study
     that exists there goes on where it stopped.
 
-    ``strategy`` is one of ``mivabo.STRATEGIES``, ``n_initial`` the number of trials before its model is asked.
+    ``strategy`` is one of ``mivabo.STRATEGIES``, with settings if need be (``"improvement:draws=no"``); ``n_initial``
+    is the number of trials before its model is asked.
     """
 
     _inner: _native.Study

@@ -86,7 +86,7 @@ class MivaboSampler(BaseSampler):
     :param seed: equal seeds and equal trials give equal suggestions; by default a random one.
     :param search_space: the parameters that are known before, as ``{name: distribution}``.
     :param constraints: statements in mivabo's language, as texts or expressions; a dict gives them names.
-    :param strategy: one of ``mivabo.STRATEGIES``.
+    :param strategy: one of ``mivabo.STRATEGIES``, with settings if need be: ``"improvement:draws=no"``.
     :param n_startup: trials before the model is asked; by default it follows from the space.
     :param independent_sampler: for all other parameters; by default Optuna's ``RandomSampler``.
     """

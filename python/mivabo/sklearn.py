@@ -62,7 +62,7 @@ class MivaboSearchCV(BaseSearchCV):  # type: ignore[misc]
     :param constraints: statements in mivabo's language, as texts or expressions; a dict gives them names.
         Values that are neither numbers nor texts are written as by ``str``: ``layers == '(50, 50)'``.
     :param n_iter: how many candidates are tried; fewer where there are fewer feasible ones.
-    :param strategy: one of ``mivabo.STRATEGIES``.
+    :param strategy: one of ``mivabo.STRATEGIES``, with settings if need be: ``"improvement:draws=no"``.
     :param batch_size: how many candidates are chosen at once; by default as many as ``n_jobs``.
     :param refit: with several metrics, the name of the one that guides the search.
     :param random_state: a whole number is the seed of the study.

@@ -105,6 +105,7 @@ def test_wrong_words_about_a_space_are_named(
 STUDIES: list[tuple[Callable[[Space, Path], object], type[Exception], str]] = [
     (lambda s, p: Study(None), TypeError, "space"),
     (lambda s, p: Study(s, strategy="thomson"), StudyError, "did you mean `thompson`"),
+    (lambda s, p: Study(s, strategy="improvement:stall=x"), StudyError, "expected a whole number from 0 to 1000"),
     (lambda s, p: Study(s, strategy=3), TypeError, "strategy"),
     (lambda s, p: Study(s, direction="up"), StudyError, "direction"),
     (lambda s, p: Study(s, direction=None), TypeError, "direction"),

@@ -146,6 +146,7 @@ mod tests {
         Definition {
             seed: u64::MAX,
             n_initial: Some(3),
+            strategy: "improvement:draws=no".to_owned(),
             ..Definition::new(Space::from_json(&space).unwrap())
         }
     }
@@ -159,6 +160,7 @@ mod tests {
         assert_eq!(other.to_json(), one.to_json());
         assert_eq!(other.space.fingerprint(), one.space.fingerprint());
         assert_eq!((other.seed, other.n_initial), (u64::MAX, Some(3)));
+        assert_eq!(other.strategy, "improvement:draws=no");
     }
 
     #[test]
@@ -178,9 +180,13 @@ mod tests {
     #[test]
     fn wrong_definitions_are_refused() {
         let text = definition().to_json();
-        for (from, to) in
-            [("minimize", "up"), ("n_initial", "initial"), ("improvement", "improvment"), ("int", "itn")]
-        {
+        for (from, to) in [
+            ("minimize", "up"),
+            ("n_initial", "initial"),
+            ("improvement", "improvment"),
+            ("draws", "drawn"),
+            ("int", "itn"),
+        ] {
             assert!(Definition::from_json(&text.replace(from, to)).is_err(), "{to}");
         }
         assert!(Definition::from_json("").is_err());

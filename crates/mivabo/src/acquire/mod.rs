@@ -50,7 +50,7 @@ impl Feasible {
     /// inactive parameters have their canonical bits and coordinates.
     pub fn of_code(space: &Space, bits: &[bool], unit: &[f64]) -> Option<Feasible> {
         let point = space.encoding().decode(bits, unit).ok()?;
-        Feasible::of_point(space, point).ok()
+        space.is_feasible(&point).then(|| Feasible { code: space.encoding().encode(&point), point })
     }
 
     /// The point.

@@ -26,7 +26,7 @@ const ALL_VALUES: u64 = 9;
 /// The middle of a scale, and of two middle values the lower one.
 const MIDDLE: f64 = 0.5 - f64::EPSILON;
 
-/// Values of a parameter from which on a neighbourhood has larger steps too, and those steps as shares of its scale.
+/// Values of a parameter above which a neighbourhood has larger steps too, and those steps as shares of its scale.
 const MANY_VALUES: u64 = 64;
 const LARGE_STEPS: [f64; 4] = [-0.25, -0.0625, 0.0625, 0.25];
 
@@ -130,8 +130,8 @@ impl<'a> Moves<'a> {
         self.accepted(&bits, &unit)
     }
 
-    /// Every visible active discrete parameter at its other values: at all of them, or at near ones and two more where there are
-    /// many.
+    /// Every visible active discrete parameter at its other values: at all of them, or where there are many at some near and far
+    /// ones.
     pub fn neighbours(&self, here: &Feasible, stream: &mut Stream) -> Vec<Feasible> {
         let mut found = Vec::new();
         for (p, parameter) in self.space.parameters().iter().enumerate() {
@@ -157,9 +157,7 @@ impl<'a> Moves<'a> {
             match (settings[p], self.coordinates[p]) {
                 (Some(_), _) => {}
                 (None, Some(k)) => unit[k] = stream.unit(),
-                (None, None) => {
-                    settings[p] = parameter.domain().index_at(stream.unit()).map(Setting::Index);
-                }
+                (None, None) => settings[p] = any_index(parameter.domain(), stream).map(Setting::Index),
             }
         }
         (settings, unit)
@@ -240,6 +238,11 @@ impl<'a> Moves<'a> {
     }
 }
 
+/// A random index, even on the domain's own scale.
+fn any_index(domain: &Domain, stream: &mut Stream) -> Option<u64> {
+    if domain.is_log() { domain.index_at(stream.unit()) } else { Some(below(domain.size()?, stream)) }
+}
+
 /// Another index: any, or for ordered values half of the time a near one.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a size is a size")]
 fn other_index(domain: &Domain, index: u64, step: f64, stream: &mut Stream) -> u64 {
@@ -251,24 +254,29 @@ fn other_index(domain: &Domain, index: u64, step: f64, stream: &mut Stream) -> u
     if domain.is_log() {
         let u =
             if is_far { stream.unit() } else { reflected(domain.position(index) + step * stream.normal()) };
-        let next = if index + 1 < n { index + 1 } else { index - 1 };
-        return domain.index_at(u).filter(|other| *other != index).unwrap_or(next);
+        let other = domain.index_at(u).filter(|other| *other != index);
+        return other.unwrap_or_else(|| moved_by(1, index, n, stream));
     }
     if is_far {
         return (index + 1 + below(n - 1, stream)) % n;
     }
     let by = 1 + below((step * n as f64) as u64, stream);
+    moved_by(by, index, n, stream)
+}
+
+/// Up or down by so many, but not beyond the ends.
+fn moved_by(by: u64, index: u64, n: u64, stream: &mut Stream) -> u64 {
     let is_up = index == 0 || index + 1 < n && stream.below(2) == 0;
     if is_up { (index + by).min(n - 1) } else { index.saturating_sub(by) }
 }
 
-/// All other indices of a small domain; of a large one those near by and two random ones.
+/// All other indices of a small domain; of a large one those near by, a few far away in each direction, and two random ones.
 fn other_indices(domain: &Domain, index: u64, stream: &mut Stream) -> Vec<u64> {
     let n = domain.size().unwrap_or(1);
     if n <= ALL_VALUES {
         return (0..n).filter(|other| *other != index).collect();
     }
-    let mut others = vec![below(n, stream), below(n, stream)];
+    let mut others: Vec<u64> = (0..2).filter_map(|_| any_index(domain, stream)).collect();
     if domain.is_ordered() {
         others
             .extend([1, 2, 4].into_iter().flat_map(|by| [index.checked_sub(by), Some(index + by)]).flatten());

@@ -8,14 +8,14 @@
 //! 4. bits from the sampler, and reals from the [region](crate::encoding::region) that these bits leave;
 //! 5. a walk over the bits that lessens what the best reals for them still violate.
 //!
-//! The first is what a user who rejects by hand would draw. The second spreads points alike where no parameter is conditional and no
-//! integer logarithmic, so the first is left out there. Where parameters are conditional, codes would be unfair: nearly all belong
-//! to the branch with the most active parameters. There the sampler takes [branches](crate::encoding), each as likely as any other. A
-//! way that fails is tried less the next time. Where all fail, there may be a proof that no point exists.
+//! The second spreads points nearly as the first does unless an integer is logarithmic, and costs less where constraints are tight, so
+//! the first is for spaces with such integers. Where parameters are conditional, the first two take a [branch](crate::encoding)
+//! before all else: each is as likely as any other, however many codes it has. A way that fails is tried less the next time. Where
+//! all fail, there may be a proof that no point exists.
 
 use std::cell::Cell;
 
-use mivabo_bqp::{Distance, Effort, Limits, Sampler, nearest};
+use mivabo_bqp::{Assignment, Distance, Effort, Limits, Sampler, nearest};
 
 use super::{Feasible, is_mixed};
 use crate::error::Error;
@@ -55,8 +55,8 @@ pub struct RandomPoints<'a> {
     sampler: Sampler<'a>,
     /// Whether a constraint speaks of reals.
     is_mixed: bool,
-    /// Whether parameters drawn by themselves are spread otherwise than codes.
-    is_uneven: bool,
+    /// Whether an integer is logarithmic.
+    is_log: bool,
     /// For each of the first four ways by how much its tries are divided.
     impatience: [Cell<usize>; 4],
 }
@@ -66,9 +66,9 @@ impl<'a> RandomPoints<'a> {
     pub fn new(space: &'a Space) -> RandomPoints<'a> {
         let sampler = space.encoding().sampler();
         let impatience = [const { Cell::new(1) }; 4];
-        let is_log = |p: &Parameter| p.domain().is_log() && !p.domain().is_continuous();
-        let is_uneven = !space.encoding().switches().is_empty() || space.parameters().iter().any(is_log);
-        RandomPoints { space, sampler, is_mixed: is_mixed(space), is_uneven, impatience }
+        let mut domains = space.parameters().iter().map(Parameter::domain);
+        let is_log = domains.any(|domain| domain.is_log() && !domain.is_continuous());
+        RandomPoints { space, sampler, is_mixed: is_mixed(space), is_log, impatience }
     }
 
     /// A random feasible point.
@@ -77,10 +77,13 @@ impl<'a> RandomPoints<'a> {
     /// [`Error::Infeasible`] when it is proved that there is none; [`Error::NoFeasiblePoint`] when all ways failed,
     /// which proves nothing.
     pub fn draw(&self, stream: &mut Stream) -> Result<Feasible, Error> {
-        let found = self
-            .tries(0, if self.is_uneven { POINTS } else { 0 }, |_| self.by_parameters(stream))
-            .or_else(|| self.tries(1, BITS, |_| self.by_codes(stream)));
-        if let Some(found) = found {
+        if self.is_log {
+            let branch = self.branch(stream);
+            if let Some(found) = self.tries(0, POINTS, |_| self.by_parameters(branch, stream)) {
+                return Ok(found);
+            }
+        }
+        if let Some(found) = self.tries(1, BITS, |_| self.by_codes(stream)) {
             return Ok(found);
         }
         if !self.is_mixed {
@@ -98,13 +101,11 @@ impl<'a> RandomPoints<'a> {
 
     /// A random feasible point of a random branch, quickly or not at all; never where no parameter is conditional.
     pub(super) fn draw_branch(&self, stream: &mut Stream) -> Option<Feasible> {
-        let branches = self.space.encoding().branches(&self.sampler);
-        let root = branches.get(stream.below(branches.len().max(1)))?;
-        let bits = self.sampler.sample_from(root, seed(stream))?;
+        let bits = self.sampler.sample_from(self.branch(stream)?, seed(stream))?;
         (0..REALS).find_map(|_| Feasible::of_code(self.space, &bits, &self.reals(stream)))
     }
 
-    /// Tries a way up to `n` times, and fewer after it has failed, but once unless `n` is 0.
+    /// Tries a way up to `n` times, and fewer after it has failed, but at least once unless `n` is 0.
     fn tries(
         &self,
         way: usize,
@@ -117,10 +118,12 @@ impl<'a> RandomPoints<'a> {
         found
     }
 
-    fn by_parameters(&self, stream: &mut Stream) -> Option<Feasible> {
+    fn by_parameters(&self, branch: Option<&Assignment>, stream: &mut Stream) -> Option<Feasible> {
         let parameters = self.space.parameters().iter();
         let settings = parameters.map(|p| p.domain().index_at(stream.unit()).map(Setting::Index)).collect();
-        let bits = self.space.encoding().encode(&Point { settings }).bits;
+        let drawn = self.space.encoding().encode(&Point { settings }).bits.into_iter().enumerate();
+        let given = |bit| branch.and_then(|branch| branch.value(bit));
+        let bits: Vec<bool> = drawn.map(|(bit, drawn)| given(bit).unwrap_or(drawn)).collect();
         Feasible::of_code(self.space, &bits, &self.reals(stream))
     }
 
@@ -228,11 +231,15 @@ impl<'a> RandomPoints<'a> {
         Some(kept.into_iter().map(|c| constraints[c].name().to_owned()).collect())
     }
 
+    /// A random branch, each as likely as any other; none where no parameter is conditional.
+    fn branch(&self, stream: &mut Stream) -> Option<&Assignment> {
+        let branches = self.space.encoding().branches(&self.sampler);
+        branches.get(stream.below(branches.len().max(1)))
+    }
+
     /// Of a random branch, where there are any, or of all.
     fn bits(&self, stream: &mut Stream) -> Option<Vec<bool>> {
-        let branches = self.space.encoding().branches(&self.sampler);
-        let of_branch = branches.get(stream.below(branches.len().max(1)));
-        let found = of_branch.and_then(|root| self.sampler.sample_from(root, seed(stream)));
+        let found = self.branch(stream).and_then(|root| self.sampler.sample_from(root, seed(stream)));
         found.or_else(|| self.sampler.sample(seed(stream)))
     }
 
@@ -248,7 +255,7 @@ impl<'a> RandomPoints<'a> {
             "{} random points, discrete values for {GIVEN_REALS} random settings of the continuous parameters, \
              continuous values for {GIVEN_BITS} random settings of the discrete parameters, and {WALKS} walks of {STEPS} \
              steps towards the feasible set",
-            BITS * REALS
+            BITS * REALS + if self.is_log { POINTS } else { 0 }
         )
     }
 }

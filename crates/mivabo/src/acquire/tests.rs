@@ -183,14 +183,17 @@ fn equations_over_reals_are_met() {
     assert!((4..=16).contains(&salted), "{salted}");
 }
 
+/// The condition speaks of its switch through a definition. One branch has a tenth of the other's points. Bounds are five standard
+/// errors of 2,000 draws.
 #[test]
-fn every_parameter_is_drawn_on_its_own_scale_given_the_constraints() {
+fn parameters_are_drawn_on_their_own_scale_and_branches_alike() {
     let mut space = Space::builder();
     let _ = space.add("rounds", Domain::int(1, 1000).log());
-    let _ = space.bool("wide");
+    let _ = space.integer("kind", 0..=1);
     let width = space.integer("width", 0..=9);
-    space.only_when(width, "wide");
-    space.subject_to("one width", "wide -> width == 3");
+    let _ = space.define("is_wide", "kind == 1");
+    space.only_when(width, "is_wide");
+    space.subject_to("one width", "is_wide -> width == 3");
     let space = space.build().unwrap();
     let (points, mut draws) = (RandomPoints::new(&space), stream(1, 0, Purpose::Design));
 
@@ -200,13 +203,12 @@ fn every_parameter_is_drawn_on_its_own_scale_given_the_constraints() {
         drawn.iter().filter(|at| of(&at.point().settings)).count() as f64 / drawn.len() as f64
     };
     let few = share(&|settings| matches!(settings[0], Some(Setting::Index(rounds)) if rounds < 31));
-    assert!((few - 0.5).abs() < 0.05, "{few}");
+    assert!((few - 0.5).abs() < 5.0 * 0.0112, "{few}");
     let wide = share(&|settings| settings[2].is_some());
-    assert!((wide - 1.0 / 11.0).abs() < 0.03, "{wide}");
+    assert!((wide - 0.5).abs() < 5.0 * 0.0112, "{wide}");
 }
 
-/// Three layers have 4,096 codes, one has 16: a draw by codes would hardly ever have one layer. Nearly no point that is drawn by its
-/// parameters has equal flags.
+/// Three layers have 4,096 codes, one has 16: a draw by codes would hardly ever have one layer.
 #[test]
 fn branches_are_drawn_alike_however_many_codes_they_have() {
     let mut space = Space::builder();
@@ -216,19 +218,13 @@ fn branches_are_drawn_alike_however_many_codes_they_have() {
         space.only_when(width, format!("layers >= {layer}").as_str());
     }
     space.subject_to("even", "width1 % 2 == 0");
-    for k in 0..14 {
-        let _ = space.bool(format!("flag{k}"));
-    }
-    for k in 1..14 {
-        space.subject_to(format!("equal{k}"), format!("flag{k} == flag0").as_str());
-    }
     let space = space.build().unwrap();
     let (points, mut draws) = (RandomPoints::new(&space), stream(1, 0, Purpose::Design));
 
     let mut counts = [0; 3];
     for _ in 0..600 {
         let point = points.draw(&mut draws).unwrap();
-        let n_widths = space.values(point.point()).count() - 15;
+        let n_widths = space.values(point.point()).count() - 1;
         counts[n_widths - 1] += 1;
     }
 

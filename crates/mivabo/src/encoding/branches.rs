@@ -36,17 +36,13 @@ impl Encoding {
         })
     }
 
-    /// The discrete parameters of which conditions of other parameters speak, in order.
+    /// The discrete parameters of which conditions of other parameters speak, themselves or through definitions, in order.
     pub(crate) fn switches(&self) -> Vec<usize> {
-        let needed = self.model.parameters.iter().flat_map(|parameter| &parameter.needs);
-        let mut switches: Vec<usize> = needed
-            .filter_map(|symbol| match symbol {
-                Symbol::Parameter(p) if !self.model.is_continuous(*p) => Some(*p),
-                _ => None,
-            })
-            .collect();
-        switches.sort_unstable();
-        switches.dedup();
-        switches
+        let needed = self.model.parameters.iter().flat_map(|parameter| parameter.needs.iter().copied());
+        let switch = |symbol| match symbol {
+            Symbol::Parameter(p) if !self.model.is_continuous(p) => Some(p),
+            _ => None,
+        };
+        self.model.closure(needed).into_iter().filter_map(switch).collect()
     }
 }

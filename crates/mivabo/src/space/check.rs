@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Space;
 use super::eval::{Evaluator, Fault};
-use super::expr::{Expr, Node, Relation};
+use super::expr::{Expr, Node, Relation, Symbol};
 use super::model::Model;
 use super::point::Point;
 use super::value::Value;
@@ -73,12 +73,27 @@ impl Space {
     pub fn check(&self, point: &Point) -> Report {
         report(self.encoding().model(), point)
     }
+
+    /// Whether no constraint is violated at a point: [`check`](Self::check) without the reasons, for searches that try many.
+    pub fn is_feasible(&self, point: &Point) -> bool {
+        let model = self.encoding().model();
+        let evaluator = evaluator(model, point);
+        model.constraints.iter().all(|constraint| {
+            !constraint.requires.iter().all(|s| evaluator.is_active(*s))
+                || evaluator.holds(&constraint.expr, true) == Ok(true)
+        })
+    }
+}
+
+fn evaluator<'a>(model: &'a Model, point: &'a Point) -> Evaluator<'a> {
+    let definition = |symbol: &Symbol| if let Symbol::Definition(d) = symbol { Some(*d) } else { None };
+    let definitions: Vec<usize> = model.order.iter().filter_map(definition).collect();
+    Evaluator::new(model, &point.settings, &definitions)
 }
 
 /// Evaluates every constraint of a model at a point.
 pub(crate) fn report(model: &Model, point: &Point) -> Report {
-    let definitions: Vec<usize> = model.definitions_of(&model.order.iter().copied().collect());
-    let evaluator = Evaluator::new(model, &point.settings, &definitions);
+    let evaluator = evaluator(model, point);
     let mut report = Report::default();
     for constraint in &model.constraints {
         if !constraint.requires.iter().all(|s| evaluator.is_active(*s)) {

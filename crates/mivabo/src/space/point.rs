@@ -133,7 +133,7 @@ impl Space {
             }
             let point = self.assigned(&values, strict);
             match point {
-                Ok(point) if missing.is_empty() || self.check(&point).is_feasible() => return Ok(point),
+                Ok(point) if missing.is_empty() || self.is_feasible(&point) => return Ok(point),
                 other => first = first.or(Some(other)),
             }
         }

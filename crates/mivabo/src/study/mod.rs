@@ -286,7 +286,7 @@ impl Study {
     fn push(&mut self, point: &Point) -> Result<u64, Error> {
         let code = self.code_of(point)?;
         let id = self.trials.len() as u64;
-        let is_feasible = self.space.check(point).is_feasible();
+        let is_feasible = self.space.is_feasible(point);
         self.tried.insert(&self.space, point);
         self.trials.push(Trial { id, point: point.clone(), state: State::Pending, told: None });
         self.known.push(Known { code, is_feasible });

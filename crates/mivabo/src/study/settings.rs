@@ -1,8 +1,10 @@
 //! Settings within the text of a strategy: `improvement:kernel=additive:draws=no` enters, the strategy leaves.
 //!
 //! What follows the name, each after a colon, changes one setting of [`Improvement`] or [`Thompson`]; the others keep the values that
-//! belong to the name. So a strategy and its settings are one word in a study file, on a command line, in Python and in a database.
+//! belong to the name. So a strategy and its settings are one word in a study file, in Python and in a database, where Rust has the
+//! fields of those types. Two spellings of one strategy are two definitions of a study.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -12,16 +14,28 @@ use crate::error::Error;
 use crate::surrogate::Transform;
 use crate::surrogate::process::Kernel;
 
-/// The settings of expected improvement, and of Thompson sampling.
+/// The settings of expected improvement, the last of local search alone, and those of Thompson sampling.
 const IMPROVEMENT: &[&str] = &["kernel", "outputs", "draws", "stall", "climbs"];
 const THOMPSON: &[&str] = &["alpha", "beta", "sigma", "waves", "outputs", "learn"];
 
-/// The strategy with one setting changed: `key=value`.
+/// The strategy with settings changed: `key=value`, with a colon between two of them.
 ///
 /// # Errors
 /// [`Error::BadSetting`] with what was expected.
-pub(super) fn with(strategy: Strategy, setting: &str) -> Result<Strategy, Error> {
-    let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+pub(super) fn with_all(mut strategy: Strategy, settings: &str) -> Result<Strategy, Error> {
+    let mut seen = BTreeSet::new();
+    for setting in settings.split(':') {
+        let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
+        if !seen.insert(key) {
+            let (setting, expected) = (setting.to_owned(), "each setting once".to_owned());
+            return Err(Error::BadSetting { setting, expected });
+        }
+        strategy = with(strategy, setting, (key, value))?;
+    }
+    Ok(strategy)
+}
+
+fn with(strategy: Strategy, setting: &str, (key, value): (&str, &str)) -> Result<Strategy, Error> {
     let changed = match strategy {
         Strategy::Improvement(settings) => improvement(settings, key, value).map(Strategy::Improvement),
         Strategy::Thompson(settings) => thompson(settings, key, value).map(Strategy::Thompson),
@@ -42,22 +56,23 @@ fn improvement(mut settings: Improvement, key: &str, value: &str) -> Result<Impr
         }
         ("outputs", _) => settings.outputs = outputs(value)?,
         ("draws", _) => settings.draws = truth(value)?,
-        ("stall", _) => settings.stall = number(value, 0..=1000)?,
-        ("climbs", Climb::Local(local)) => local.climbs = number(value, 1..=64)?,
-        _ => return Err(any_of(IMPROVEMENT.iter().map(|name| format!("{name}=…")))),
+        ("stall", _) => settings.stall = number("a whole number", value, 0..=1000)?,
+        ("climbs", Climb::Local(local)) => local.climbs = number("a whole number", value, 1..=64)?,
+        (_, Climb::Local(_)) => return Err(keys(IMPROVEMENT)),
+        _ => return Err(keys(&IMPROVEMENT[..IMPROVEMENT.len() - 1])),
     }
     Ok(settings)
 }
 
 fn thompson(mut settings: Thompson, key: &str, value: &str) -> Result<Thompson, String> {
     match key {
-        "alpha" => settings.alpha = number(value, 1e-6..=1e6)?,
-        "beta" => settings.beta = number(value, 1e-6..=1e6)?,
-        "sigma" => settings.sigma = number(value, 1e-3..=1e3)?,
-        "waves" => settings.n_waves = number(value, 1..=4096)?,
+        "alpha" => settings.alpha = number("a number", value, 1e-6..=1e6)?,
+        "beta" => settings.beta = number("a number", value, 1e-6..=1e6)?,
+        "sigma" => settings.sigma = number("a number", value, 1e-3..=1e3)?,
+        "waves" => settings.n_waves = number("a whole number", value, 1..=4096)?,
         "outputs" => settings.outputs = outputs(value)?,
         "learn" => settings.learn = truth(value)?,
-        _ => return Err(any_of(THOMPSON.iter().map(|name| format!("{name}=…")))),
+        _ => return Err(keys(THOMPSON)),
     }
     Ok(settings)
 }
@@ -78,9 +93,17 @@ fn one_of<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, String> {
     found.ok_or_else(|| any_of(known.iter().map(|(name, _)| *name)))
 }
 
-fn number<T: FromStr + PartialOrd + Display>(value: &str, range: RangeInclusive<T>) -> Result<T, String> {
+fn number<T: FromStr + PartialOrd + Display>(
+    what: &str,
+    value: &str,
+    range: RangeInclusive<T>,
+) -> Result<T, String> {
     let found = value.parse().ok().filter(|number| range.contains(number));
-    found.ok_or_else(|| format!("a number from {} to {}", range.start(), range.end()))
+    found.ok_or_else(|| format!("{what} from {} to {}", range.start(), range.end()))
+}
+
+fn keys(known: &[&str]) -> String {
+    any_of(known.iter().map(|key| format!("{key}=…")))
 }
 
 fn any_of<S: AsRef<str>>(known: impl Iterator<Item = S>) -> String {
@@ -132,7 +155,9 @@ mod tests {
         ] {
             assert!(refused(text).contains("expected"), "{text}");
         }
-        assert!(refused("gp-annealing:climbs=3").contains("one of"));
+        assert!(refused("gp-annealing:climbs=3").ends_with("one of kernel=…, outputs=…, draws=…, stall=…"));
+        assert!(refused("improvement:stall=2.5").ends_with("expected a whole number from 0 to 1000"));
+        assert!(refused("improvement:draws=no:draws=yes").ends_with("expected each setting once"));
         assert!(refused("random:draws=no").contains("random points have no settings"));
         assert!(refused("improvment:draws=no").contains("did you mean `improvement`"));
     }

@@ -116,7 +116,7 @@ impl Strategy {
     /// | `stall` | 0 to 1000 | [`Improvement`] |
     /// | `climbs` | 1 to 64 | [`Improvement`] with local search |
     /// | `outputs` | `raw`, `standard`, `robust` | both |
-    /// | `alpha`, `beta` | 10⁻⁶ to 10⁶ | [`Thompson`] |
+    /// | `alpha`, `beta` | 10⁻⁶ to 10⁶ | [`Thompson`] with the Gaussian prior |
     /// | `sigma` | 10⁻³ to 10³ | [`Thompson`] |
     /// | `waves` | 1 to 4096 | [`Thompson`] |
     /// | `learn` | `yes`, `no` | [`Thompson`] |
@@ -124,9 +124,8 @@ impl Strategy {
     /// # Errors
     /// [`Error::UnknownStrategy`], [`Error::BadSetting`].
     pub fn named(text: &str) -> Result<Strategy, Error> {
-        let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default();
-        parts.try_fold(Self::of_name(name)?, settings::with)
+        let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        rest.map_or_else(|| Self::of_name(name), |rest| settings::with_all(Self::of_name(name)?, rest))
     }
 
     fn of_name(name: &str) -> Result<Strategy, Error> {
@@ -240,7 +239,7 @@ impl Default for Thompson {
 /// | `outputs` | robust | what becomes of values before the model sees them |
 /// | `search` | local | how the largest improvement is searched for |
 /// | `draws` | yes | whether minima of functions drawn from the paper's model are among the points from which it is searched for |
-/// | `stall` | 5 | outcomes without a better one after which every second ask halves length-scales, once for each such number; 0: never |
+/// | `stall` | 5 | outcomes without a better one after which every second ask halves length-scales, up to three times; 0: never |
 ///
 /// Draws are made while there are no more than 200 outcomes, and where the paper's model has no more than 4,000 weights and the tables of
 /// the space no more than 10,000 patterns: beyond that they take longer than everything else.
