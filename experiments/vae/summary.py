@@ -58,6 +58,33 @@ def nats_table(outcomes: Outcomes, dataset: str) -> str:
     return grid(header, rows)
 
 
+def pairs_table(outcomes: Outcomes, dataset: str) -> str:
+    """How far others are behind the default strategy on the same seeds, after 16 and as far as all its seeds got."""
+    ours = by_seed(outcomes, dataset, OURS[0])
+    reached = min(map(len, ours.values()), default=0)
+    points = sorted({min(k, reached) for k in POINTS} - {0})
+    rows = []
+    for method in METHODS[1:]:
+        other = by_seed(outcomes, dataset, method)
+        cells = [behind([other[s][k - 1] - ours[s][k - 1] for s in ours if len(other.get(s, [])) >= k]) for k in points]
+        rows.append([f"`{method}`", *cells])
+    return grid(["method", *(f"@{k}" for k in points)], rows)
+
+
+def by_seed(outcomes: Outcomes, dataset: str, method: str) -> dict[int, np.ndarray]:
+    wanted = (dataset, method, PENALTIES[0])
+    return {s.seed: o.best for s, o in outcomes.items() if (s.dataset, s.method, s.penalty) == wanted}
+
+
+def behind(differences: list[float]) -> str:
+    """Mean ± one standard error, and how often it is positive and negative."""
+    if len(differences) < 2:
+        return "-"
+    found = np.array(differences)
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    return f"{np.mean(found):.1f} ± {error:.1f} ({(found > 0).sum()} to {(found < 0).sum()})"
+
+
 def penalty_table(outcomes: Outcomes, what: str, k: int) -> str:
     """MNIST. Ours know the constraints and random search learns nothing: one penalty stands for all."""
     rows = []
@@ -94,6 +121,9 @@ def long_table(path: Path) -> str:
 
 def page(outcomes: Outcomes, folder: Path) -> str:
     sections = {f"{d}: best nats, mean ± one standard deviation": nats_table(outcomes, d) for d in DATASETS}
+    for d in DATASETS:
+        title = f"{d}: nats behind `{OURS[0]}` on the same seeds, mean ± one standard error (seeds won by it to lost)"
+        sections[title] = pairs_table(outcomes, d)
     for k in POINTS:
         title = f"Invalid suggestions within {k} valid evaluations, by penalty"
         sections[title] = penalty_table(outcomes, "violations", k)

@@ -55,6 +55,18 @@ def test_the_spread_is_one_standard_deviation(tmp_path):
     assert summary.after(outcomes, "best", 16, "mnist", "random") == "92.0 ± 2.0 (3 of 8)"
 
 
+def test_pairs_are_of_the_same_seed_as_far_as_all_our_studies_got(tmp_path):
+    ours = [lines("mivabo:improvement", seed, [90.0] * (20 + seed)) for seed in range(3)]
+    other = [lines("smac", seed, [90.0 + 2 * seed] * 32) for seed in (1, 2, 7)]
+    outcomes = studies.read([written(tmp_path / "lines.jsonl", *ours, *other)])
+
+    rows = summary.pairs_table(outcomes, "mnist").splitlines()
+
+    assert rows[0] == "| method | @16 | @20 |"
+    assert "| `smac` | 3.0 ± 1.0 (2 to 0) | 3.0 ± 1.0 (2 to 0) |" in rows
+    assert "| `random` | - | - |" in rows
+
+
 def test_what_was_not_run_is_shown_as_missing(tmp_path):
     outcomes = studies.read([written(tmp_path / "lines.jsonl", lines("random", 0, [90.0] * 32))])
 
@@ -114,6 +126,18 @@ def test_the_committed_tables_are_those_of_the_committed_lines(tmp_path):
     outcomes = studies.read(sorted(folder.glob("*.jsonl.gz")))
 
     assert summary.page(outcomes, folder) == (folder / "tables.md").read_text()
+
+
+def test_the_readme_says_what_the_earlier_strategy_had():
+    folder = Path(__file__).parent
+    outcomes = studies.read([folder / "results" / "earlier" / "improvement.jsonl.gz"])
+    text = " ".join((folder / "README.md").read_text().split())
+
+    ends = {study.seed: outcome.best[-1] for study, outcome in outcomes.items()}
+    had = [summary.after(outcomes, "best", k, "mnist", "mivabo:improvement") for k in summary.POINTS]
+
+    assert f"{had[0]} after 16 and {had[1]} after 32" in text
+    assert f"seed {min(ends, key=ends.get)}, {min(ends.values()):.1f}" in text
 
 
 def test_the_rows_of_the_readme_are_those_of_the_tables():
