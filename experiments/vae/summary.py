@@ -121,7 +121,7 @@ def long_table(path: Path) -> str:
 
 def page(outcomes: Outcomes, folder: Path) -> str:
     sections = {f"{d}: best nats, mean ± one standard deviation": nats_table(outcomes, d) for d in DATASETS}
-    for d in DATASETS:
+    for d in filter(lambda d: by_seed(outcomes, d, OURS[0]), DATASETS):
         title = f"{d}: nats behind `{OURS[0]}` on the same seeds, mean ± one standard error (seeds won by it to lost)"
         sections[title] = pairs_table(outcomes, d)
     for k in POINTS:
