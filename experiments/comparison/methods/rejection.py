@@ -1,8 +1,8 @@
 """Random search by the paper's protocol: every parameter is drawn by itself, uniformly on its scale. What breaks a constraint is
 not counted.
 
-Its feasible points are spread otherwise than those of `mivabo:random`, which is uniform over all feasible combinations: of the VAE's
-networks 92 % here, and none there, have no deconvolution, because few combinations are without one.
+Its feasible points are spread otherwise than those of `mivabo:random`, which takes each branch of conditional parameters alike: of the
+VAE's networks 92 % here, and a third there, have no deconvolution.
 """
 
 import numpy as np
