@@ -2,7 +2,7 @@
 
     python run.py --out results/ablation/lines.jsonl --seeds 4 --methods $(python ablation.py)
     python run.py --out results/ablation/lines.jsonl --seeds 8 --methods $(python ablation.py) --tasks vae-trees,vae-gp --data DATA
-    python ablation.py results/ablation/lines.jsonl results/ours.jsonl.gz --out results/ablation/README.md
+    python ablation.py results/ablation/lines.jsonl.gz results/ours.jsonl.gz --out results/ablation/README.md
 
 Without files it prints the methods to run. Runs of a variant are compared with those of the default on equal tasks and seeds.
 """
