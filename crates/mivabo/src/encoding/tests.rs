@@ -276,7 +276,9 @@ fn all_codes(n_bits: usize) -> impl Iterator<Item = Vec<bool>> {
 fn meaning(space: &Space, bits: &[bool], unit: &[f64]) -> Option<Report> {
     let point = space.encoding().decode(bits, unit).ok()?;
     let encoded = space.encoding().encode(&point);
-    (encoded.bits == bits).then(|| space.check(&point))
+    let report = space.check(&point);
+    assert_eq!(report.is_feasible(), space.is_feasible(&point), "{report:?}");
+    (encoded.bits == bits).then_some(report)
 }
 
 fn expected_refusal(error: &Error) -> bool {
