@@ -2,7 +2,7 @@
 not counted.
 
 Its feasible points are spread otherwise than those of `mivabo:random`, which takes each branch of conditional parameters alike: of the
-VAE's networks 92 % here, and a third there, have no deconvolution.
+VAE's networks 92 % here, and half there, have no deconvolution (one deconvolution cannot end at 28 pixels).
 """
 
 import numpy as np

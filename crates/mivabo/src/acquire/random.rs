@@ -105,7 +105,7 @@ impl<'a> RandomPoints<'a> {
         (0..REALS).find_map(|_| Feasible::of_code(self.space, &bits, &self.reals(stream)))
     }
 
-    /// Tries a way up to `n` times, and fewer after it has failed, but at least once unless `n` is 0.
+    /// Tries a way up to `n` times, and fewer after it has failed, but at least once.
     fn tries(
         &self,
         way: usize,
@@ -114,7 +114,7 @@ impl<'a> RandomPoints<'a> {
     ) -> Option<Feasible> {
         let impatience = &self.impatience[way];
         let found = (0..n.div_ceil(impatience.get())).find_map(&mut attempt);
-        impatience.set(if found.is_some() { 1 } else { (4 * impatience.get()).min(n.max(1)) });
+        impatience.set(if found.is_some() { 1 } else { (4 * impatience.get()).min(n) });
         found
     }
 

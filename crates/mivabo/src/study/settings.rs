@@ -4,6 +4,7 @@
 //! belong to the name. So a strategy and its settings are one word in a study file, in Python and in a database, where Rust has the
 //! fields of those types. Two spellings of one strategy are two definitions of a study.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -106,13 +107,8 @@ fn keys(known: &[&str]) -> String {
     any_of(known.iter().map(|key| format!("{key}=…")))
 }
 
-fn any_of<S: AsRef<str>>(known: impl Iterator<Item = S>) -> String {
-    let mut text = String::new();
-    for name in known {
-        text.push_str(if text.is_empty() { "" } else { ", " });
-        text.push_str(name.as_ref());
-    }
-    format!("one of {text}")
+fn any_of<S: Borrow<str>>(known: impl Iterator<Item = S>) -> String {
+    format!("one of {}", known.collect::<Vec<S>>().join(", "))
 }
 
 #[cfg(test)]
