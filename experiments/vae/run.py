@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
         for method in args.methods
         for dataset in args.datasets
         for penalty in args.penalties
-        if not is_done(known.get(study := Study(seed, method, dataset, penalty), []), args.evals)
+        if not is_done(known.get(study := Study(seed, method, dataset, penalty), []), args.stop)
     )
     import methods
 
@@ -111,7 +111,8 @@ class Run:
             study = self.studies.popleft()
             here, there = SPAWN.Pipe()
             told = self.known.get(study, [])
-            process = SPAWN.Process(target=ask_and_tell, args=(there, study, told, self.args.evals), daemon=True)
+            budget = (self.args.evals, self.args.stop)
+            process = SPAWN.Process(target=ask_and_tell, args=(there, study, told, budget), daemon=True)
             process.start()
             there.close()
             self.processes.append(process)
@@ -149,17 +150,18 @@ class Run:
         self.n_invalid += not line["feasible"]
 
 
-def ask_and_tell(connection: Connection, study: Study, told: list[dict], evals: int) -> None:
-    """One study, in a process of its own."""
+def ask_and_tell(connection: Connection, study: Study, told: list[dict], budget: tuple[int, int]) -> None:
+    """One study, in a process of its own. The budget: evaluations that the method may count on, and those to make."""
     from replay import replay
 
     os.nice(5)  # the trainers come first
+    evals, stop = budget
     task = make_task(study)
     method = make_method(study, task, evals, len(told))
     replay(study.method, method, task.space, told)
     index = sum(line["feasible"] for line in told)
     violations, in_a_row = len(told) - index, 0
-    while index < evals and in_a_row < PATIENCE:
+    while index < stop and in_a_row < PATIENCE:
         start = time.perf_counter()
         params = method.ask()
         seconds = time.perf_counter() - start
@@ -223,6 +225,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(8)))
     parser.add_argument("--penalties", type=float, nargs="+", default=[500.0])
     parser.add_argument("--evals", type=int, default=32, help="valid evaluations in a study")
+    parser.add_argument("--stop", type=int, help="leave a study after so many of them")
     parser.add_argument("--trainers", type=int, default=12)
     parser.add_argument("--active", type=int, default=20, help="studies at a time")
     parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds")
@@ -231,6 +234,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=32)
     parser.add_argument("--limit", type=int, help="images, for a smoke test")
     args = parser.parse_args(arguments)
+    args.stop = min(args.evals, args.stop or args.evals)
     args.setting = Setting(args.data, args.device, args.epochs, args.samples, args.limit)
     return args
 

@@ -126,7 +126,9 @@ def test_a_run_that_is_cut_short_goes_on_where_it_was(tmp_path, monkeypatch):
     common += ["--trainers", "1", "--seeds", "0", "--methods", "hyperopt", "--evals", "2"]
     run.main([*common, "--out", str(tmp_path / "whole.jsonl")])
     lines = (tmp_path / "whole.jsonl").read_text().splitlines()
-    (tmp_path / "part.jsonl").write_text("\n".join(lines[: len(lines) // 2]) + "\n")
+    run.main([*common, "--stop", "1", "--out", str(tmp_path / "part.jsonl")])
+    part = (tmp_path / "part.jsonl").read_text().splitlines()
+    assert sum(json.loads(line)["feasible"] for line in part) == 1
 
     run.main([*common, "--out", str(tmp_path / "part.jsonl")])
 
