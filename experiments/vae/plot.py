@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from studies import DATASETS, EVALS, METHODS, SEEDS, Outcomes, select
+from studies import DATASETS, EVALS, HALF, METHODS, SEEDS, Outcomes, select
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "comparison"))
 from figures import bands, colours, plt, save  # sets what makes the bytes of an SVG repeat
@@ -19,9 +19,9 @@ SHOWN = 34  # nats of a panel
 
 
 def curves(outcomes: Outcomes, dataset: str, method: str) -> np.ndarray:
-    """Best nats, seeds × evaluations: of the whole studies; where none is whole, of all with a valid point, up to the
+    """Best nats, seeds × evaluations: of the whole studies; where none is whole, of those that got half way, up to the
     shortest."""
-    found = [o.best for o in select(outcomes, dataset, method) if len(o.best)]
+    found = [o.best for o in select(outcomes, dataset, method) if len(o.best) >= HALF]
     found = [best for best in found if len(best) >= EVALS] or found
     length = min(map(len, found), default=0)
     return np.array([best[:length] for best in found]).reshape(len(found), length)
@@ -44,9 +44,9 @@ def draw_nats(outcomes: Outcomes, path: Path) -> None:
 
 
 def _gaps(found: dict[str, np.ndarray]) -> str:
-    """Which methods have fewer seeds than the others, or none."""
+    """Which methods have fewer seeds than the others, or no curve."""
     few = [f"{method}: {len(c)} of {SEEDS} seeds" for method, c in found.items() if len(c) < SEEDS]
-    return "\n".join([*few, *(f"{method}: not run" for method in METHODS if method not in found)])
+    return "\n".join([*few, *(f"{method}: not run to {HALF}" for method in METHODS if method not in found)])
 
 
 def draw_pictures(pictures: dict[str, np.ndarray], path: Path) -> None:

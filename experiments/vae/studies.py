@@ -13,6 +13,7 @@ import run
 from run import Study
 
 EVALS = 32
+HALF = 16  # evaluations that the paper's penalty tables end at
 SEEDS = 8
 DATASETS = ["mnist", "fashion-mnist"]
 PENALTIES = [500.0, 250.0, 125.0]

@@ -16,10 +16,10 @@ import numpy as np
 
 import plot
 import studies
-from studies import DATASETS, EVALS, METHODS, OURS, PEERS, PENALTIES, SEEDS, Outcomes, select
+from studies import DATASETS, EVALS, HALF, METHODS, OURS, PEERS, PENALTIES, SEEDS, Outcomes, select
 from table import grid
 
-POINTS = (16, EVALS)
+POINTS = (HALF, EVALS)
 MISSING = "not run"
 
 
@@ -66,33 +66,44 @@ def pairs_table(outcomes: Outcomes, dataset: str) -> str:
     rows = []
     for method in METHODS[1:]:
         other = by_seed(outcomes, dataset, method)
-        cells = [behind([other[s][k - 1] - ours[s][k - 1] for s in ours if len(other.get(s, [])) >= k]) for k in points]
-        rows.append([f"`{method}`", *cells])
+        rows.append([f"`{method}`", *(above(other, ours, k) for k in points)])
     return grid(["method", *(f"@{k}" for k in points)], rows)
 
 
-def by_seed(outcomes: Outcomes, dataset: str, method: str) -> dict[int, np.ndarray]:
-    wanted = (dataset, method, PENALTIES[0])
+def by_seed(outcomes: Outcomes, dataset: str, method: str, penalty: float = PENALTIES[0]) -> dict[int, np.ndarray]:
+    wanted = (dataset, method, penalty)
     return {s.seed: o.best for s, o in outcomes.items() if (s.dataset, s.method, s.penalty) == wanted}
 
 
-def behind(differences: list[float]) -> str:
-    """Mean ± one standard error, and how often it is positive and negative."""
-    if len(differences) < 2:
+def above(one: dict[int, np.ndarray], other: dict[int, np.ndarray], k: int) -> str:
+    """Best nats after `k` of one minus the other on the same seeds: mean ± one standard error, seeds above and below."""
+    both = [s for s in one if min(len(one[s]), len(other.get(s, []))) >= k]
+    if len(both) < 2:
         return "-"
-    found = np.array(differences)
+    found = np.array([one[s][k - 1] - other[s][k - 1] for s in both])
     error = np.std(found, ddof=1) / np.sqrt(len(found))
-    return f"{np.mean(found):.1f} ± {error:.1f} ({(found > 0).sum()} to {(found < 0).sum()})"
+    return f"{np.mean(found):z.1f} ± {error:.1f} ({(found > 0).sum()} to {(found < 0).sum()})"
 
 
-def penalty_table(outcomes: Outcomes, what: str, k: int) -> str:
+def penalty_table(outcomes: Outcomes, what: str) -> str:
     """MNIST. Ours know the constraints and random search learns nothing: one penalty stands for all."""
     rows = []
     for method in METHODS:
         one = method in OURS or method == "random"
-        cells = [after(outcomes, what, k, DATASETS[0], method, p) for p in PENALTIES[: 1 if one else None]]
+        cells = [after(outcomes, what, HALF, DATASETS[0], method, p) for p in PENALTIES[: 1 if one else None]]
         rows.append([f"`{method}`", *cells, *["the same"] * (len(PENALTIES) - len(cells))])
     return grid(["method", *(f"penalty {p:.0f}" for p in PENALTIES)], rows)
+
+
+def penalty_pairs(outcomes: Outcomes) -> str:
+    """MNIST: each peer with a smaller penalty against itself with the first one, and against the default strategy."""
+    ours = by_seed(outcomes, DATASETS[0], OURS[0])
+    rows = []
+    for method in PEERS[1:]:
+        first, *smaller = (by_seed(outcomes, DATASETS[0], method, p) for p in PENALTIES)
+        rows.append([f"`{method}`", *(above(s, other, HALF) for other in (first, ours) for s in smaller)])
+    others = (f"penalty {PENALTIES[0]:.0f}", f"`{OURS[0]}`")
+    return grid(["method", *(f"{p:.0f} minus {other}" for other in others for p in PENALTIES[1:])], rows)
 
 
 def time_table(outcomes: Outcomes) -> str:
@@ -124,10 +135,10 @@ def page(outcomes: Outcomes, folder: Path) -> str:
     for d in filter(lambda d: by_seed(outcomes, d, OURS[0]), DATASETS):
         title = f"{d}: nats behind `{OURS[0]}` on the same seeds, mean ± one standard error (seeds won by it to lost)"
         sections[title] = pairs_table(outcomes, d)
-    for k in POINTS:
-        title = f"Invalid suggestions within {k} valid evaluations, by penalty"
-        sections[title] = penalty_table(outcomes, "violations", k)
-    sections["Best nats after 16 valid evaluations, by penalty"] = penalty_table(outcomes, "best", 16)
+    sections[f"Invalid suggestions within {HALF} valid evaluations, by penalty"] = penalty_table(outcomes, "violations")
+    sections[f"Best nats after {HALF} valid evaluations, by penalty"] = penalty_table(outcomes, "best")
+    title = f"Best nats after {HALF} on the same seeds, by penalty, mean ± one standard error (seeds above to below)"
+    sections[title] = penalty_pairs(outcomes)
     sections["Seconds of a suggestion"] = time_table(outcomes)
     sections["The long training (3280 epochs, 5000 samples at the end)"] = long_table(folder / "long.jsonl")
     return "\n".join(f"## {title}\n\n{text}" for title, text in sections.items())

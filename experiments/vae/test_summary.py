@@ -14,14 +14,16 @@ import summary
 from run import PATIENCE, Study
 
 
-def lines(method: str, seed: int, values: list[float | None], dataset: str = "mnist") -> list[dict]:
+def lines(
+    method: str, seed: int, values: list[float | None], dataset: str = "mnist", penalty: float = 500.0
+) -> list[dict]:
     """A study whose suggestions have these nats; None where they are invalid."""
     found: list[dict] = []
     for i, value in enumerate(values):
         index = sum(v is not None for v in values[:i])
-        line = {"seed": seed, "method": method, "dataset": dataset, "penalty": 500.0, "index": index}
+        line = {"seed": seed, "method": method, "dataset": dataset, "penalty": penalty, "index": index}
         line |= {"feasible": value is not None, "violations": i + (value is None) - index}
-        found.append(line | {"value": 500.0 if value is None else value, "seconds": 0.5, "params": {}})
+        found.append(line | {"value": penalty if value is None else value, "seconds": 0.5, "params": {}})
     return found
 
 
@@ -67,6 +69,17 @@ def test_pairs_are_of_the_same_seed_as_far_as_all_our_studies_got(tmp_path):
     assert "| `random` | - | - |" in rows
 
 
+def test_a_smaller_penalty_is_compared_on_the_same_seeds_after_half_of_the_evaluations(tmp_path):
+    ours = [lines("mivabo:improvement", seed, [90.0] * 32) for seed in range(3)]
+    first = [lines("smac", seed, [94.0] * 16 + [80.0] * 16) for seed in range(3)]
+    smaller = [lines("smac", seed, [95.0 + 2 * seed] * 16, penalty=250.0) for seed in range(2)]
+    outcomes = studies.read([written(tmp_path / "lines.jsonl", *ours, *first, *smaller)])
+
+    row = next(row for row in summary.penalty_pairs(outcomes).splitlines() if "smac" in row)
+
+    assert row == "| `smac` | 2.0 ± 1.0 (2 to 0) | - | 6.0 ± 1.0 (2 to 0) | - |"
+
+
 def test_what_was_not_run_is_shown_as_missing(tmp_path):
     outcomes = studies.read([written(tmp_path / "lines.jsonl", lines("random", 0, [90.0] * 32))])
 
@@ -90,7 +103,8 @@ def test_the_same_lines_give_the_same_bytes(tmp_path):
 
 
 def test_each_dataset_has_a_panel_where_its_curves_are_in_sight(tmp_path, monkeypatch):
-    parts = [lines("random", 0, [96.0, 93.0]), lines("random", 0, [245.0, 240.0], "fashion-mnist")]
+    nats = {"mnist": [96.0] * 15 + [93.0], "fashion-mnist": [245.0] * 15 + [240.0]}
+    parts = [lines("random", 0, values, dataset) for dataset, values in nats.items()]
     outcomes = studies.read([written(tmp_path / "lines.jsonl", *parts)])
     drawn = []
     monkeypatch.setattr(plot, "save", lambda figure, path: drawn.append(figure))
@@ -99,19 +113,21 @@ def test_each_dataset_has_a_panel_where_its_curves_are_in_sight(tmp_path, monkey
 
     panels = drawn[0].axes
     assert [axes.get_title() for axes in panels] == studies.DATASETS
-    assert [axes.lines[0].get_ydata().tolist() for axes in panels] == [[96.0, 93.0], [245.0, 240.0]]
+    assert [axes.lines[0].get_ydata().tolist() for axes in panels] == list(nats.values())
     assert [axes.get_ylim() for axes in panels] == [(92, 92 + plot.SHOWN), (239, 239 + plot.SHOWN)]
     plot.plt.close(drawn[0])
 
 
 def test_a_panel_says_which_methods_lack_seeds(tmp_path):
-    outcomes = studies.read([written(tmp_path / "lines.jsonl", lines("random", 0, [96.0]))])
+    parts = [lines("random", 0, [96.0] * 16), lines("hyperopt", 0, [96.0] * 15)]
+    outcomes = studies.read([written(tmp_path / "lines.jsonl", *parts)])
 
     plot.draw_nats(outcomes, tmp_path / "nats.svg")
 
     text = (tmp_path / "nats.svg").read_text()
     assert "random: 1 of 8 seeds" in text
-    assert "smac: not run" in text
+    assert "hyperopt: not run to 16" in text
+    assert "smac: not run to 16" in text
 
 
 def test_a_method_without_a_row_is_refused(tmp_path):
