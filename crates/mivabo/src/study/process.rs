@@ -6,7 +6,9 @@
 //!
 //! Unless the settings name a kernel, each of them is fitted and the one of the greater posterior density is believed, the additive
 //! one in doubt. After some outcomes without a better one, every second ask believes shorter length-scales: what looks like the bottom
-//! of a bowl may be one of many pits.
+//! of a bowl may be one of many pits. Outcomes that equal the best one lie on a plateau, where a smooth process expects a slope again and
+//! again: each of them lowers the value to improve on, so that what is farther away gains on what is near. Where there are some of them,
+//! that is the way out, and length-scales stay as they are.
 //!
 //! Beside the process the paper's model learns from the same outcomes. It is not believed; minima of functions that are drawn from it are
 //! candidates, and the process says what they are worth.
@@ -40,6 +42,10 @@ const MOST: usize = 1500;
 
 /// How often length-scales are halved in a stall.
 const MAX_HALVINGS: usize = 3;
+
+/// The outcomes equal to the best, beside the first, that make a plateau, and the most that lower the value to improve on.
+const PLATEAU: usize = 2;
+const MAX_TIES: usize = 10;
 
 /// The most outcomes, weights of the paper's model, and patterns in tables of the space with which functions are drawn from it: beyond
 /// them a draw or its minimum costs more than all the rest.
@@ -108,13 +114,16 @@ impl ProcessModel {
         let fitted = known.map_or_else(|| self.fitted(&observations[..n_fitted]), Ok)?;
         let (mut process, outputs) = self.observed(fitted.prior, Some(&fitted.theta), observations)?;
         self.fitted = Some(fitted);
-        let target = process.target().unwrap_or(0.0);
+        let Improvement { stall, plateau, .. } = self.settings;
+        let n_ties = n_ties(&raw);
+        let target = process.target().unwrap_or(0.0) - plateau * n_ties as f64;
+        let stall = if plateau > 0.0 && n_ties >= PLATEAU { 0 } else { stall };
         for (point, code) in pending {
             let traits = process.layout().traits(point, code);
             let mean = process.predict(&traits).mean;
             process.observe(&traits, mean)?;
         }
-        Ok(Improving { process, outputs, target, sharpness: sharpness(&raw, self.settings.stall) })
+        Ok(Improving { process, outputs, target, sharpness: sharpness(&raw, stall) })
     }
 
     /// The prior and its hyper-parameters that explain these observations best.
@@ -176,6 +185,12 @@ fn sharpness(raw: &[f64], stall: usize) -> f64 {
     let n_since = raw.len().saturating_sub(best + 1);
     let n_halvings = n_since.checked_div(stall).unwrap_or(0).min(MAX_HALVINGS);
     (0..n_halvings).fold(1.0, |sharpness, _| 2.0 * sharpness)
+}
+
+/// How many outcomes beside the first equal the best.
+fn n_ties(raw: &[f64]) -> usize {
+    let best = raw.iter().copied().fold(f64::INFINITY, f64::min);
+    raw.iter().filter(|y| **y <= best).count().saturating_sub(1).min(MAX_TIES)
 }
 
 /// The number of outcomes at the last fit, of `n` in all.
@@ -268,6 +283,37 @@ impl Landscape for Aim<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn outcomes_that_equal_the_best_are_ties_and_no_others() {
+        assert_eq!(n_ties(&[]), 0);
+        assert_eq!(n_ties(&[2.0, 1.0, 3.0, 3.0]), 0);
+        assert_eq!(n_ties(&[2.0, 1.0, 3.0, 1.0, 1.0]), 2);
+        assert_eq!(n_ties(&[0.0; 100]), MAX_TIES);
+    }
+
+    #[test]
+    fn on_a_plateau_the_value_to_improve_on_falls_and_length_scales_stay() {
+        let mut space = Space::builder();
+        let _ = space.float("x", 0.0..=1.0);
+        let space = space.build().unwrap();
+        let points: Vec<Feasible> =
+            (0..9).map(|i| Feasible::of_code(&space, &[], &[f64::from(i) / 8.0]).unwrap()).collect();
+        let after = |plateau: f64, values: [f64; 9]| {
+            let settings = Improvement { plateau, stall: 2, ..Improvement::default() };
+            let mut model = ProcessModel::new(&space, settings, 0).unwrap();
+            let seen: Vec<_> = points.iter().zip(values).map(|(at, y)| (at.point(), at.code(), y)).collect();
+            let found = model.after(&seen, &[]).unwrap();
+            (found.target, found.sharpness)
+        };
+        let slope = [8.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0];
+        let flat = [8.0, 1.0, 2.0, 1.0, 1.0, 5.0, 1.0, 7.0, 9.0];
+
+        assert_eq!(after(0.1, slope), after(0.0, slope));
+        let ((target, sharpness), (before, sharp)) = (after(0.1, flat), after(0.0, flat));
+        assert!((before - target - 0.3).abs() < 1e-12, "{before} {target}");
+        assert!(sharp > 1.0 && sharpness <= 1.0, "{sharp} {sharpness}");
+    }
 
     #[test]
     fn a_process_sees_all_outcomes_or_the_best_and_some_of_the_others() {

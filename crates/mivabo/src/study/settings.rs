@@ -16,7 +16,7 @@ use crate::surrogate::Transform;
 use crate::surrogate::process::Kernel;
 
 /// The settings of expected improvement, the last of local search alone, and those of Thompson sampling.
-const IMPROVEMENT: &[&str] = &["kernel", "outputs", "draws", "stall", "climbs"];
+const IMPROVEMENT: &[&str] = &["kernel", "outputs", "draws", "stall", "plateau", "climbs"];
 const THOMPSON: &[&str] = &["alpha", "beta", "sigma", "waves", "outputs", "learn"];
 
 /// The strategy with settings changed: `key=value`, with a colon between two of them.
@@ -58,6 +58,7 @@ fn improvement(mut settings: Improvement, key: &str, value: &str) -> Result<Impr
         ("outputs", _) => settings.outputs = outputs(value)?,
         ("draws", _) => settings.draws = truth(value)?,
         ("stall", _) => settings.stall = number("a whole number", value, 0..=1000)?,
+        ("plateau", _) => settings.plateau = number("a number", value, 0.0..=1.0)?,
         ("climbs", Climb::Local(local)) => local.climbs = number("a whole number", value, 1..=64)?,
         (_, Climb::Local(_)) => return Err(keys(IMPROVEMENT)),
         _ => return Err(keys(&IMPROVEMENT[..IMPROVEMENT.len() - 1])),
@@ -117,12 +118,14 @@ mod tests {
 
     #[test]
     fn settings_follow_the_name_and_change_only_themselves() {
-        let found = Strategy::named("improvement:kernel=additive:draws=no:stall=0:climbs=2").unwrap();
+        let found =
+            Strategy::named("improvement:kernel=additive:draws=no:stall=0:plateau=0.2:climbs=2").unwrap();
 
         let Strategy::Improvement(found) = found else { panic!("{found:?}") };
         let Climb::Local(local) = found.search else { panic!("{found:?}") };
         assert_eq!((found.kernel, found.draws, found.stall), (Some(Kernel::Additive), false, 0));
         assert_eq!((found.outputs, local.climbs, local.rounds), (Transform::Robust, 2, 12));
+        assert!((found.plateau - 0.2).abs() < 1e-12);
         let Strategy::Thompson(found) = Strategy::named("thompson-learned:sigma=0.5:waves=32").unwrap()
         else {
             panic!("another strategy");
@@ -140,18 +143,23 @@ mod tests {
         );
         assert_eq!(
             refused("improvement:kernl=product"),
-            "`kernl=product` is no setting of the strategy; expected one of kernel=…, outputs=…, draws=…, stall=…, climbs=…"
+            "`kernl=product` is no setting of the strategy; expected one of kernel=…, outputs=…, draws=…, stall=…, plateau=…, climbs=…"
         );
         for text in [
             "improvement:stall",
             "improvement:stall=-1",
+            "improvement:plateau=2",
+            "improvement:plateau=nan",
             "thompson:sigma=nan",
             "thompson:waves=0",
             "improvement:",
         ] {
             assert!(refused(text).contains("expected"), "{text}");
         }
-        assert!(refused("gp-annealing:climbs=3").ends_with("one of kernel=…, outputs=…, draws=…, stall=…"));
+        assert!(
+            refused("gp-annealing:climbs=3")
+                .ends_with("one of kernel=…, outputs=…, draws=…, stall=…, plateau=…")
+        );
         assert!(refused("improvement:stall=2.5").ends_with("expected a whole number from 0 to 1000"));
         assert!(refused("improvement:draws=no:draws=yes").ends_with("expected each setting once"));
         assert!(refused("random:draws=no").contains("random points have no settings"));

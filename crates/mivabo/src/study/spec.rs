@@ -114,6 +114,7 @@ impl Strategy {
     /// | `kernel` | `evidence`, `additive`, `product` | [`Improvement`] |
     /// | `draws` | `yes`, `no` | [`Improvement`] |
     /// | `stall` | 0 to 1000 | [`Improvement`] |
+    /// | `plateau` | 0 to 1 | [`Improvement`] |
     /// | `climbs` | 1 to 64 | [`Improvement`] with local search |
     /// | `outputs` | `raw`, `standard`, `robust` | both |
     /// | `alpha`, `beta` | 10⁻⁶ to 10⁶ | [`Thompson`] with the Gaussian prior |
@@ -147,7 +148,8 @@ impl Strategy {
             "gp-annealing" => {
                 let kernel = Some(process::Kernel::Product);
                 let search = Climb::Annealing(annealing::Settings::default());
-                let settings = Improvement { kernel, search, draws: false, ..Improvement::default() };
+                let settings =
+                    Improvement { kernel, search, draws: false, plateau: 0.0, ..Improvement::default() };
                 return Ok(Strategy::Improvement(settings));
             }
             "improvement" => return Ok(Strategy::default()),
@@ -240,6 +242,7 @@ impl Default for Thompson {
 /// | `search` | local | how the largest improvement is searched for |
 /// | `draws` | yes | whether minima of functions drawn from the paper's model are among the points from which it is searched for |
 /// | `stall` | 5 | outcomes without a better one after which every second ask halves length-scales, up to three times; 0: never |
+/// | `plateau` | 0.1 | by how much each outcome that equals the best, up to ten, lowers the value to improve on, in deviations of the outputs; 0: not at all |
 ///
 /// Draws are made while there are no more than 200 outcomes, and where the paper's model has no more than 4,000 weights and the tables of
 /// the space no more than 10,000 patterns: beyond that they take longer than everything else.
@@ -255,12 +258,14 @@ pub struct Improvement {
     pub draws: bool,
     /// Outcomes without a better one after which length-scales are halved now and then; 0: never.
     pub stall: usize,
+    /// By how much an outcome that equals the best lowers the value to improve on.
+    pub plateau: f64,
 }
 
 impl Default for Improvement {
     fn default() -> Self {
         let search = Climb::Local(local::Settings::default());
-        Improvement { kernel: None, outputs: Transform::Robust, search, draws: true, stall: 5 }
+        Improvement { kernel: None, outputs: Transform::Robust, search, draws: true, stall: 5, plateau: 0.1 }
     }
 }
 
