@@ -69,7 +69,7 @@ def save(figure: plt.Figure, path: Path) -> None:
 
 
 def draw(runs: Runs, groups: dict[str, list[str]], out: Path) -> None:
-    """Means are over the cheap tasks, which all methods have that were run whole; single tasks are all shown."""
+    """Means are over the cheap tasks, which nearly all methods have; single tasks are all shown."""
     colour = colours(runs.methods)
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True)
     for axes, (name, found) in zip(panels, groups.items(), strict=True):

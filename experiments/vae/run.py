@@ -234,7 +234,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=32)
     parser.add_argument("--limit", type=int, help="images, for a smoke test")
     args = parser.parse_args(arguments)
-    args.stop = min(args.evals, args.stop or args.evals)
+    args.stop = args.evals if args.stop is None else min(args.evals, args.stop)
+    if args.stop < 1:
+        parser.error(f"--stop must be at least 1, not {args.stop}")
     args.setting = Setting(args.data, args.device, args.epochs, args.samples, args.limit)
     return args
 

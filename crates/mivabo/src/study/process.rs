@@ -76,6 +76,9 @@ struct Fitted {
 
 impl ProcessModel {
     pub(super) fn new(space: &Space, settings: Improvement, seed: u64) -> Result<ProcessModel, Error> {
+        if !(0.0..=1.0).contains(&settings.plateau) {
+            return Err(Error::BadHyperparameter { name: "plateau", value: settings.plateau });
+        }
         let mut draws = stream(seed, 0, Purpose::Features);
         let points = RandomPoints::new(space);
         let probes: Vec<Feasible> = (0..PROBES).map_while(|_| points.draw(&mut draws).ok()).collect();

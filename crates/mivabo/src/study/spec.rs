@@ -242,7 +242,9 @@ impl Default for Thompson {
 /// | `search` | local | how the largest improvement is searched for |
 /// | `draws` | yes | whether minima of functions drawn from the paper's model are among the points from which it is searched for |
 /// | `stall` | 5 | outcomes without a better one after which every second ask halves length-scales, up to three times; 0: never |
-/// | `plateau` | 0.1 | by how much each outcome that equals the best, up to ten, lowers the value to improve on, in deviations of the outputs; 0: not at all |
+/// | `plateau` | 0.1 | by how much each outcome that equals the best, up to ten, lowers the value to improve on, in deviations of the outputs (raw ones: in their own unit); from 0, not at all, to 1 |
+///
+/// Two outcomes that equal the best, beside the first, make a plateau: then `plateau` is the way out, unless it is 0, and not `stall`.
 ///
 /// Draws are made while there are no more than 200 outcomes, and where the paper's model has no more than 4,000 weights and the tables of
 /// the space no more than 10,000 patterns: beyond that they take longer than everything else.
@@ -258,7 +260,8 @@ pub struct Improvement {
     pub draws: bool,
     /// Outcomes without a better one after which length-scales are halved now and then; 0: never.
     pub stall: usize,
-    /// By how much an outcome that equals the best lowers the value to improve on.
+    /// By how much each outcome that equals the best, up to ten, lowers the value to improve on, in deviations of the outputs; 0: not at
+    /// all.
     pub plateau: f64,
 }
 

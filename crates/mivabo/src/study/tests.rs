@@ -398,6 +398,11 @@ fn wrong_settings_are_refused_when_the_study_is_made() {
     let refused = Study::new(two_by_three(), Spec { strategy, ..Spec::default() }).unwrap_err();
 
     assert_eq!(refused, Error::BadHyperparameter { name: "alpha", value: 0.0 });
+    for plateau in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
+        let strategy = Strategy::Improvement(Improvement { plateau, ..Improvement::default() });
+        let refused = Study::new(two_by_three(), Spec { strategy, ..Spec::default() }).unwrap_err();
+        assert!(matches!(refused, Error::BadHyperparameter { name: "plateau", .. }), "{refused}");
+    }
 }
 
 /// Whatever has the bits 0 and 1 set fails. The model learns to stay away, and the failed
