@@ -16,7 +16,7 @@ from tasks import CHEAP, vae
 
 OURS = ["#0072b2", "#56b4e9", "#009e73", "#117733", "#44aa99", "#88ccee"]
 FEW = 8  # seeds
-PEERS = ["#d55e00", "#e69f00", "#cc79a7", "#882255", "#999933", "#aa4499", "#ddaa77", "#663300"]
+PEERS = ["#d55e00", "#e69f00", "#cc79a7", "#882255", "#999933", "#aa4499", "#ddaa77", "#663300", "#000000"]
 
 
 def colours(methods: list[str]) -> dict[str, str]:

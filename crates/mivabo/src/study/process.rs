@@ -7,8 +7,9 @@
 //! Unless the settings name a kernel, each of them is fitted and the one of the greater posterior density is believed, the additive
 //! one in doubt. After some outcomes without a better one, every second ask believes shorter length-scales: what looks like the bottom
 //! of a bowl may be one of many pits. Outcomes that equal the best one lie on a plateau, where a smooth process expects a slope again and
-//! again: each of them lowers the value to improve on, so that what is farther away gains on what is near. Where there are some of them,
-//! that is the way out, and length-scales stay as they are.
+//! again: each of them lowers the value to improve on, so that what is farther away gains on what is near. Outcomes that all but equal it lie
+//! in a pit, and do the same, but every third ask still looks for its bottom. Where there are some of either, that is the way out, and
+//! length-scales stay as they are.
 //!
 //! Beside the process the paper's model learns from the same outcomes. It is not believed; minima of functions that are drawn from it are
 //! candidates, and the process says what they are worth.
@@ -43,9 +44,16 @@ const MOST: usize = 1500;
 /// How often length-scales are halved in a stall.
 const MAX_HALVINGS: usize = 3;
 
-/// The outcomes equal to the best, beside the first, that make a plateau, and the most that lower the value to improve on.
+/// By how much an outcome may be above the best one to count as equal, in deviations of the outputs. Half and twice as much were measured
+/// too, and are not better.
+const TIE: f64 = 0.01;
+
+/// The outcomes equal to the best, beside the first, that make a plateau or a pit, and the most that lower the value to improve on.
 const PLATEAU: usize = 2;
 const MAX_TIES: usize = 10;
+
+/// Of how many asks one looks for the bottom of a pit.
+const BOTTOM: usize = 3;
 
 /// The most outcomes, weights of the paper's model, and patterns in tables of the space with which functions are drawn from it: beyond
 /// them a draw or its minimum costs more than all the rest.
@@ -118,9 +126,12 @@ impl ProcessModel {
         let (mut process, outputs) = self.observed(fitted.prior, Some(&fitted.theta), observations)?;
         self.fitted = Some(fitted);
         let Improvement { stall, plateau, .. } = self.settings;
-        let n_ties = n_ties(&raw);
-        let target = process.target().unwrap_or(0.0) - plateau * n_ties as f64;
-        let stall = if plateau > 0.0 && n_ties >= PLATEAU { 0 } else { stall };
+        let seen: Vec<f64> = raw.iter().map(|y| outputs.to_model(*y)).collect();
+        let (equal, near) = (n_ties(&seen, 0.0), n_ties(&seen, TIE));
+        let is_bottom = (raw.len() + pending.len()).is_multiple_of(BOTTOM);
+        let is_pit = equal < PLATEAU && near >= PLATEAU && !is_bottom;
+        let target = process.target().unwrap_or(0.0) - plateau * if is_pit { near } else { equal } as f64;
+        let stall = if plateau > 0.0 && near >= PLATEAU { 0 } else { stall };
         for (point, code) in pending {
             let traits = process.layout().traits(point, code);
             let mean = process.predict(&traits).mean;
@@ -190,10 +201,10 @@ fn sharpness(raw: &[f64], stall: usize) -> f64 {
     (0..n_halvings).fold(1.0, |sharpness, _| 2.0 * sharpness)
 }
 
-/// How many outcomes beside the first equal the best.
-fn n_ties(raw: &[f64]) -> usize {
-    let best = raw.iter().copied().fold(f64::INFINITY, f64::min);
-    raw.iter().filter(|y| **y <= best).count().saturating_sub(1).min(MAX_TIES)
+/// How many outputs beside the lowest are at most `slack` above it.
+fn n_ties(outputs: &[f64], slack: f64) -> usize {
+    let best = outputs.iter().copied().fold(f64::INFINITY, f64::min);
+    outputs.iter().filter(|y| **y <= best + slack).count().saturating_sub(1).min(MAX_TIES)
 }
 
 /// The number of outcomes at the last fit, of `n` in all.
@@ -289,33 +300,52 @@ mod tests {
 
     #[test]
     fn outcomes_that_equal_the_best_are_ties_and_no_others() {
-        assert_eq!(n_ties(&[]), 0);
-        assert_eq!(n_ties(&[2.0, 1.0, 3.0, 3.0]), 0);
-        assert_eq!(n_ties(&[2.0, 1.0, 3.0, 1.0, 1.0]), 2);
-        assert_eq!(n_ties(&[0.0; 100]), MAX_TIES);
+        assert_eq!(n_ties(&[], 0.0), 0);
+        assert_eq!(n_ties(&[2.0, 1.0, 3.0, 3.0], 0.0), 0);
+        assert_eq!(n_ties(&[2.0, 1.0, 3.0, 1.0, 1.0], 0.0), 2);
+        assert_eq!(n_ties(&[2.0, 1.0, 1.02, 1.009, 1.0], 0.01), 2);
+        assert_eq!(n_ties(&[0.0; 100], 0.0), MAX_TIES);
     }
 
     #[test]
-    fn on_a_plateau_the_value_to_improve_on_falls_and_length_scales_stay() {
+    fn an_outlier_does_not_make_all_others_equal() {
+        for outlier in [1e2, 1e4, 1e9] {
+            let mut raw: Vec<f64> = (1..=20).map(|i| 0.1 * f64::from(i)).collect();
+            raw.push(outlier);
+            let outputs = Outputs::fit(&raw, Improvement::default().outputs).unwrap();
+
+            let seen: Vec<f64> = raw.iter().map(|y| outputs.to_model(*y)).collect();
+
+            assert_eq!(n_ties(&seen, TIE), 0, "{outlier}");
+        }
+    }
+
+    #[test]
+    fn on_a_plateau_and_in_a_pit_the_value_to_improve_on_falls_and_length_scales_stay() {
         let mut space = Space::builder();
         let _ = space.float("x", 0.0..=1.0);
         let space = space.build().unwrap();
         let points: Vec<Feasible> =
             (0..9).map(|i| Feasible::of_code(&space, &[], &[f64::from(i) / 8.0]).unwrap()).collect();
-        let after = |plateau: f64, values: [f64; 9]| {
+        let after = |plateau: f64, values: &[f64]| {
             let settings = Improvement { plateau, stall: 2, ..Improvement::default() };
             let mut model = ProcessModel::new(&space, settings, 0).unwrap();
-            let seen: Vec<_> = points.iter().zip(values).map(|(at, y)| (at.point(), at.code(), y)).collect();
+            let seen: Vec<_> = points.iter().zip(values).map(|(at, y)| (at.point(), at.code(), *y)).collect();
             let found = model.after(&seen, &[]).unwrap();
             (found.target, found.sharpness)
         };
         let slope = [8.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0];
         let flat = [8.0, 1.0, 2.0, 1.0, 1.0, 5.0, 1.0, 7.0, 9.0];
 
-        assert_eq!(after(0.1, slope), after(0.0, slope));
-        let ((target, sharpness), (before, sharp)) = (after(0.1, flat), after(0.0, flat));
-        assert!((before - target - 0.3).abs() < 1e-12, "{before} {target}");
-        assert!(sharp > 1.0 && sharpness <= 1.0, "{sharp} {sharpness}");
+        let pit = [8.0, 1.0, 2.0, 1.001, 1.002, 5.0, 6.0, 7.0, 9.0];
+
+        assert_eq!(after(0.1, &slope), after(0.0, &slope));
+        let on_third = 0.0;
+        for (values, fall) in [(&flat[..], 0.3), (&pit[..8], 0.2), (&pit[..], on_third)] {
+            let ((target, sharpness), (before, sharp)) = (after(0.1, values), after(0.0, values));
+            assert!((before - target - fall).abs() < 1e-12, "{before} {target}");
+            assert!(sharp > 1.0 && sharpness <= 1.0, "{sharp} {sharpness}");
+        }
     }
 
     #[test]

@@ -260,8 +260,8 @@ pub struct Improvement {
     pub draws: bool,
     /// Outcomes without a better one after which length-scales are halved now and then; 0: never.
     pub stall: usize,
-    /// By how much each outcome that equals the best, up to ten, lowers the value to improve on, in deviations of the outputs; 0: not at
-    /// all.
+    /// By how much each outcome that equals the best, or nearly does, up to ten of them, lowers the value to improve on, in deviations of
+    /// the outputs; 0: not at all.
     pub plateau: f64,
 }
 
