@@ -24,7 +24,7 @@ VARIANTS = {
     "kernel=product": "the full-dimensional kernel alone",
     "draws=no": "no candidates from the paper's model",
     "stall=0": "no shorter length-scales in stalls",
-    "plateau=0": "no lower target on plateaus",
+    "plateau=0": "no lower target on plateaus and in pits",
     "outputs=standard": "outputs standardised, not made symmetric",
     "climbs=1": "one climb instead of four",
     "kernel=additive:draws=no:stall=0:climbs=1": "additive, no draws, no stall rule, one climb",

@@ -8,8 +8,8 @@
 //! one in doubt. After some outcomes without a better one, every second ask believes shorter length-scales: what looks like the bottom
 //! of a bowl may be one of many pits. Outcomes that equal the best one lie on a plateau, where a smooth process expects a slope again and
 //! again: each of them lowers the value to improve on, so that what is farther away gains on what is near. Outcomes that all but equal it lie
-//! in a pit, and do the same, but every third ask still looks for its bottom. Where there are some of either, that is the way out, and
-//! length-scales stay as they are.
+//! in a pit and do the same where there is no plateau, but every third ask still looks for its bottom. Where there are some of either, that
+//! is the way out, and length-scales stay as they are.
 //!
 //! Beside the process the paper's model learns from the same outcomes. It is not believed; minima of functions that are drawn from it are
 //! candidates, and the process says what they are worth.
@@ -44,7 +44,7 @@ const MOST: usize = 1500;
 /// How often length-scales are halved in a stall.
 const MAX_HALVINGS: usize = 3;
 
-/// By how much an outcome may be above the best one to count as equal, in deviations of the outputs. Half and twice as much were measured
+/// By how much an outcome may be above the best one and nearly equal it, in deviations of the outputs. Half and twice as much were measured
 /// too, and are not better.
 const TIE: f64 = 0.01;
 

@@ -242,9 +242,10 @@ impl Default for Thompson {
 /// | `search` | local | how the largest improvement is searched for |
 /// | `draws` | yes | whether minima of functions drawn from the paper's model are among the points from which it is searched for |
 /// | `stall` | 5 | outcomes without a better one after which every second ask halves length-scales, up to three times; 0: never |
-/// | `plateau` | 0.1 | by how much each outcome that equals the best, up to ten, lowers the value to improve on, in deviations of the outputs (raw ones: in their own unit); from 0, not at all, to 1 |
+/// | `plateau` | 0.1 | by how much each outcome that equals the best, or nearly does, up to ten, lowers the value to improve on, in deviations of the outputs (raw ones: in their own unit); from 0, not at all, to 1 |
 ///
-/// Two outcomes that equal the best, beside the first, make a plateau: then `plateau` is the way out, unless it is 0, and not `stall`.
+/// Two outcomes that equal the best, beside the first, make a plateau; two that are at most 0.01 deviations above it make a pit, where every
+/// third ask does without `plateau`. Then `plateau` is the way out, unless it is 0, and not `stall`.
 ///
 /// Draws are made while there are no more than 200 outcomes, and where the paper's model has no more than 4,000 weights and the tables of
 /// the space no more than 10,000 patterns: beyond that they take longer than everything else.
