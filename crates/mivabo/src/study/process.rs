@@ -336,12 +336,12 @@ mod tests {
         };
         let slope = [8.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0];
         let flat = [8.0, 1.0, 2.0, 1.0, 1.0, 5.0, 1.0, 7.0, 9.0];
-
+        let both = [8.0, 1.0, 2.0, 1.0, 1.0, 1.001, 1.002, 7.0];
         let pit = [8.0, 1.0, 2.0, 1.001, 1.002, 5.0, 6.0, 7.0, 9.0];
 
         assert_eq!(after(0.1, &slope), after(0.0, &slope));
         let on_third = 0.0;
-        for (values, fall) in [(&flat[..], 0.3), (&pit[..8], 0.2), (&pit[..], on_third)] {
+        for (values, fall) in [(&flat[..], 0.3), (&both[..], 0.2), (&pit[..8], 0.2), (&pit[..], on_third)] {
             let ((target, sharpness), (before, sharp)) = (after(0.1, values), after(0.0, values));
             assert!((before - target - fall).abs() < 1e-12, "{before} {target}");
             assert!(sharp > 1.0 && sharpness <= 1.0, "{sharp} {sharpness}");
