@@ -54,7 +54,8 @@ def draw_pictures(pictures: dict[str, np.ndarray], path: Path) -> None:
     columns = {"test image": pictures["truth"]}
     names = sorted({key.split("/")[0] for key in pictures if "/" in key}, key=lambda n: float(pictures[f"{n}/nats"]))
     for name in names:
-        label = f"{name}\n{float(pictures[f'{name}/nats']):.1f} nats"
+        short = name.replace(":", ":\n").replace("-", "-\n")
+        label = f"{short}\n{float(pictures[f'{name}/nats']):.1f} nats"
         columns |= {f"{label}\n{what}": pictures[f"{name}/{what}"] for what in ("reconstructions", "samples")}
     rows = len(pictures["truth"])
     figure, panels = plt.subplots(rows, len(columns), figsize=(1.15 * len(columns), 0.85 * rows + 0.5), squeeze=False)

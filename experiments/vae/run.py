@@ -17,6 +17,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
@@ -160,7 +161,7 @@ def ask_and_tell(connection: Connection, study: Study, told: list[dict], budget:
     method = make_method(study, task, evals, len(told))
     replay(study.method, method, task.space, told)
     index = sum(line["feasible"] for line in told)
-    violations, in_a_row = len(told) - index, 0
+    violations, in_a_row = len(told) - index, invalid_at_the_end(told)
     while index < stop and in_a_row < PATIENCE:
         start = time.perf_counter()
         params = method.ask()
@@ -211,8 +212,12 @@ def read(paths: Iterable[Path]) -> dict[Study, list[dict]]:
 
 
 def is_done(lines: list[dict], evals: int) -> bool:
-    tail = [line["feasible"] for line in lines[-PATIENCE:]]
-    return sum(line["feasible"] for line in lines) >= evals or (len(tail) == PATIENCE and not any(tail))
+    return sum(line["feasible"] for line in lines) >= evals or invalid_at_the_end(lines) >= PATIENCE
+
+
+def invalid_at_the_end(lines: list[dict]) -> int:
+    """How many invalid suggestions in a row a study ends with."""
+    return sum(1 for _ in takewhile(lambda line: not line["feasible"], reversed(lines)))
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:

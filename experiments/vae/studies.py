@@ -17,7 +17,7 @@ HALF = 16  # evaluations that the paper's penalty tables end at
 SEEDS = 8
 DATASETS = ["mnist", "fashion-mnist"]
 PENALTIES = [500.0, 250.0, 125.0]
-OURS = ["mivabo:improvement", "mivabo:thompson", "mivabo:random"]
+OURS = ["mivabo:improvement", "mivabo:thompson", "mivabo:thompson-learned@6", "mivabo:random"]
 PEERS = ["random", "gp-rounding", "hyperopt", "optuna-tpe", "optuna-gp", "smac"]
 METHODS = [*OURS, *PEERS]
 

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 import plot
+import run
 import studies
 import summary
 from run import PATIENCE, Study
@@ -48,6 +49,13 @@ def test_a_study_that_gave_up_is_counted_and_not_averaged(tmp_path):
 
     assert outcomes[Study(1, "hyperopt", "mnist", 500.0)].gave_up
     assert row == "| `hyperopt` | 90.0 (1 of 8) | 90.0 (1 of 8) | 90.0 | 2 of 8 | 1 | 0 | 0.0 (1 of 8) | 0.50 |"
+
+
+def test_a_study_that_goes_on_has_the_invalid_suggestions_in_a_row_that_it_ended_with():
+    assert run.invalid_at_the_end(lines("hyperopt", 0, [None, 90.0, None, None])) == 2
+    assert run.invalid_at_the_end(lines("hyperopt", 0, [None, 90.0])) == 0
+    assert not run.is_done(lines("hyperopt", 0, [90.0] + [None] * (PATIENCE - 1)), 32)
+    assert run.is_done(lines("hyperopt", 0, [90.0] + [None] * PATIENCE), 32)
 
 
 def test_the_spread_is_one_standard_deviation(tmp_path):

@@ -3,6 +3,7 @@
 | name | what |
 |---|---|
 | `mivabo:STRATEGY` | our strategy of that name; `mivabo:random` is random search over the feasible points |
+| `mivabo:STRATEGY@6` | with six points of the initial design |
 | `random` | random search as the paper has it: infeasible points are drawn again |
 | `hyperopt`, `optuna-tpe`, `optuna-gp`, `smac`, `ax` | peers with their defaults |
 | `gp-rounding` | a Gaussian process over the relaxed cube, rounded, of `experiments/vae`: what GPyOpt does |

@@ -7,9 +7,12 @@ from space import Params
 
 
 class Mivabo:
+    """`strategy` may end in `@n`: with n points of the initial design instead of its default."""
+
     def __init__(self, setting: Setting, strategy: str) -> None:
         space = mivabo.Space.from_toml(setting.task.text)
-        self.study = mivabo.Study(space, strategy=strategy, seed=setting.seed)
+        strategy, _, n = strategy.partition("@")
+        self.study = mivabo.Study(space, strategy=strategy, seed=setting.seed, n_initial=int(n) if n else None)
 
     def ask(self) -> Params:
         self.trial = self.study.ask()
