@@ -72,7 +72,7 @@ pub use quadratic::Quadratic;
 #[cfg(feature = "json")]
 pub use read_error::{InstancePart, ReadError};
 pub use row::{REAL_ROW_TOLERANCE, Row, Sense};
-pub use sample::{Effort, Plan, Sampler};
+pub use sample::{Effort, Plan, Root, Sampler};
 pub use search::{Feasibility, count, feasible};
 pub use solver::{Multipliers, Solver};
 pub use table::Table;

@@ -42,13 +42,11 @@ impl Random {
         items.nth(self.below(items.len()))
     }
 
-    /// A position in `log_weights`, with probability proportional to their exponentials; none when all are -∞.
-    pub(crate) fn weighted(&mut self, log_weights: impl Iterator<Item = f64> + Clone) -> Option<usize> {
-        let largest = log_weights.clone().fold(f64::NEG_INFINITY, f64::max);
-        let weights = log_weights.map(|log_weight| (log_weight - largest).exp());
-        let mut left = self.unit() * weights.clone().sum::<f64>();
+    /// One of the positions, with a probability proportional to its weight; none when all weights are 0.
+    pub(crate) fn weighted(&mut self, weights: &Weights) -> Option<usize> {
+        let mut left = self.unit() * weights.sum;
         let mut last_possible = None;
-        for (position, weight) in weights.enumerate().filter(|&(_, weight)| weight > 0.0) {
+        for &(position, weight) in &weights.positive {
             last_possible = Some(position);
             left -= weight;
             if left < 0.0 {
@@ -56,6 +54,25 @@ impl Random {
             }
         }
         last_possible
+    }
+}
+
+/// The weights of positions, to draw from again and again.
+#[derive(Debug, Clone)]
+pub(crate) struct Weights {
+    /// Positions with a weight above 0, in order.
+    positive: Vec<(usize, f64)>,
+    sum: f64,
+}
+
+impl Weights {
+    /// The exponentials of `log_weights`, up to a common factor.
+    pub(crate) fn of_logs(log_weights: impl Iterator<Item = f64> + Clone) -> Self {
+        let largest = log_weights.clone().fold(f64::NEG_INFINITY, f64::max);
+        let weights = log_weights.map(|log_weight| (log_weight - largest).exp()).enumerate();
+        let positive: Vec<_> = weights.filter(|&(_, weight)| weight > 0.0).collect();
+        let sum = positive.iter().map(|&(_, weight)| weight).sum();
+        Self { positive, sum }
     }
 }
 
@@ -78,7 +95,8 @@ mod tests {
         let log_weights = [f64::NEG_INFINITY, 0.0, 3.0_f64.ln()];
         let mut random = Random::new(7);
 
-        let draws = (0..n_draws).filter_map(|_| random.weighted(log_weights.into_iter()));
+        let weights = Weights::of_logs(log_weights.into_iter());
+        let draws = (0..n_draws).filter_map(|_| random.weighted(&weights));
         let counts = draws.fold([0_u32; 3], |mut counts, k| {
             counts[k] += 1;
             counts
@@ -97,6 +115,7 @@ mod tests {
         let mut random = Random::new(0);
 
         assert_eq!(random.choose([0_u8; 0].into_iter()), None);
-        assert_eq!(random.weighted(std::iter::empty()), None);
+        assert_eq!(random.weighted(&Weights::of_logs(std::iter::empty())), None);
+        assert_eq!(random.weighted(&Weights::of_logs([f64::NEG_INFINITY; 2].into_iter())), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Random feasible points: a [`Bqp`] and a seed enter, points spread over the whole feasible set leave.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::constraint::{Constraint, compatible};
 use crate::dive::{DeadEnd, Diver, Node};
 use crate::model::Bqp;
 use crate::propagate::Propagator;
-use crate::random::Random;
+use crate::random::{Random, Weights};
 use crate::search::{End, Walker};
 
 /// How often more dives are tried than wanted, where some end in a dead end.
@@ -81,9 +82,27 @@ pub struct Sampler<'a> {
 #[derive(Debug)]
 pub struct Plan {
     /// What follows without any choice; none when that is a conflict.
-    root: Option<Assignment>,
+    root: Option<Root>,
     parts: Vec<Part>,
     effort: Effort,
+}
+
+/// What follows from some given bits: where [`Sampler::sample_from`] may start.
+#[derive(Debug, Clone)]
+pub struct Root {
+    assignment: Assignment,
+    /// For each listed part how many points of each leaf agree with it, up to a common factor.
+    weights: Vec<Option<Arc<Weights>>>,
+}
+
+impl Root {
+    /// The value of a bit; none where both are possible, as far as is known.
+    ///
+    /// # Panics
+    /// When the bit is not below the problem's number of bits.
+    pub fn value(&self, bit: usize) -> Option<bool> {
+        self.assignment.value(bit)
+    }
 }
 
 /// A component, listed if it is small.
@@ -131,13 +150,22 @@ impl<'a> Sampler<'a> {
         self.sample_from(self.plan.root.as_ref()?, seed)
     }
 
-    /// What follows when these bits have these values: where [`sample_from`](Self::sample_from) may start. None when that is a
-    /// conflict.
+    /// What follows when these bits have these values, for each of many such givens: where [`sample_from`](Self::sample_from) may
+    /// start. None when that is a conflict. What roots have in common they share.
     ///
     /// # Panics
     /// When a bit is not below the problem's number of bits.
-    pub fn root_given(&self, given: &[(usize, bool)]) -> Option<Assignment> {
-        let mut root = self.plan.root.clone()?;
+    pub fn roots_given(&self, givens: &[Vec<(usize, bool)>]) -> Vec<Option<Root>> {
+        let mut known = Known::new();
+        let root = |given: &Vec<(usize, bool)>| {
+            let assignment = self.assignment_given(given)?;
+            Some(Root { weights: weights(&self.plan.parts, &assignment, &mut known), assignment })
+        };
+        givens.iter().map(root).collect()
+    }
+
+    fn assignment_given(&self, given: &[(usize, bool)]) -> Option<Assignment> {
+        let mut root = self.plan.root.as_ref()?.assignment.clone();
         for &(bit, value) in given {
             if root.value(bit).is_some_and(|fixed| fixed != value) {
                 return None;
@@ -148,16 +176,18 @@ impl<'a> Sampler<'a> {
         Some(root)
     }
 
-    /// As [`sample`](Self::sample), among the points that agree with a root of [`root_given`](Self::root_given).
-    pub fn sample_from(&self, root: &Assignment, seed: u64) -> Option<Vec<bool>> {
+    /// As [`sample`](Self::sample), among the points that agree with a root of [`roots_given`](Self::roots_given).
+    pub fn sample_from(&self, root: &Root, seed: u64) -> Option<Vec<bool>> {
         let mut random = Random::new(seed);
+        let Root { assignment: root, weights } = root;
         let mut assignment = root.clone();
-        for part in &self.plan.parts {
-            let values = match &part.leaves {
-                Some(leaves) => pick(leaves, &part.bits, root, &mut random)?.values.clone(),
-                None => self.explore(part, root, &mut random)?.values,
-            };
-            fix(&mut assignment, &part.bits, &values);
+        for (part, weights) in self.plan.parts.iter().zip(weights) {
+            match part.leaves.as_ref().zip(weights.as_ref()) {
+                Some((leaves, weights)) => {
+                    fix(&mut assignment, &part.bits, &leaves[random.weighted(weights)?].values);
+                }
+                None => fix(&mut assignment, &part.bits, &self.explore(part, root, &mut random)?.values),
+            }
         }
         let point: Vec<_> =
             (0..root.n()).map(|bit| assignment.value(bit).unwrap_or_else(|| random.coin())).collect();
@@ -178,7 +208,7 @@ impl<'a> Sampler<'a> {
         let tries = 0..n_dives.saturating_mul(TRIES_PER_DIVE);
         let ends = tries.filter_map(|_| diver.dive(&part.constraints, root, 0).ok());
         let mut leaves: Vec<_> = ends.take(n_dives).map(|node| Leaf::new(&part.bits, &node)).collect();
-        match diver.random.weighted(leaves.iter().map(|leaf| leaf.log_weight)) {
+        match diver.random.weighted(&Weights::of_logs(leaves.iter().map(|leaf| leaf.log_weight))) {
             Some(picked) => Some(leaves.swap_remove(picked)),
             None => search(&mut diver, part, root),
         }
@@ -195,7 +225,8 @@ impl Plan {
         found.sort_by_key(|component| component.n_free);
         let mut nodes_left = effort.listing;
         let parts = found.into_iter().map(|component| part(propagator, &root, component, &mut nodes_left));
-        let parts = parts.collect();
+        let parts: Vec<_> = parts.collect();
+        let root = Root { weights: weights(&parts, &root, &mut Known::new()), assignment: root };
         Self { root: Some(root), parts, effort }
     }
 }
@@ -268,10 +299,23 @@ fn list(walker: &mut Walker, constraints: &[usize], root: &Assignment, bits: &[u
     matches!(end, End::Exhausted).then_some(leaves)
 }
 
-/// One of the leaves, by the number of its points that agree with the root.
-fn pick<'l>(leaves: &'l [Leaf], bits: &[usize], root: &Assignment, random: &mut Random) -> Option<&'l Leaf> {
+/// Weights of the leaves of a part, by its number and what is fixed of its bits.
+type Known = BTreeMap<(usize, Vec<Option<bool>>), Arc<Weights>>;
+
+/// For each listed part how many points of each leaf agree with the root.
+fn weights(parts: &[Part], root: &Assignment, known: &mut Known) -> Vec<Option<Arc<Weights>>> {
+    let of_part = |(number, part): (usize, &Part)| {
+        let leaves = part.leaves.as_ref()?;
+        let fixed: Vec<_> = part.bits.iter().map(|&bit| root.value(bit)).collect();
+        let weights = || Arc::new(agreeing(leaves, &fixed));
+        Some(known.entry((number, fixed.clone())).or_insert_with(weights).clone())
+    };
+    parts.iter().enumerate().map(of_part).collect()
+}
+
+fn agreeing(leaves: &[Leaf], fixed: &[Option<bool>]) -> Weights {
     let fixed: Vec<(usize, bool)> =
-        bits.iter().enumerate().filter_map(|(k, bit)| Some((k, root.value(*bit)?))).collect();
+        fixed.iter().enumerate().filter_map(|(k, value)| Some((k, (*value)?))).collect();
     let log_weight = |leaf: &Leaf| {
         let halved = fixed.iter().map(|(k, value)| match leaf.values[*k] {
             Some(other) if other != *value => f64::NEG_INFINITY,
@@ -280,7 +324,7 @@ fn pick<'l>(leaves: &'l [Leaf], bits: &[usize], root: &Assignment, random: &mut 
         });
         leaf.log_weight + halved.sum::<f64>()
     };
-    random.weighted(leaves.iter().map(log_weight)).map(|k| &leaves[k])
+    Weights::of_logs(leaves.iter().map(log_weight))
 }
 
 fn fix(assignment: &mut Assignment, bits: &[usize], values: &[Option<bool>]) {

@@ -18,6 +18,7 @@ mod tests;
 pub(crate) mod untried;
 
 use crate::encoding::Encoded;
+use crate::space::check::all_hold;
 use crate::space::domain::Set;
 use crate::space::eval::Setting;
 use crate::space::{Class, Point, Report, Space};
@@ -49,8 +50,13 @@ impl Feasible {
     /// The point of a code, if the code has one and no constraint is violated there. Its own code is the canonical one:
     /// inactive parameters have their canonical bits and coordinates.
     pub fn of_code(space: &Space, bits: &[bool], unit: &[f64]) -> Option<Feasible> {
-        let point = space.encoding().decode(bits, unit).ok()?;
-        space.is_feasible(&point).then(|| Feasible { code: space.encoding().encode(&point), point })
+        let encoding = space.encoding();
+        let evaluator = encoding.evaluator(bits, unit).ok()?;
+        if !all_hold(encoding.model(), &evaluator) {
+            return None;
+        }
+        let point = Point { settings: evaluator.into_settings() };
+        Some(Feasible { code: encoding.encode(&point), point })
     }
 
     /// The point.

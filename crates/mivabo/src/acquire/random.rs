@@ -15,7 +15,7 @@
 
 use std::cell::Cell;
 
-use mivabo_bqp::{Assignment, Distance, Effort, Limits, Sampler, nearest};
+use mivabo_bqp::{Distance, Effort, Limits, Root, Sampler, nearest};
 
 use super::{Feasible, is_mixed};
 use crate::error::Error;
@@ -118,7 +118,7 @@ impl<'a> RandomPoints<'a> {
         found
     }
 
-    fn by_parameters(&self, branch: Option<&Assignment>, stream: &mut Stream) -> Option<Feasible> {
+    fn by_parameters(&self, branch: Option<&Root>, stream: &mut Stream) -> Option<Feasible> {
         let parameters = self.space.parameters().iter();
         let settings = parameters.map(|p| p.domain().index_at(stream.unit()).map(Setting::Index)).collect();
         let drawn = self.space.encoding().encode(&Point { settings }).bits.into_iter().enumerate();
@@ -232,7 +232,7 @@ impl<'a> RandomPoints<'a> {
     }
 
     /// A random branch, each as likely as any other; none where no parameter is conditional.
-    fn branch(&self, stream: &mut Stream) -> Option<&Assignment> {
+    fn branch(&self, stream: &mut Stream) -> Option<&Root> {
         let branches = self.space.encoding().branches(&self.sampler);
         branches.get(stream.below(branches.len().max(1)))
     }

@@ -1,7 +1,7 @@
 //! Points that were not tried yet: a repeated wish enters, the best or nearest untried point leaves, or the knowledge
 //! that there is none.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mivabo_bqp::{Bqp, Distance, Feasibility, Limits, Quadratic, Row, Sense, Tabu, feasible, nearest};
 
@@ -27,40 +27,44 @@ const NODES: u64 = 100_000;
 /// Nodes in the search for the nearest point.
 const NEAREST_NODES: u64 = 30;
 
-/// What an objective can tell apart: one entry for each parameter that it sees.
-type Key = Vec<Option<u64>>;
-
 /// Every point that was suggested or told.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tried {
-    keys: BTreeSet<Key>,
+    /// What an objective can tell apart: by the discrete values that it sees, the reals.
+    reals: BTreeMap<Vec<Option<u64>>, BTreeSet<Vec<u64>>>,
     /// Bits at which no coordinate can move: there is nothing else to try there.
     bits: BTreeSet<Vec<bool>>,
 }
 
 impl Tried {
     pub(crate) fn insert(&mut self, space: &Space, point: &Point) {
-        let is_new = self.keys.insert(key(space, point));
+        let is_new = self.reals.entry(discrete(space, point)).or_default().insert(reals(point));
         if is_new && !free_reals(space, point).contains(&true) {
             self.bits.insert(space.encoding().encode(point).bits);
         }
     }
 
     pub(crate) fn contains(&self, space: &Space, point: &Point) -> bool {
-        self.keys.contains(&key(space, point))
+        self.reals.get(&discrete(space, point)).is_some_and(|tried| tried.contains(&reals(point)))
+    }
+
+    /// How many there are.
+    fn len(&self) -> usize {
+        self.reals.values().map(BTreeSet::len).sum()
     }
 }
 
-fn key(space: &Space, point: &Point) -> Key {
+/// The index of each parameter that an objective sees; 0 for a real, and none where it is inactive.
+fn discrete(space: &Space, point: &Point) -> Vec<Option<u64>> {
     let visible = space.parameters().iter().zip(&point.settings).filter(|(p, _)| !p.is_auxiliary());
-    visible
-        .map(|(_, setting)| {
-            setting.map(|setting| match setting {
-                Setting::Index(index) => index,
-                Setting::Real(x) => nine_digits(x).to_bits(),
-            })
-        })
-        .collect()
+    let index = |setting| if let Setting::Index(index) = setting { index } else { 0 };
+    visible.map(|(_, setting)| setting.map(index)).collect()
+}
+
+/// The active reals, as far as an objective can tell them apart.
+fn reals(point: &Point) -> Vec<u64> {
+    let real = |setting| if let Setting::Real(x) = setting { Some(nine_digits(x).to_bits()) } else { None };
+    point.settings.iter().copied().flatten().filter_map(real).collect()
 }
 
 /// Reals that differ less are the same to an objective, and repair meets an equation now a little above and now below.
@@ -117,7 +121,7 @@ impl Search<'_> {
         if let Some(moved) = self.moved(wish, stream) {
             return Ok(moved);
         }
-        let n_tried = self.tried.keys.len();
+        let n_tried = self.tried.len();
         let is_finite = !has_free_reals(self.space);
         if is_finite && self.space.encoding().n_bits() <= ENUMERATED {
             return self.best_of_all(wish, weights).ok_or(Error::Exhausted { n_tried });

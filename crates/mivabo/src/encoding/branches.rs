@@ -4,7 +4,7 @@
 //! Most codes belong to the branch with the most active parameters. A uniform draw over codes would hardly ever leave it, so random
 //! points take a branch first, each as likely as any other, and then a point of that branch.
 
-use mivabo_bqp::{Assignment, Sampler};
+use mivabo_bqp::{Root, Sampler};
 
 use super::Encoding;
 use crate::space::expr::Symbol;
@@ -14,7 +14,7 @@ const MAX_BRANCHES: u64 = 256;
 
 impl Encoding {
     /// What is known about the bits in each branch that is not obviously empty; nothing where no parameter is conditional.
-    pub(crate) fn branches(&self, sampler: &Sampler<'_>) -> &[Assignment] {
+    pub(crate) fn branches(&self, sampler: &Sampler<'_>) -> &[Root] {
         self.branches.get_or_init(|| {
             let mut given: Vec<Vec<(usize, bool)>> = vec![Vec::new()];
             for p in self.switches() {
@@ -32,7 +32,7 @@ impl Encoding {
             if given.len() < 2 {
                 return Vec::new();
             }
-            given.iter().filter_map(|given| sampler.root_given(given)).collect()
+            sampler.roots_given(&given).into_iter().flatten().collect()
         })
     }
 

@@ -19,7 +19,7 @@ pub(crate) mod tests;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use mivabo_bqp::{Assignment, Bqp, Plan, Row, Sampler};
+use mivabo_bqp::{Bqp, Plan, Root, Row, Sampler};
 
 use self::bits::BitPolynomial;
 use self::code::Code;
@@ -56,7 +56,7 @@ pub struct Encoding {
     problem: Bqp,
     /// What the first sampler of `problem` found out.
     plan: OnceLock<Arc<Plan>>,
-    branches: OnceLock<Vec<Assignment>>,
+    branches: OnceLock<Vec<Root>>,
 }
 
 impl Encoding {
@@ -144,16 +144,16 @@ impl Encoding {
     /// [`Error::BadCode`] when the lengths are wrong, bits of an active parameter stand for no value, or a
     /// coordinate is outside [0, 1].
     pub fn decode(&self, bits: &[bool], unit: &[f64]) -> Result<Point, Error> {
+        Ok(Point { settings: self.evaluator(bits, unit)?.into_settings() })
+    }
+
+    /// As [`decode`](Self::decode), with all that follows from the point.
+    pub(crate) fn evaluator(&self, bits: &[bool], unit: &[f64]) -> Result<Evaluator<'_>, Error> {
         check_length("bits", bits.len(), self.n_bits)?;
         check_length("coordinates", unit.len(), self.reals.len())?;
-        let mut settings = vec![None; self.model.parameters.len()];
-        for symbol in &self.model.order {
-            let Symbol::Parameter(p) = *symbol else { continue };
-            if self.model.is_active(&settings, p) {
-                settings[p] = Some(self.setting(p, bits, unit)?);
-            }
-        }
-        Ok(Point { settings })
+        Evaluator::in_order(&self.model, |p, is_active| {
+            is_active.then(|| self.setting(p, bits, unit)).transpose()
+        })
     }
 
     /// All constraints over the bits once the continuous coordinates are fixed: rows and tables.
@@ -197,23 +197,6 @@ impl Encoding {
             return Err(Error::BadCode(BadCode::Coordinate { name: name(), value: unit[at] }));
         }
         Ok(Setting::Real(scale::from_unit(&parameter.domain, unit[at])))
-    }
-}
-
-impl Model {
-    /// Whether a parameter is active, given the settings of all parameters before it in the order of activation.
-    ///
-    /// A condition without a value (a division by zero) is not met; such conditions are refused by the build.
-    pub(crate) fn is_active(&self, settings: &[Option<Setting>], p: usize) -> bool {
-        let parameter = &self.parameters[p];
-        let Some(when) = &parameter.when else { return true };
-        let names_definition = parameter.needs.iter().any(|s| matches!(s, Symbol::Definition(_)));
-        let definitions = if names_definition {
-            self.definitions_of(&self.closure(parameter.needs.iter().copied()))
-        } else {
-            vec![]
-        };
-        Evaluator::new(self, settings, &definitions).is_met(&parameter.needs, Some(when)).unwrap_or(false)
     }
 }
 

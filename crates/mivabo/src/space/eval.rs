@@ -3,6 +3,7 @@
 //! Negations are pushed inwards before a comparison is made: over reals, where `<` means `<=`, a statement and its
 //! negation both include their common boundary. The normal form does the same.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::domain::Kind;
@@ -10,6 +11,7 @@ use super::expr::{Expr, Function, Node, Relation, Symbol};
 use super::model::Model;
 use super::number::Number;
 use super::value::Value;
+use crate::error::Error;
 
 /// The setting of one parameter: the index of a discrete value, or a real.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +42,7 @@ enum Val<'e> {
 pub(crate) struct Evaluator<'a> {
     model: &'a Model,
     /// By parameter; `None` where it is inactive.
-    settings: &'a [Option<Setting>],
+    settings: Cow<'a, [Option<Setting>]>,
     /// By definition; `None` where it is undefined or was not asked for.
     defined: Vec<Option<Result<Number, Fault>>>,
 }
@@ -48,11 +50,41 @@ pub(crate) struct Evaluator<'a> {
 impl<'a> Evaluator<'a> {
     /// Prepares the given definitions, each of which comes after those it needs.
     pub fn new(model: &'a Model, settings: &'a [Option<Setting>], definitions: &[usize]) -> Evaluator<'a> {
-        let mut this = Evaluator { model, settings, defined: vec![None; model.definitions.len()] };
+        let defined = vec![None; model.definitions.len()];
+        let mut this = Evaluator { model, settings: Cow::Borrowed(settings), defined };
         for &d in definitions {
             this.defined[d] = this.definition(d);
         }
         this
+    }
+
+    /// Prepares all definitions at a point that comes to be in the order of activation: `choose` is told the number of a parameter
+    /// and whether it is active, and says what its setting is.
+    ///
+    /// A condition without a value (a division by zero) is not met; such conditions are refused by the build.
+    pub fn in_order(
+        model: &'a Model,
+        mut choose: impl FnMut(usize, bool) -> Result<Option<Setting>, Error>,
+    ) -> Result<Evaluator<'a>, Error> {
+        let settings = Cow::Owned(vec![None; model.parameters.len()]);
+        let mut this = Evaluator { model, settings, defined: vec![None; model.definitions.len()] };
+        for symbol in &model.order {
+            match *symbol {
+                Symbol::Definition(d) => this.defined[d] = this.definition(d),
+                Symbol::Parameter(p) => {
+                    let parameter = &model.parameters[p];
+                    let when = parameter.when.as_ref();
+                    let is_active = when.is_none() || this.is_met(&parameter.needs, when).unwrap_or(false);
+                    this.settings.to_mut()[p] = choose(p, is_active)?;
+                }
+            }
+        }
+        Ok(this)
+    }
+
+    /// The settings of the point.
+    pub fn into_settings(self) -> Vec<Option<Setting>> {
+        self.settings.into_owned()
     }
 
     pub fn is_active(&self, symbol: Symbol) -> bool {

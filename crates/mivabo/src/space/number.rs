@@ -67,15 +67,15 @@ impl Number {
     }
 
     pub fn plus(self, other: Number) -> Number {
-        self.combine(other, |a, b| a.checked_add(&b), |a, b| a + b)
+        self.combine(other, of_integers(i64::checked_add, |a, b| a.checked_add(&b)), |a, b| a + b)
     }
 
     pub fn minus(self, other: Number) -> Number {
-        self.combine(other, |a, b| a.checked_sub(&b), |a, b| a - b)
+        self.combine(other, of_integers(i64::checked_sub, |a, b| a.checked_sub(&b)), |a, b| a - b)
     }
 
     pub fn times(self, other: Number) -> Number {
-        self.combine(other, |a, b| a.checked_mul(&b), |a, b| a * b)
+        self.combine(other, of_integers(i64::checked_mul, |a, b| a.checked_mul(&b)), |a, b| a * b)
     }
 
     /// `None` when `other` is zero.
@@ -169,6 +169,20 @@ impl From<bool> for Number {
     }
 }
 
+/// An operation on fractions that is quick where both are integers: nothing is to be reduced there.
+fn of_integers(
+    integers: impl Fn(i64, i64) -> Option<i64>,
+    fractions: impl Fn(Ratio<i64>, Ratio<i64>) -> Option<Ratio<i64>>,
+) -> impl Fn(Ratio<i64>, Ratio<i64>) -> Option<Ratio<i64>> {
+    move |a, b| {
+        if *a.denom() == 1 && *b.denom() == 1 {
+            integers(*a.numer(), *b.numer()).map(Ratio::from_integer)
+        } else {
+            fractions(a, b)
+        }
+    }
+}
+
 /// The least integer has no counterpart of the other sign, on which reducing a fraction would overflow.
 fn within_range(r: Ratio<i64>) -> Option<Ratio<i64>> {
     (*r.numer() != i64::MIN && *r.denom() != i64::MIN).then_some(r)
@@ -219,6 +233,22 @@ mod tests {
         assert_eq!(n(-1.0).remainder(n(3.0)), Some(n(2.0)));
         assert_eq!(n(1.0).remainder(n(-3.0)), Some(n(-2.0)));
         assert_eq!(n(1.0).remainder(n(0.0)), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn integers_are_added_subtracted_and_multiplied_as_fractions_are(a: i64, b: i64, shift in 0..64) {
+            let (a, b) = (a >> shift, b >> shift);
+            let as_fractions = |exact: Option<Ratio<i64>>, real: f64| {
+                exact.and_then(within_range).map_or(Number::Real(real), Number::Exact)
+            };
+            let (x, y) = (Ratio::from_integer(a), Ratio::from_integer(b));
+            let (m, n) = (Number::from(a), Number::from(b));
+            let (u, v) = (m.to_f64(), n.to_f64());
+            proptest::prop_assert_eq!(m.plus(n), as_fractions(x.checked_add(&y), u + v));
+            proptest::prop_assert_eq!(m.minus(n), as_fractions(x.checked_sub(&y), u - v));
+            proptest::prop_assert_eq!(m.times(n), as_fractions(x.checked_mul(&y), u * v));
+        }
     }
 
     #[test]

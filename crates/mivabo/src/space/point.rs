@@ -5,8 +5,7 @@
 
 use super::Space;
 use super::domain::{Domain, Set};
-use super::eval::Setting;
-use super::expr::Symbol;
+use super::eval::{Evaluator, Setting};
 use super::value::Value;
 use crate::encoding::MAX_COMBINATIONS;
 use crate::error::{Error, nearest};
@@ -142,24 +141,22 @@ impl Space {
 
     fn assigned(&self, given: &[Option<Value>], strict: bool) -> Result<Point, Error> {
         let model = self.encoding().model();
-        let mut settings = vec![None; given.len()];
-        for symbol in &model.order {
-            let Symbol::Parameter(p) = *symbol else { continue };
+        let choose = |p: usize, is_active: bool| {
             let parameter = &model.parameters[p];
             let name = || parameter.name.to_string();
-            match (&given[p], model.is_active(&settings, p)) {
-                (Some(value), true) => settings[p] = Some(setting(&name(), &parameter.domain, value)?),
+            match (&given[p], is_active) {
+                (Some(value), true) => setting(&name(), &parameter.domain, value).map(Some),
                 (None, true) => {
-                    return Err(Error::Missing { name: name(), domain: Box::new(parameter.domain.clone()) });
+                    Err(Error::Missing { name: name(), domain: Box::new(parameter.domain.clone()) })
                 }
                 (Some(_), false) if strict && !parameter.auxiliary => {
                     let when = parameter.when.as_ref().map(ToString::to_string).unwrap_or_default();
-                    return Err(Error::Inactive { name: name(), when });
+                    Err(Error::Inactive { name: name(), when })
                 }
-                (_, false) => {}
+                (_, false) => Ok(None),
             }
-        }
-        Ok(Point { settings })
+        };
+        Ok(Point { settings: Evaluator::in_order(model, choose)?.into_settings() })
     }
 }
 

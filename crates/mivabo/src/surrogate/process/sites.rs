@@ -28,7 +28,10 @@ pub(super) struct Sites {
 /// Kernel values between a point and all others.
 pub(super) struct Row {
     pub kernel: Vec<f64>,
-    sums: Sums,
+    /// dM/dS
+    slope: Vec<f64>,
+    /// Σ aᵢkᵢ
+    main: Vec<f64>,
 }
 
 /// Sums over the parameters, for each pair of points.
@@ -57,13 +60,14 @@ impl Sums {
         self.squares[places].iter_mut().zip(squares).for_each(|(sum, square)| *sum += square);
     }
 
-    fn kernel(&self, terms: &Terms) -> Vec<f64> {
+    /// k and dM/dS of each pair.
+    fn kernel(&self, terms: &Terms) -> impl Iterator<Item = (f64, f64)> {
         let sums = self.main.iter().zip(&self.main_squares).zip(&self.squares);
         sums.map(|((main, main_squares), square)| {
             let pairs = 0.5 * (main * main - main_squares);
-            terms.constant + main + terms.pairs * pairs + terms.interaction * matern(*square).0
+            let (value, slope) = matern(*square);
+            (terms.constant + main + terms.pairs * pairs + terms.interaction * value, slope)
         })
-        .collect()
     }
 }
 
@@ -146,7 +150,8 @@ impl Sites {
             column.add(*x, weights(terms, k), &mut main, &mut square);
             sums.add(0, &main, &square);
         }
-        Row { kernel: sums.kernel(terms), sums }
+        let (kernel, slope) = sums.kernel(terms).unzip();
+        Row { kernel, slope, main: sums.main }
     }
 
     /// k(x, xⱼ) of many points, one after the other. Equal values share their part: those of discrete parameters are few.
@@ -168,7 +173,7 @@ impl Sites {
                 sums.add(i * n, &main, &square);
             }
         }
-        sums.kernel(terms)
+        sums.kernel(terms).map(|(kernel, _)| kernel).collect()
     }
 
     /// ∂k(x, xⱼ)/∂u for one parameter that is a number.
@@ -180,13 +185,13 @@ impl Sites {
         let (a, relevance) = weights(terms, parameter);
         let column = &self.columns[parameter];
         let rate = column.rate * column.rate / 5.0;
-        let slope = |((y, square), main): ((&f64, &f64), &f64)| {
+        let slope = |((y, slope), main): ((&f64, &f64), &f64)| {
             let off = u - y;
             let (alone, by) = matern(rate * off * off);
             let others = 1.0 + terms.pairs * (main - a * alone);
-            2.0 * off * (a * rate * by * others + terms.interaction * relevance * matern(*square).1)
+            2.0 * off * (a * rate * by * others + terms.interaction * relevance * slope)
         };
-        column.at.iter().zip(&row.sums.squares).zip(&row.sums.main).map(slope).collect()
+        column.at.iter().zip(&row.slope).zip(&row.main).map(slope).collect()
     }
 }
 
