@@ -125,6 +125,15 @@ class Comparison(unittest.TestCase):
 
         self.assertEqual(*values)
 
+    def test_a_strategy_is_named_with_the_size_of_its_design(self):
+        method = methods.make("mivabo:improvement@2", methods.Setting(tasks.make("func3c", 0), 0, 3, 0.0))
+        for value in (1.0, 0.5):
+            method.tell(method.ask(), value)
+
+        method.ask()
+
+        self.assertIn("improvement", method.trial.origin)
+
 
 class Tables(unittest.TestCase):
     def setUp(self):

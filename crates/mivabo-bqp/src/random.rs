@@ -67,10 +67,15 @@ pub(crate) struct Weights {
 
 impl Weights {
     /// The exponentials of `log_weights`, up to a common factor.
-    pub(crate) fn of_logs(log_weights: impl Iterator<Item = f64> + Clone) -> Self {
-        let largest = log_weights.clone().fold(f64::NEG_INFINITY, f64::max);
-        let weights = log_weights.map(|log_weight| (log_weight - largest).exp()).enumerate();
-        let positive: Vec<_> = weights.filter(|&(_, weight)| weight > 0.0).collect();
+    pub(crate) fn of_logs(log_weights: impl Iterator<Item = f64>) -> Self {
+        let possible = log_weights.enumerate().filter(|&(_, log_weight)| log_weight > f64::NEG_INFINITY);
+        let mut positive: Vec<_> = possible.collect();
+        let largest = positive.iter().map(|&(_, log_weight)| log_weight).fold(f64::NEG_INFINITY, f64::max);
+        for (_, weight) in &mut positive {
+            *weight = (*weight - largest).exp();
+        }
+        positive.retain(|&(_, weight)| weight > 0.0);
+        positive.shrink_to_fit();
         let sum = positive.iter().map(|&(_, weight)| weight).sum();
         Self { positive, sum }
     }

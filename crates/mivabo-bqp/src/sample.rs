@@ -95,7 +95,30 @@ pub struct Root {
     weights: Vec<Option<Arc<Weights>>>,
 }
 
+/// Weights of the leaves of a part, by its number and what is fixed of its bits.
+type Known = BTreeMap<(usize, Vec<Option<bool>>), Arc<Weights>>;
+
 impl Root {
+    /// Makes the weights that are not known yet.
+    fn new(assignment: Assignment, parts: &[Part], known: &mut Known) -> Self {
+        let weights = parts.iter().enumerate().map(|(number, part)| {
+            let (leaves, fixed) = (part.leaves.as_ref()?, part.fixed(&assignment));
+            let made = || Arc::new(agreeing(leaves, &fixed));
+            Some(known.entry((number, fixed.clone())).or_insert_with(made).clone())
+        });
+        Self { weights: weights.collect(), assignment }
+    }
+
+    /// Its weights, for other roots.
+    fn known(&self, parts: &[Part]) -> Known {
+        let weights = self.weights.iter().zip(parts).enumerate();
+        weights
+            .filter_map(|(number, (weights, part))| {
+                Some(((number, part.fixed(&self.assignment)), weights.clone()?))
+            })
+            .collect()
+    }
+
     /// The value of a bit; none where both are possible, as far as is known.
     ///
     /// # Panics
@@ -112,6 +135,12 @@ struct Part {
     bits: Vec<usize>,
     constraints: Vec<usize>,
     leaves: Option<Vec<Leaf>>,
+}
+
+impl Part {
+    fn fixed(&self, assignment: &Assignment) -> Vec<Option<bool>> {
+        self.bits.iter().map(|&bit| assignment.value(bit)).collect()
+    }
 }
 
 /// Values for the bits of a part; every completion of those left free is feasible.
@@ -156,16 +185,17 @@ impl<'a> Sampler<'a> {
     /// # Panics
     /// When a bit is not below the problem's number of bits.
     pub fn roots_given(&self, givens: &[Vec<(usize, bool)>]) -> Vec<Option<Root>> {
-        let mut known = Known::new();
+        let Some(plan_root) = &self.plan.root else { return vec![None; givens.len()] };
+        let mut known = plan_root.known(&self.plan.parts);
         let root = |given: &Vec<(usize, bool)>| {
-            let assignment = self.assignment_given(given)?;
-            Some(Root { weights: weights(&self.plan.parts, &assignment, &mut known), assignment })
+            let assignment = self.assignment_given(&plan_root.assignment, given)?;
+            Some(Root::new(assignment, &self.plan.parts, &mut known))
         };
         givens.iter().map(root).collect()
     }
 
-    fn assignment_given(&self, given: &[(usize, bool)]) -> Option<Assignment> {
-        let mut root = self.plan.root.as_ref()?.assignment.clone();
+    fn assignment_given(&self, root: &Assignment, given: &[(usize, bool)]) -> Option<Assignment> {
+        let mut root = root.clone();
         for &(bit, value) in given {
             if root.value(bit).is_some_and(|fixed| fixed != value) {
                 return None;
@@ -177,20 +207,22 @@ impl<'a> Sampler<'a> {
     }
 
     /// As [`sample`](Self::sample), among the points that agree with a root of [`roots_given`](Self::roots_given).
+    ///
+    /// # Panics
+    /// When the root is that of another problem.
     pub fn sample_from(&self, root: &Root, seed: u64) -> Option<Vec<bool>> {
         let mut random = Random::new(seed);
-        let Root { assignment: root, weights } = root;
-        let mut assignment = root.clone();
-        for (part, weights) in self.plan.parts.iter().zip(weights) {
-            match part.leaves.as_ref().zip(weights.as_ref()) {
-                Some((leaves, weights)) => {
-                    fix(&mut assignment, &part.bits, &leaves[random.weighted(weights)?].values);
-                }
-                None => fix(&mut assignment, &part.bits, &self.explore(part, root, &mut random)?.values),
+        let mut assignment = root.assignment.clone();
+        for (part, weights) in self.plan.parts.iter().zip(&root.weights) {
+            if let Some((leaves, weights)) = part.leaves.as_ref().zip(weights.as_ref()) {
+                fix(&mut assignment, &part.bits, &leaves[random.weighted(weights)?].values);
+            } else {
+                let leaf = self.explore(part, &root.assignment, &mut random)?;
+                fix(&mut assignment, &part.bits, &leaf.values);
             }
         }
         let point: Vec<_> =
-            (0..root.n()).map(|bit| assignment.value(bit).unwrap_or_else(|| random.coin())).collect();
+            (0..assignment.n()).map(|bit| assignment.value(bit).unwrap_or_else(|| random.coin())).collect();
         debug_assert!(self.problem.is_feasible(&point), "a leaf must satisfy every constraint");
         self.problem.is_feasible(&point).then_some(point)
     }
@@ -226,8 +258,7 @@ impl Plan {
         let mut nodes_left = effort.listing;
         let parts = found.into_iter().map(|component| part(propagator, &root, component, &mut nodes_left));
         let parts: Vec<_> = parts.collect();
-        let root = Root { weights: weights(&parts, &root, &mut Known::new()), assignment: root };
-        Self { root: Some(root), parts, effort }
+        Self { root: Some(Root::new(root, &parts, &mut Known::new())), parts, effort }
     }
 }
 
@@ -299,29 +330,17 @@ fn list(walker: &mut Walker, constraints: &[usize], root: &Assignment, bits: &[u
     matches!(end, End::Exhausted).then_some(leaves)
 }
 
-/// Weights of the leaves of a part, by its number and what is fixed of its bits.
-type Known = BTreeMap<(usize, Vec<Option<bool>>), Arc<Weights>>;
-
-/// For each listed part how many points of each leaf agree with the root.
-fn weights(parts: &[Part], root: &Assignment, known: &mut Known) -> Vec<Option<Arc<Weights>>> {
-    let of_part = |(number, part): (usize, &Part)| {
-        let leaves = part.leaves.as_ref()?;
-        let fixed: Vec<_> = part.bits.iter().map(|&bit| root.value(bit)).collect();
-        let weights = || Arc::new(agreeing(leaves, &fixed));
-        Some(known.entry((number, fixed.clone())).or_insert_with(weights).clone())
-    };
-    parts.iter().enumerate().map(of_part).collect()
-}
-
+/// How many points of each leaf have these bits, up to a common factor.
 fn agreeing(leaves: &[Leaf], fixed: &[Option<bool>]) -> Weights {
     let fixed: Vec<(usize, bool)> =
         fixed.iter().enumerate().filter_map(|(k, value)| Some((k, (*value)?))).collect();
     let log_weight = |leaf: &Leaf| {
-        let halved = fixed.iter().map(|(k, value)| match leaf.values[*k] {
-            Some(other) if other != *value => f64::NEG_INFINITY,
-            Some(_) => 0.0,
-            None => -std::f64::consts::LN_2,
-        });
+        let agrees = |(k, value): &(usize, bool)| leaf.values[*k].is_none_or(|other| other == *value);
+        if !fixed.iter().all(agrees) {
+            return f64::NEG_INFINITY;
+        }
+        let halved =
+            fixed.iter().map(|(k, _)| if leaf.values[*k].is_none() { -std::f64::consts::LN_2 } else { 0.0 });
         leaf.log_weight + halved.sum::<f64>()
     };
     Weights::of_logs(leaves.iter().map(log_weight))
@@ -332,5 +351,29 @@ fn fix(assignment: &mut Assignment, bits: &[usize], values: &[Option<bool>]) {
         if let Some(value) = value {
             assignment.fix(bit, *value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+
+    #[test]
+    fn roots_share_the_weights_of_parts_that_they_say_the_same_of() {
+        let mut problem = Bqp::new(4);
+        problem.add_table(Table::new("first", vec![0, 1], vec![0, 1, 2]).unwrap()).unwrap();
+        problem.add_table(Table::new("second", vec![2, 3], vec![0, 1, 2]).unwrap()).unwrap();
+        let sampler = Sampler::new(&problem);
+
+        let roots = sampler.roots_given(&[vec![(0, false)], vec![(0, true)], vec![(0, false), (1, false)]]);
+
+        let plan = sampler.plan.root.as_ref().unwrap();
+        let [low, high, both] = &roots[..] else { panic!() };
+        let weights =
+            |root: &Option<Root>, part: usize| root.as_ref().unwrap().weights[part].clone().unwrap();
+        let of_second = plan.weights[1].clone().unwrap();
+        assert!([low, high, both].iter().all(|root| Arc::ptr_eq(&weights(root, 1), &of_second)));
+        assert!(!Arc::ptr_eq(&weights(low, 0), &weights(high, 0)));
     }
 }

@@ -55,7 +55,7 @@ impl Feasible {
         if !all_hold(encoding.model(), &evaluator) {
             return None;
         }
-        let point = Point { settings: evaluator.into_settings() };
+        let point = evaluator.into_point();
         Some(Feasible { code: encoding.encode(&point), point })
     }
 

@@ -61,7 +61,7 @@ fn discrete(space: &Space, point: &Point) -> Vec<Option<u64>> {
     visible.map(|(_, setting)| setting.map(index)).collect()
 }
 
-/// The active reals, as far as an objective can tell them apart.
+/// The active reals, as far as an objective can tell them apart. It sees all of them: only integers are auxiliary.
 fn reals(point: &Point) -> Vec<u64> {
     let real = |setting| if let Setting::Real(x) = setting { Some(nine_digits(x).to_bits()) } else { None };
     point.settings.iter().copied().flatten().filter_map(real).collect()
@@ -244,4 +244,39 @@ fn has_free_reals(space: &Space) -> bool {
 
 fn hamming(a: &[bool], b: &[bool]) -> f64 {
     a.iter().zip(b).filter(|(a, b)| a != b).count() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::Value;
+
+    #[test]
+    fn points_are_tried_by_their_discrete_values_their_active_reals_and_nine_digits_of_those() {
+        let mut space = Space::builder();
+        let is_on = space.bool("on");
+        let x = space.float("x", 0.0..=1.0);
+        let y = space.float("y", 0.0..=1.0);
+        space.only_when(x, is_on);
+        let _ = y;
+        let _ = space.auxiliary("half", 0..=1);
+        let space = space.build().unwrap();
+        let point = |values: &[(&str, Value)]| space.point_where_active(values.iter().cloned()).unwrap();
+        let with_x = |x: f64, half: i64| {
+            point(&[("on", true.into()), ("x", x.into()), ("y", 0.5.into()), ("half", half.into())])
+        };
+        let without_x =
+            |y: f64| point(&[("on", false.into()), ("x", 0.5.into()), ("y", y.into()), ("half", 0.into())]);
+        let mut tried = Tried::default();
+
+        tried.insert(&space, &with_x(0.25, 0));
+        tried.insert(&space, &with_x(0.25, 1));
+        tried.insert(&space, &without_x(0.5));
+
+        assert_eq!(tried.len(), 2);
+        assert!(tried.contains(&space, &with_x(0.25 + 1e-12, 1)));
+        assert!(!tried.contains(&space, &with_x(0.26, 0)));
+        assert!(tried.contains(&space, &without_x(0.5)));
+        assert!(!tried.contains(&space, &without_x(0.25)));
+    }
 }

@@ -144,7 +144,7 @@ impl Encoding {
     /// [`Error::BadCode`] when the lengths are wrong, bits of an active parameter stand for no value, or a
     /// coordinate is outside [0, 1].
     pub fn decode(&self, bits: &[bool], unit: &[f64]) -> Result<Point, Error> {
-        Ok(Point { settings: self.evaluator(bits, unit)?.into_settings() })
+        self.evaluator(bits, unit).map(Evaluator::into_point)
     }
 
     /// As [`decode`](Self::decode), with all that follows from the point.

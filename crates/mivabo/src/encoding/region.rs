@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::space::check;
 use crate::space::domain::Set;
 use crate::space::eval::{Evaluator, Setting};
+use crate::space::expr::Symbol;
 use crate::space::gradient::{Axis, Comparison, Term, Translator};
 use crate::space::model::Model;
 use crate::space::number::TOLERANCE;
@@ -72,10 +73,11 @@ impl<'a> Region<'a> {
     pub(super) fn new(encoding: &'a Encoding, bits: &[bool]) -> Result<Region<'a>, Error> {
         let model = &*encoding.model;
         let middle = vec![scale::CANONICAL; encoding.n_reals()];
-        let settings = encoding.decode(bits, &middle)?.settings;
+        let evaluator = encoding.evaluator(bits, &middle)?;
         let axes = axes(encoding);
         let bounds = encoding.reals.iter().map(|p| {
-            let is_free = settings[*p].is_some() && axes[*p].is_some_and(|axis| axis.length > 0.0);
+            let is_active = evaluator.is_active(Symbol::Parameter(*p));
+            let is_free = is_active && axes[*p].is_some_and(|axis| axis.length > 0.0);
             if is_free { (0.0, 1.0) } else { (scale::CANONICAL, scale::CANONICAL) }
         });
         let bounds = bounds.collect();
@@ -89,8 +91,8 @@ impl<'a> Region<'a> {
             is_empty: false,
             is_opaque: false,
         };
-        region.translate(model, &settings, &axes);
-        region.settings = settings;
+        region.translate(model, &evaluator, &axes);
+        region.settings = evaluator.into_point().settings;
         Ok(region)
     }
 
@@ -188,10 +190,8 @@ impl<'a> Region<'a> {
         &self.limits
     }
 
-    fn translate(&mut self, model: &Model, settings: &[Option<Setting>], axes: &[Option<Axis>]) {
-        let definitions = model.definitions_of(&model.order.iter().copied().collect());
-        let evaluator = Evaluator::new(model, settings, &definitions);
-        let translator = Translator { model, evaluator: &evaluator, axes };
+    fn translate(&mut self, model: &Model, evaluator: &Evaluator<'_>, axes: &[Option<Axis>]) {
+        let translator = Translator { model, evaluator, axes };
         let unit = vec![(0.0, 1.0); self.bounds.len()];
         let applies =
             |requires: &std::collections::BTreeSet<_>| requires.iter().all(|s| evaluator.is_active(*s));

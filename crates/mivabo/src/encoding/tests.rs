@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::acquire::Feasible;
 use crate::space::assemble::assemble;
 use crate::space::check;
 use crate::space::{Coding, Domain, Report, Space, SpaceBuilder, Value};
@@ -278,6 +279,8 @@ fn meaning(space: &Space, bits: &[bool], unit: &[f64]) -> Option<Report> {
     let encoded = space.encoding().encode(&point);
     let report = space.check(&point);
     assert_eq!(report.is_feasible(), space.is_feasible(&point), "{report:?}");
+    let found = Feasible::of_code(space, bits, unit);
+    assert_eq!(found.as_ref().map(Feasible::point), report.is_feasible().then_some(&point));
     (encoded.bits == bits).then_some(report)
 }
 

@@ -10,6 +10,7 @@ use super::domain::Kind;
 use super::expr::{Expr, Function, Node, Relation, Symbol};
 use super::model::Model;
 use super::number::Number;
+use super::point::Point;
 use super::value::Value;
 use crate::error::Error;
 
@@ -82,9 +83,8 @@ impl<'a> Evaluator<'a> {
         Ok(this)
     }
 
-    /// The settings of the point.
-    pub fn into_settings(self) -> Vec<Option<Setting>> {
-        self.settings.into_owned()
+    pub fn into_point(self) -> Point {
+        Point { settings: self.settings.into_owned() }
     }
 
     pub fn is_active(&self, symbol: Symbol) -> bool {

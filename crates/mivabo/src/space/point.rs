@@ -4,6 +4,7 @@
 //! domains. Whether it satisfies the constraints is another question: see [`Space::check`].
 
 use super::Space;
+use super::check::all_hold;
 use super::domain::{Domain, Set};
 use super::eval::{Evaluator, Setting};
 use super::value::Value;
@@ -64,7 +65,7 @@ impl Space {
         values: impl IntoIterator<Item = (&'a str, Value)>,
     ) -> Result<Point, Error> {
         let given = self.given(values)?;
-        self.assigned(&given, true)
+        self.assigned(&given, true).map(Evaluator::into_point)
     }
 
     /// The value of a parameter; `None` where it is inactive or there is no such parameter.
@@ -130,16 +131,19 @@ impl Space {
                 values[*p] = Some(parameters[*p].domain().value(rest % size));
                 rest /= size;
             }
-            let point = self.assigned(&values, strict);
-            match point {
-                Ok(point) if missing.is_empty() || self.is_feasible(&point) => return Ok(point),
-                other => first = first.or(Some(other)),
+            let found = self.assigned(&values, strict);
+            let is_enough = |at: &Evaluator<'_>| missing.is_empty() || all_hold(self.encoding().model(), at);
+            let is_last = found.as_ref().is_ok_and(is_enough);
+            let point = found.map(Evaluator::into_point);
+            if is_last {
+                return point;
             }
+            first = first.or(Some(point));
         }
-        first.unwrap_or_else(|| self.assigned(given, strict))
+        first.unwrap_or_else(|| self.assigned(given, strict).map(Evaluator::into_point))
     }
 
-    fn assigned(&self, given: &[Option<Value>], strict: bool) -> Result<Point, Error> {
+    fn assigned(&self, given: &[Option<Value>], strict: bool) -> Result<Evaluator<'_>, Error> {
         let model = self.encoding().model();
         let choose = |p: usize, is_active: bool| {
             let parameter = &model.parameters[p];
@@ -156,7 +160,7 @@ impl Space {
                 (_, false) => Ok(None),
             }
         };
-        Ok(Point { settings: Evaluator::in_order(model, choose)?.into_settings() })
+        Evaluator::in_order(model, choose)
     }
 }
 

@@ -61,7 +61,7 @@ impl Sums {
     }
 
     /// k and dM/dS of each pair.
-    fn kernel(&self, terms: &Terms) -> impl Iterator<Item = (f64, f64)> {
+    fn kernel_and_slope(&self, terms: &Terms) -> impl Iterator<Item = (f64, f64)> {
         let sums = self.main.iter().zip(&self.main_squares).zip(&self.squares);
         sums.map(|((main, main_squares), square)| {
             let pairs = 0.5 * (main * main - main_squares);
@@ -150,7 +150,7 @@ impl Sites {
             column.add(*x, weights(terms, k), &mut main, &mut square);
             sums.add(0, &main, &square);
         }
-        let (kernel, slope) = sums.kernel(terms).unzip();
+        let (kernel, slope) = sums.kernel_and_slope(terms).unzip();
         Row { kernel, slope, main: sums.main }
     }
 
@@ -173,7 +173,7 @@ impl Sites {
                 sums.add(i * n, &main, &square);
             }
         }
-        sums.kernel(terms).map(|(kernel, _)| kernel).collect()
+        sums.kernel_and_slope(terms).map(|(kernel, _)| kernel).collect()
     }
 
     /// ∂k(x, xⱼ)/∂u for one parameter that is a number.
@@ -185,13 +185,13 @@ impl Sites {
         let (a, relevance) = weights(terms, parameter);
         let column = &self.columns[parameter];
         let rate = column.rate * column.rate / 5.0;
-        let slope = |((y, slope), main): ((&f64, &f64), &f64)| {
+        let at_point = |((y, slope), main): ((&f64, &f64), &f64)| {
             let off = u - y;
             let (alone, by) = matern(rate * off * off);
             let others = 1.0 + terms.pairs * (main - a * alone);
             2.0 * off * (a * rate * by * others + terms.interaction * relevance * slope)
         };
-        column.at.iter().zip(&row.slope).zip(&row.main).map(slope).collect()
+        column.at.iter().zip(&row.slope).zip(&row.main).map(at_point).collect()
     }
 }
 
