@@ -18,7 +18,6 @@ mod tests;
 pub(crate) mod untried;
 
 use crate::encoding::Encoded;
-use crate::space::check::all_hold;
 use crate::space::domain::Set;
 use crate::space::eval::Setting;
 use crate::space::{Class, Point, Report, Space};
@@ -52,7 +51,7 @@ impl Feasible {
     pub fn of_code(space: &Space, bits: &[bool], unit: &[f64]) -> Option<Feasible> {
         let encoding = space.encoding();
         let evaluator = encoding.evaluator(bits, unit).ok()?;
-        if !all_hold(encoding.model(), &evaluator) {
+        if !evaluator.all_hold() {
             return None;
         }
         let point = evaluator.into_point();

@@ -256,9 +256,8 @@ mod tests {
         let mut space = Space::builder();
         let is_on = space.bool("on");
         let x = space.float("x", 0.0..=1.0);
-        let y = space.float("y", 0.0..=1.0);
+        let _ = space.float("y", 0.0..=1.0);
         space.only_when(x, is_on);
-        let _ = y;
         let _ = space.auxiliary("half", 0..=1);
         let space = space.build().unwrap();
         let point = |values: &[(&str, Value)]| space.point_where_active(values.iter().cloned()).unwrap();

@@ -77,16 +77,8 @@ impl Space {
     /// Whether no constraint is violated at a point: [`check`](Self::check) without the reasons, for searches that try many.
     pub fn is_feasible(&self, point: &Point) -> bool {
         let model = self.encoding().model();
-        all_hold(model, &evaluator(model, point))
+        evaluator(model, point).all_hold()
     }
-}
-
-/// Whether no constraint is violated at the point of an evaluator with all definitions.
-pub(crate) fn all_hold(model: &Model, evaluator: &Evaluator<'_>) -> bool {
-    model.constraints.iter().all(|constraint| {
-        !constraint.requires.iter().all(|s| evaluator.is_active(*s))
-            || evaluator.holds(&constraint.expr, true) == Ok(true)
-    })
 }
 
 fn evaluator<'a>(model: &'a Model, point: &'a Point) -> Evaluator<'a> {

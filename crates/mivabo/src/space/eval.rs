@@ -100,6 +100,14 @@ impl<'a> Evaluator<'a> {
         Ok(needed && when.map_or(Ok(true), |when| self.holds(when, true))?)
     }
 
+    /// Whether no constraint is violated. All definitions must have been prepared.
+    pub fn all_hold(&self) -> bool {
+        self.model.constraints.iter().all(|constraint| {
+            !constraint.requires.iter().all(|s| self.is_active(*s))
+                || self.holds(&constraint.expr, true) == Ok(true)
+        })
+    }
+
     /// Whether the statement is true, or with `positive` unset, whether its negation is.
     pub fn holds(&self, e: &Expr, positive: bool) -> Result<bool, Fault> {
         match &e.node {

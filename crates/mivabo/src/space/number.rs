@@ -237,7 +237,11 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn integers_are_added_subtracted_and_multiplied_as_fractions_are(a: i64, b: i64, shift in 0..64) {
+        fn integers_are_added_subtracted_and_multiplied_as_fractions_are(
+            a in -i64::MAX..=i64::MAX,
+            b in -i64::MAX..=i64::MAX,
+            shift in 0..64,
+        ) {
             let (a, b) = (a >> shift, b >> shift);
             let as_fractions = |exact: Option<Ratio<i64>>, real: f64| {
                 exact.and_then(within_range).map_or(Number::Real(real), Number::Exact)

@@ -4,7 +4,6 @@
 //! domains. Whether it satisfies the constraints is another question: see [`Space::check`].
 
 use super::Space;
-use super::check::all_hold;
 use super::domain::{Domain, Set};
 use super::eval::{Evaluator, Setting};
 use super::value::Value;
@@ -131,14 +130,12 @@ impl Space {
                 values[*p] = Some(parameters[*p].domain().value(rest % size));
                 rest /= size;
             }
-            let found = self.assigned(&values, strict);
-            let is_enough = |at: &Evaluator<'_>| missing.is_empty() || all_hold(self.encoding().model(), at);
-            let is_last = found.as_ref().is_ok_and(is_enough);
-            let point = found.map(Evaluator::into_point);
-            if is_last {
-                return point;
+            match self.assigned(&values, strict) {
+                Ok(at) if missing.is_empty() || at.all_hold() => {
+                    return Ok(at.into_point());
+                }
+                other => first = first.or(Some(other.map(Evaluator::into_point))),
             }
-            first = first.or(Some(point));
         }
         first.unwrap_or_else(|| self.assigned(given, strict).map(Evaluator::into_point))
     }
