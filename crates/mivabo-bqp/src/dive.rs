@@ -2,6 +2,7 @@
 //! reciprocal of the probability with which it was reached.
 
 use crate::assignment::Assignment;
+use crate::constraint::Constraint;
 use crate::interval::Scratch;
 use crate::propagate::Propagator;
 use crate::random::Random;
@@ -17,7 +18,8 @@ const TRUSTS: [f64; 3] = [0.0, 0.5, 1.0];
 ///
 /// Both values of a bit are propagated before one is chosen: where one is refuted the other is no choice, and
 /// counts with probability 1. The bit is any free one of the first constraint not settled yet; constraints come
-/// with the tightest first.
+/// with the tightest first. Every other dive takes one of the largest coefficient instead: the digits of integers that must
+/// sum to something are then decided from the left, where a random order mostly ends dead.
 pub(crate) struct Diver<'s, 'a> {
     pub(crate) propagator: &'s Propagator<'a>,
     pub(crate) random: &'s mut Random,
@@ -57,9 +59,10 @@ impl Diver<'_, '_> {
     ) -> Result<Node, DeadEnd> {
         let mut node = Node { assignment: start.clone(), log_probabilities: Default::default(), position: 0 };
         let trust = self.random.choose(TRUSTS.into_iter()).unwrap_or_default();
+        let by_size = self.random.coin();
         let mut siblings = Vec::new();
         let mut patience = patience;
-        while let Some(bit) = self.next_bit(constraints, &mut node) {
+        while let Some(bit) = self.next_bit(constraints, by_size, &mut node) {
             self.nodes_left = self.nodes_left.checked_sub(2).ok_or(DeadEnd::GivenUp)?;
             match [false, true].map(|value| self.child(&node.assignment, bit, value)) {
                 [Some(only), None] | [None, Some(only)] => node.assignment = only,
@@ -78,15 +81,21 @@ impl Diver<'_, '_> {
         Ok(node)
     }
 
-    /// A random free bit of the first constraint that is not settled.
-    fn next_bit(&mut self, constraints: &[usize], node: &mut Node) -> Option<usize> {
+    /// A random free bit of the first constraint that is not settled; one that counts most in it if that is wanted.
+    fn next_bit(&mut self, constraints: &[usize], by_size: bool, node: &mut Node) -> Option<usize> {
         let mut scratch = Scratch::default();
         while let Some(&id) = constraints.get(node.position) {
             let constraint = &self.propagator.constraints()[id];
             if constraint.branch(&node.assignment, &mut scratch).is_some() {
-                let bits = constraint.bits().iter().copied();
-                let free: Vec<_> = bits.filter(|&bit| node.assignment.is_free(bit)).collect();
-                return self.random.choose(free.into_iter());
+                let size = |k: usize| match constraint {
+                    Constraint::Row(row) if by_size => row.linear()[k].abs(),
+                    _ => 0.0,
+                };
+                let sized = constraint.bits().iter().enumerate().map(|(k, &bit)| (bit, size(k)));
+                let free: Vec<_> = sized.filter(|&(bit, _)| node.assignment.is_free(bit)).collect();
+                let largest = free.iter().fold(0.0_f64, |largest, (_, size)| largest.max(*size));
+                let free: Vec<_> = free.into_iter().filter(|(_, size)| *size == largest).collect();
+                return self.random.choose(free.into_iter()).map(|(bit, _)| bit);
             }
             node.position += 1;
         }

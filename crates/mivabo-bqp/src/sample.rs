@@ -1,5 +1,6 @@
 //! Random feasible points: a [`Bqp`] and a seed enter, points spread over the whole feasible set leave.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,6 +17,9 @@ use crate::search::{End, Walker};
 /// How often more dives are tried than wanted, where some end in a dead end.
 const TRIES_PER_DIVE: usize = 8;
 
+/// Components of more bits are dived less often: a dive costs the square of their number.
+const FULL_DIVES: usize = 32;
+
 /// How often the first dive of a search may turn back.
 const FIRST_PATIENCE: u64 = 16;
 
@@ -24,7 +28,8 @@ const FIRST_PATIENCE: u64 = 16;
 /// | field | default | range | what it does |
 /// |---|---|---|---|
 /// | `listing` | 16,384 | any | partial assignments visited once, to list components; lone tables are free |
-/// | `dives` | 16 | at least 1 | dives per component and sample, of which one is kept: more are flatter and slower |
+/// | `dives` | 16 | at least 1 | dives per component and sample, of which one is kept: more are flatter and slower; \
+/// above 32 bits fewer by the square of their number |
 /// | `nodes` | 200,000 | any | partial assignments propagated per component and sample before giving up |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
@@ -75,6 +80,7 @@ pub struct Sampler<'a> {
     problem: &'a Bqp,
     propagator: Propagator<'a>,
     plan: Arc<Plan>,
+    work: Cell<u64>,
 }
 
 /// What a [`Sampler`] found out about its problem before the first sample. It can be kept for the next sampler of the
@@ -160,12 +166,18 @@ impl<'a> Sampler<'a> {
     pub fn with_effort(problem: &'a Bqp, effort: Effort) -> Self {
         let propagator = Propagator::new(problem);
         let plan = Arc::new(Plan::new(&propagator, problem.n(), effort));
-        Self { problem, propagator, plan }
+        Self { problem, propagator, plan, work: Cell::new(0) }
     }
 
     /// A sampler of the problem that `plan` was made for.
     pub fn with_plan(problem: &'a Bqp, plan: Arc<Plan>) -> Self {
-        Self { problem, propagator: Propagator::new(problem), plan }
+        Self { problem, propagator: Propagator::new(problem), plan, work: Cell::new(0) }
+    }
+
+    /// How much work the samples so far were: partial assignments propagated, times the bits of their component. What is
+    /// listed costs nothing.
+    pub fn work(&self) -> u64 {
+        self.work.get()
     }
 
     /// What was found out, for another sampler of the same problem.
@@ -236,14 +248,20 @@ impl<'a> Sampler<'a> {
     /// One of many dives, or where they all end dead the end of a search; see the type's documentation.
     fn explore(&self, part: &Part, root: &Assignment, random: &mut Random) -> Option<Leaf> {
         let mut diver = Diver { propagator: &self.propagator, random, nodes_left: self.plan.effort.nodes };
+        let n_bits = part.bits.len();
         let n_dives = self.plan.effort.dives.max(1);
+        let n_dives = (n_dives.saturating_mul(FULL_DIVES.pow(2)) / n_bits.max(FULL_DIVES).pow(2)).max(1);
         let tries = 0..n_dives.saturating_mul(TRIES_PER_DIVE);
         let ends = tries.filter_map(|_| diver.dive(&part.constraints, root, 0).ok());
         let mut leaves: Vec<_> = ends.take(n_dives).map(|node| Leaf::new(&part.bits, &node)).collect();
-        match diver.random.weighted(&Weights::of_logs(leaves.iter().map(|leaf| leaf.log_weight))) {
+        let found = match diver.random.weighted(&Weights::of_logs(leaves.iter().map(|leaf| leaf.log_weight)))
+        {
             Some(picked) => Some(leaves.swap_remove(picked)),
             None => search(&mut diver, part, root),
-        }
+        };
+        let n_nodes = self.plan.effort.nodes - diver.nodes_left;
+        self.work.set(self.work.get().saturating_add(n_nodes.saturating_mul(n_bits as u64)));
+        found
     }
 }
 

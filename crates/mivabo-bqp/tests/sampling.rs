@@ -97,6 +97,24 @@ fn equal_seeds_give_equal_points_and_other_seeds_others() {
     assert_ne!(sampler.sample(5), sampler.sample(6));
 }
 
+/// Two integers of 31 binary digits each with a given sum: a dive that decides digits in any order ends dead.
+#[test]
+fn integers_with_a_given_sum_are_found_with_little_work() {
+    let digits = |first: usize| (0..31).map(move |k| (first + k, f64::from(1_u32 << k)));
+    let mut problem = Bqp::new(62);
+    let sum = Quadratic::new(0.0, digits(0).chain(digits(31)), []);
+    problem.add_row(Row::new("sum", sum, Sense::Equal, 2e9)).unwrap();
+    let sampler = Sampler::new(&problem);
+
+    let mut drawn = sampler.samples(50, 3);
+
+    assert!(drawn.len() == 50 && drawn.iter().all(|x| problem.is_feasible(x)));
+    assert!(sampler.work() < 50 * 200_000, "{}", sampler.work());
+    drawn.sort();
+    drawn.dedup();
+    assert_eq!(drawn.len(), 50);
+}
+
 #[test]
 fn a_lone_feasible_point_among_a_million_is_found() {
     let n = 20;

@@ -9,7 +9,7 @@
 
 use super::Feasible;
 use super::moves::Moves;
-use super::random::RandomPoints;
+use super::random::{MUCH_WORK, RandomPoints};
 use crate::error::Error;
 use crate::random::Stream;
 use crate::space::Space;
@@ -30,7 +30,8 @@ pub(crate) fn stratified(space: &Space, n: usize, stream: &mut Stream) -> Result
     let set =
         |stream: &mut Stream| -> Vec<Feasible> { (1..n).map_while(|_| points.draw(stream).ok()).collect() };
     let n_sets = SETS.min(POINTS / n.max(1)).max(1);
-    let sets = (0..n_sets).map(|_| set(stream)).map(|set| (unevenness(space, &design[0], &set), set));
+    let n_sets = (0..n_sets).take_while(|made| *made == 0 || points.work() < MUCH_WORK);
+    let sets = n_sets.map(|_| set(stream)).map(|set| (unevenness(space, &design[0], &set), set));
     if let Some((_, best)) = sets.min_by(|a, b| a.0.total_cmp(&b.0)) {
         design.extend(best);
     }

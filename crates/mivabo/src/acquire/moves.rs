@@ -1,6 +1,6 @@
 //! Moves between feasible points: a point enters, other ones near it leave, each of them feasible.
 
-use super::random::RandomPoints;
+use super::random::{MUCH_WORK, RandomPoints};
 use super::{Feasible, is_mixed};
 use crate::error::Error;
 use crate::random::Stream;
@@ -63,9 +63,15 @@ impl<'a> Moves<'a> {
         self.draw(PROBES.min(self.draws_left.max(1)), stream)
     }
 
-    /// Draws points into the pool.
+    /// Draws points into the pool; fewer where that is much work.
     pub fn draw(&mut self, n: usize, stream: &mut Stream) -> Result<(), Error> {
-        (0..n).try_for_each(|_| self.draw_one(stream))
+        for drawn in 0..n {
+            if drawn > 0 && self.points.work() >= MUCH_WORK {
+                break;
+            }
+            self.draw_one(stream)?;
+        }
+        Ok(())
     }
 
     /// Draws a point into the pool. One failure is enough: it took long.

@@ -30,6 +30,9 @@ const POINTS: usize = 200;
 const BITS: usize = 16;
 const REALS: usize = 8;
 
+/// Bits drawn where reals are free.
+const BITS_ALONE: usize = 2;
+
 /// Reals drawn to look for bits that go with them.
 const GIVEN_REALS: usize = 16;
 
@@ -47,6 +50,9 @@ const NEAREST_NODES: u64 = 10;
 /// Codes that are looked at one by one, and pieces of their regions, in the search for a proof.
 const PROVED_BITS: usize = 12;
 const PROVED_BOXES: usize = 20_000;
+
+/// [Work](RandomPoints::work) after which those who draw many points make do with those that they have: a quarter of a second.
+pub(crate) const MUCH_WORK: u64 = 4_000_000;
 
 /// Draws random feasible points of one space.
 #[derive(Debug)]
@@ -83,7 +89,9 @@ impl<'a> RandomPoints<'a> {
                 return Ok(found);
             }
         }
-        if let Some(found) = self.tries(1, BITS, |_| self.by_codes(stream)) {
+        // Without constraints on reals only the search for bits can fail, and that took long.
+        let tries = if self.is_mixed { BITS } else { BITS_ALONE };
+        if let Some(found) = self.tries(1, tries, |_| self.by_codes(stream)) {
             return Ok(found);
         }
         if !self.is_mixed {
@@ -97,6 +105,11 @@ impl<'a> RandomPoints<'a> {
             Some(names) => Error::Infeasible { names },
             None => Error::NoFeasiblePoint { tried: self.tried() },
         })
+    }
+
+    /// How much work the draws so far were, in [units](Sampler::work) of some 60 ns; where constraints are listed it is 0.
+    pub fn work(&self) -> u64 {
+        self.sampler.work()
     }
 
     /// A random feasible point of a random branch, quickly or not at all; never where no parameter is conditional.
@@ -199,26 +212,36 @@ impl<'a> RandomPoints<'a> {
         outcome.into_solution().map(|solution| solution.x)
     }
 
-    /// Constraints over reals that no point satisfies together, if that is proved; without any one of them it is not.
+    /// Constraints that no point satisfies together, if that is proved; without any one of them it is not.
     fn conflict(&self) -> Option<Vec<String>> {
         let encoding = self.space.encoding();
         let n = encoding.n_bits();
         if n > PROVED_BITS {
             return None;
         }
-        let codes = (0..1_u32 << n).map(|code| (0..n).map(|k| code >> k & 1 == 1).collect());
-        let codes: Vec<Vec<bool>> =
-            codes.filter(|bits: &Vec<bool>| encoding.problem().is_feasible(bits)).collect();
+        let constraints = self.space.constraints();
+        let unit = vec![0.5; encoding.n_reals()];
+        let codes = (0..1_u32 << n).filter_map(|code| {
+            let bits: Vec<bool> = (0..n).map(|k| code >> k & 1 == 1).collect();
+            let point = encoding.decode(&bits, &unit).ok()?;
+            let broken = self.space.check(&point).violations;
+            let is_broken = |c: &usize| broken.iter().any(|v| v.constraint == constraints[*c].name());
+            let of_bits =
+                (0..constraints.len()).filter(|c| constraints[*c].class() < Class::LinearContinuous);
+            Some((of_bits.filter(is_broken).collect::<Vec<_>>(), bits))
+        });
+        let codes: Vec<(Vec<usize>, Vec<bool>)> = codes.collect();
         let is_proved = |kept: &[usize]| {
             let mut boxes = PROVED_BOXES;
             let counts = |c: usize| kept.contains(&c);
-            codes.iter().all(|bits| {
-                encoding.given_bits(bits).is_ok_and(|region| region.is_proved_empty(&counts, &mut boxes))
+            codes.iter().all(|(broken, bits)| {
+                broken.iter().any(|c| counts(*c))
+                    || encoding
+                        .given_bits(bits)
+                        .is_ok_and(|region| region.is_proved_empty(&counts, &mut boxes))
             })
         };
-        let constraints = self.space.constraints();
-        let mut kept: Vec<usize> =
-            (0..constraints.len()).filter(|c| constraints[*c].class() >= Class::LinearContinuous).collect();
+        let mut kept: Vec<usize> = (0..constraints.len()).collect();
         if !is_proved(&kept) {
             return None;
         }

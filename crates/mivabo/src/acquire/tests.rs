@@ -131,6 +131,43 @@ fn an_empty_set_that_the_build_does_not_see_is_proved_where_halving_boxes_does_i
 }
 
 #[test]
+fn a_discrete_constraint_without_which_there_would_be_a_point_is_named_too() {
+    let space = two_reals(&[("a", "x >= 0.5"), ("b", "x * n <= 0.2"), ("c", "n >= 1"), ("d", "n != 2")]);
+
+    let refused = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design)).unwrap_err();
+
+    assert_eq!(refused, Error::Infeasible { names: vec!["a".into(), "b".into(), "c".into()] });
+}
+
+#[test]
+fn definitions_over_reals_may_name_each_other_in_long_chains_and_many_times() {
+    let chain = |n: usize, first: &str, body: &dyn Fn(usize) -> String| {
+        let mut space = Space::builder();
+        let _ = space.float("a", 0.0..=1.0);
+        let _ = space.float("b", 0.0..=1.0);
+        let _ = space.define("d0", first);
+        for k in 1..=n {
+            let _ = space.define(format!("d{k}"), body(k - 1));
+        }
+        space.subject_to("c", format!("d{n}{}", if first.contains('>') { "" } else { " + a <= 1.1" }));
+        space.build()
+    };
+
+    let roots = chain(3_000, "a * b", &|k| format!("sqrt(d{k} + 1) - 0.7"));
+    let squares = chain(60, "a * b", &|k| format!("d{k} * d{k}"));
+    for space in [roots.unwrap(), squares.unwrap()] {
+        let found = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design));
+        assert!(found.is_ok(), "{found:?}");
+    }
+    for refused in [
+        chain(3_000, "a > 0.5", &|k| format!("d{k} and a >= 0")),
+        chain(40, "a > 0.5", &|k| format!("d{k} and d{k}")),
+    ] {
+        assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
+    }
+}
+
+#[test]
 fn where_nothing_is_found_and_nothing_proved_it_is_said_what_was_tried() {
     // The sum of both squares is at least half the square of the sum: true, but not for interval arithmetic at the edge.
     let space = two_reals(&[("inside", "x ** 2 + y ** 2 <= 0.499999"), ("outside", "x + y >= 1")]);

@@ -13,6 +13,11 @@ use crate::space::interval;
 use crate::space::model::{Class, Constraint, Model, Smoothness};
 use crate::space::normal::{Atom, Clause, NoForm, Normaliser};
 
+/// How large a constraint over reals may be once conditions that are defined elsewhere are written out: levels, which are
+/// recursions, and nodes, which are work.
+const MAX_DEPTH: usize = 1_000;
+const MAX_SIZE: usize = 20_000;
+
 /// Checks that a part can be enforced, and says how.
 pub(crate) fn validate(
     lowering: &Lowering<'_>,
@@ -20,6 +25,18 @@ pub(crate) fn validate(
     part: &Expr,
 ) -> Result<Class, Error> {
     let model = lowering.model;
+    let extent = model.extent(part);
+    if extent.depth > MAX_DEPTH || extent.size > MAX_SIZE {
+        return Err(Error::Unsupported {
+            name: constraint.name.to_string(),
+            why: format!(
+                "with its conditions written out it has more than {MAX_SIZE} terms or {MAX_DEPTH} levels"
+            ),
+            hint:
+                "conditions over continuous parameters that name each other many times grow fast: use fewer"
+                    .into(),
+        });
+    }
     interval::range(model, part).map_err(|fault| undefined(constraint, part, fault))?;
     let mut normaliser = Normaliser::new(model, None);
     let clauses = normaliser.clauses(part, true).map_err(|no_form| unsupported(constraint, no_form))?;

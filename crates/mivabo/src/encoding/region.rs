@@ -10,7 +10,7 @@ use crate::space::check;
 use crate::space::domain::Set;
 use crate::space::eval::{Evaluator, Setting};
 use crate::space::expr::Symbol;
-use crate::space::gradient::{Axis, Comparison, Term, Translator};
+use crate::space::gradient::{Axis, Comparison, Translator};
 use crate::space::model::Model;
 use crate::space::number::TOLERANCE;
 use crate::space::point::Point;
@@ -279,14 +279,7 @@ fn is_impossible(comparison: &Comparison, within: &[(f64, f64)]) -> bool {
 
 /// Twice the largest tolerance over a box. Parts are counted apart: a term moved to the other side may cancel.
 fn slack(comparison: &Comparison, within: &[(f64, f64)]) -> f64 {
-    fn size(term: &Term, within: &[(f64, f64)]) -> f64 {
-        let (low, high) = term.range(within);
-        match term {
-            Term::Sum(parts) => parts.iter().map(|part| size(part, within)).sum(),
-            _ => low.abs().max(high.abs()),
-        }
-    }
-    2.0 * TOLERANCE * size(&comparison.small, within).max(size(&comparison.large, within)).max(1.0)
+    2.0 * TOLERANCE * comparison.small.size(within).max(comparison.large.size(within)).max(1.0)
 }
 
 fn axes(encoding: &Encoding) -> Vec<Option<Axis>> {

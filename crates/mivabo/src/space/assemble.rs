@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::builder::{DeclaredDefinition, DeclaredParameter, SpaceBuilder, Statement};
 use super::domain::{Domain, Kind};
 use super::expr::{Expr, Function, MAX_DEPTH, Node, Relation, Symbol};
-use super::model::{Class, Constraint, Definition, Model, Parameter, Smoothness, mentions};
+use super::model::{Class, Constraint, Definition, Extent, Model, Parameter, Smoothness, mentions};
 use super::parse::{MAX_TEXT, parse};
 use super::resolve::{Names, Source};
 use crate::error::{Error, Place};
@@ -88,8 +88,8 @@ fn add_definitions(
         let (expr, body) = said(names, Place::Definition(name.to_string()), definition.value)?;
         let (when, source) = condition(names, &name, definition.when)?.unzip();
         let needs = mentions(&expr).into_iter().chain(when.iter().flat_map(mentions)).collect();
-        let (kind, smoothness) = (Kind::Number, Smoothness::Discrete);
-        model.definitions.push(Definition { name, expr, when, needs, kind, smoothness });
+        let (kind, smoothness, extent) = (Kind::Number, Smoothness::Discrete, Extent::default());
+        model.definitions.push(Definition { name, expr, when, needs, kind, smoothness, extent });
         bodies.push(body);
         conditions.extend(source.map(|source| (Symbol::Definition(d), source)));
     }
@@ -210,6 +210,7 @@ fn define_kinds(model: &mut Model, names: &mut Names<'_>, bodies: &[Source]) -> 
         model.definitions[d].kind = kind;
         model.definitions[d].smoothness = smoothness;
         model.definitions[d].expr = over_reals(model, model.definitions[d].expr.clone());
+        model.definitions[d].extent = model.extent(&model.definitions[d].expr);
     }
     Ok(())
 }

@@ -2,12 +2,15 @@
 //! their gradients over the unit coordinates leave.
 //!
 //! Forward automatic differentiation. `max`, `min` and `abs` have the gradient of the argument that decides; roots and
-//! powers with an infinite slope at 0 have the slope just beside it. Everything else is exact.
+//! powers with an infinite slope at 0 have the slope just beside it. Everything else is exact. Definitions are evaluated once
+//! each, inner ones first: chains of them need neither recursion nor copies.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::eval::Evaluator;
 use super::expr::{Expr, Function, Node, Relation, Symbol};
 use super::interval::{self, Range};
-use super::model::Model;
+use super::model::{Model, mentions};
 use super::normal::extremum;
 
 /// Where a slope is infinite, it is taken this far away.
@@ -22,11 +25,19 @@ pub(crate) struct Axis {
     pub log: bool,
 }
 
-/// A function of the unit coordinates.
+/// A function of the unit coordinates: a term, and before it the definitions that it names, inner ones first.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Term {
+pub(crate) struct Formula {
+    definitions: Vec<Term>,
+    term: Term,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Term {
     Constant(f64),
     Real(Axis),
+    /// By its place among those of the formula.
+    Definition(usize),
     Sum(Vec<Term>),
     Product(Vec<Term>),
     Divide(Box<Term>, Box<Term>),
@@ -59,9 +70,43 @@ impl Dual {
     }
 }
 
-impl Term {
+impl Formula {
+    /// What `of` makes of the term, given what it makes of each definition.
+    fn folded<T>(&self, of: impl Fn(&Term, &[T]) -> T) -> T {
+        let mut known = Vec::with_capacity(self.definitions.len());
+        for definition in &self.definitions {
+            known.push(of(definition, &known));
+        }
+        of(&self.term, &known)
+    }
+
     pub fn dual(&self, x: &[f64]) -> Dual {
-        let all = |parts: &[Term]| parts.iter().map(|t| t.dual(x)).collect::<Vec<Dual>>();
+        self.folded(|term, known| term.dual(x, known))
+    }
+
+    /// 0 for a constant, 1 for an affine function of the coordinates, 2 for anything else.
+    pub fn degree(&self) -> usize {
+        self.folded(Term::degree)
+    }
+
+    /// Bounds over a part of the unit box, one range for each coordinate; perhaps too wide.
+    pub fn range(&self, within: &[Range]) -> Range {
+        self.folded(|term, known| term.range(within, known))
+    }
+
+    /// The largest absolute value over a part of the unit box, of a sum the sum of those of its parts.
+    pub fn size(&self, within: &[Range]) -> f64 {
+        self.folded(|term, known: &[(Range, f64)]| {
+            let (ranges, sizes): (Vec<Range>, Vec<f64>) = known.iter().copied().unzip();
+            (term.range(within, &ranges), term.size(within, (&ranges, &sizes)))
+        })
+        .1
+    }
+}
+
+impl Term {
+    fn dual(&self, x: &[f64], known: &[Dual]) -> Dual {
+        let all = |parts: &[Term]| parts.iter().map(|t| t.dual(x, known)).collect::<Vec<Dual>>();
         match self {
             Term::Constant(c) => Dual::constant(*c),
             Term::Real(axis) => {
@@ -71,6 +116,7 @@ impl Term {
                 gradient[axis.coordinate] = if axis.log { value * axis.length } else { axis.length };
                 Dual { value, gradient }
             }
+            Term::Definition(d) => known[*d].clone(),
             Term::Sum(parts) => {
                 let parts = all(parts);
                 Dual::chain(parts.iter().map(|d| d.value).sum(), parts.iter().map(|d| (1.0, d)))
@@ -79,43 +125,40 @@ impl Term {
                 Dual::chain(a.value * b.value, [(b.value, &a), (a.value, &b)])
             }),
             Term::Divide(a, b) => {
-                let (a, b) = (a.dual(x), b.dual(x));
+                let (a, b) = (a.dual(x, known), b.dual(x, known));
                 let value = a.value / b.value;
                 Dual::chain(value, [(1.0 / b.value, &a), (-value / b.value, &b)])
             }
-            Term::Power(a, b) => power(&a.dual(x), &b.dual(x)),
+            Term::Power(a, b) => power(&a.dual(x, known), &b.dual(x, known)),
             Term::Call(function, parts) => call(*function, &all(parts)),
         }
     }
 
-    /// 0 for a constant, 1 for an affine function of the coordinates, 2 for anything else.
-    pub fn degree(&self) -> usize {
-        let most = |parts: &[Term]| parts.iter().map(Term::degree).max().unwrap_or(0);
+    fn degree(&self, known: &[usize]) -> usize {
+        let each = |parts: &[Term]| parts.iter().map(|part| part.degree(known)).collect::<Vec<_>>();
+        let most = |parts: &[Term]| each(parts).into_iter().max().unwrap_or(0);
         match self {
             Term::Constant(_) => 0,
             Term::Real(axis) => 1 + usize::from(axis.log),
+            Term::Definition(d) => known[*d],
             Term::Sum(parts) => most(parts),
-            Term::Product(parts) => parts.iter().map(Term::degree).sum::<usize>().min(2),
-            Term::Divide(a, b) => {
-                if b.degree() == 0 {
-                    a.degree()
-                } else {
-                    2
-                }
-            }
+            Term::Product(parts) => each(parts).into_iter().sum::<usize>().min(2),
+            Term::Divide(a, b) => match b.degree(known) {
+                0 => a.degree(known),
+                _ => 2,
+            },
             Term::Power(a, b) => match **b {
-                Term::Constant(1.0) => a.degree(),
-                _ if a.degree() + b.degree() == 0 => 0,
+                Term::Constant(1.0) => a.degree(known),
+                _ if a.degree(known) + b.degree(known) == 0 => 0,
                 _ => 2,
             },
             Term::Call(_, parts) => 2 * most(parts).min(1),
         }
     }
 
-    /// Bounds over a part of the unit box, one range for each coordinate; perhaps too wide.
-    pub fn range(&self, within: &[Range]) -> Range {
+    fn range(&self, within: &[Range], known: &[Range]) -> Range {
         const ALL: Range = (f64::NEG_INFINITY, f64::INFINITY);
-        let each = |parts: &[Term]| parts.iter().map(|t| t.range(within)).collect::<Vec<Range>>();
+        let each = |parts: &[Term]| parts.iter().map(|t| t.range(within, known)).collect::<Vec<Range>>();
         let range = match self {
             Term::Constant(c) => (*c, *c),
             Term::Real(axis) => {
@@ -123,18 +166,32 @@ impl Term {
                 let (low, high) = (at(within[axis.coordinate].0), at(within[axis.coordinate].1));
                 if axis.log { (low.exp(), high.exp()) } else { (low, high) }
             }
+            Term::Definition(d) => known[*d],
             Term::Sum(parts) => each(parts).into_iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1)),
             Term::Product(parts) => each(parts).into_iter().fold((1.0, 1.0), interval::product),
-            Term::Divide(a, b) => match b.range(within) {
+            Term::Divide(a, b) => match b.range(within, known) {
                 (low, high) if low > 0.0 || high < 0.0 => {
-                    interval::product(a.range(within), (1.0 / high, 1.0 / low))
+                    interval::product(a.range(within, known), (1.0 / high, 1.0 / low))
                 }
                 _ => ALL,
             },
-            Term::Power(a, b) => interval::power(a.range(within), b.range(within)).unwrap_or(ALL),
+            Term::Power(a, b) => {
+                interval::power(a.range(within, known), b.range(within, known)).unwrap_or(ALL)
+            }
             Term::Call(function, parts) => interval::call(*function, &each(parts)).unwrap_or(ALL),
         };
         if range.0.is_nan() || range.1.is_nan() { ALL } else { range }
+    }
+
+    fn size(&self, within: &[Range], known: (&[Range], &[f64])) -> f64 {
+        match self {
+            Term::Sum(parts) => parts.iter().map(|part| part.size(within, known)).sum(),
+            Term::Definition(d) => known.1[*d],
+            _ => {
+                let (low, high) = self.range(within, known.0);
+                low.abs().max(high.abs())
+            }
+        }
     }
 }
 
@@ -165,8 +222,8 @@ fn call(function: Function, parts: &[Dual]) -> Dual {
 /// small <= large, or small == large.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Comparison {
-    pub small: Term,
-    pub large: Term,
+    pub small: Formula,
+    pub large: Formula,
     pub is_equation: bool,
 }
 
@@ -276,7 +333,7 @@ impl Translator<'_> {
                 split.cases.iter().map(|case| self.comparison(case, Relation::RealAtMost, &zero)),
             );
         }
-        match self.term(small).zip(self.term(large)) {
+        match self.formula(small).zip(self.formula(large)) {
             Some((small, large)) => {
                 Claim { comparisons: vec![Comparison { small, large, is_equation }], ..Claim::default() }
             }
@@ -284,22 +341,47 @@ impl Translator<'_> {
         }
     }
 
-    fn term(&self, e: &Expr) -> Option<Term> {
+    fn formula(&self, e: &Expr) -> Option<Formula> {
+        let named = mentions(e);
+        let closure =
+            if named.iter().any(is_definition) { self.model.closure(named) } else { BTreeSet::new() };
+        let mut definitions = Vec::new();
+        // By definition its place, or none where it has no value here.
+        let mut places: BTreeMap<usize, Option<usize>> = BTreeMap::new();
+        for symbol in self.model.order.iter().filter(|symbol| closure.contains(symbol)) {
+            let Symbol::Definition(d) = symbol else { continue };
+            let body = &self.model.definitions[*d].expr;
+            let term = if self.model.is_real(body) { self.term(body, &places) } else { None };
+            let place = term.map(|term| {
+                definitions.push(term);
+                definitions.len() - 1
+            });
+            places.insert(*d, place);
+        }
+        Some(Formula { term: self.term(e, &places)?, definitions })
+    }
+
+    fn term(&self, e: &Expr, places: &BTreeMap<usize, Option<usize>>) -> Option<Term> {
         if !self.model.is_real(e) {
             return self.evaluator.number(e).ok().map(|n| Term::Constant(n.to_f64()));
         }
-        let all = |parts: &[Expr]| parts.iter().map(|part| self.term(part)).collect::<Option<Vec<_>>>();
-        let boxed = |part: &Expr| self.term(part).map(Box::new);
+        let all =
+            |parts: &[Expr]| parts.iter().map(|part| self.term(part, places)).collect::<Option<Vec<_>>>();
+        let boxed = |part: &Expr| self.term(part, places).map(Box::new);
         Some(match &e.node {
             Node::Symbol(Symbol::Parameter(p), _) => Term::Real(self.axes[*p]?),
-            Node::Symbol(Symbol::Definition(d), _) => self.term(&self.model.definitions[*d].expr)?,
+            Node::Symbol(Symbol::Definition(d), _) => Term::Definition((*places.get(d)?)?),
             Node::Sum(parts) => Term::Sum(all(parts)?),
             Node::Product(parts) => Term::Product(all(parts)?),
-            Node::Negate(a) => Term::Product(vec![Term::Constant(-1.0), self.term(a)?]),
+            Node::Negate(a) => Term::Product(vec![Term::Constant(-1.0), self.term(a, places)?]),
             Node::Divide(a, b) => Term::Divide(boxed(a)?, boxed(b)?),
             Node::Power(a, b) => Term::Power(boxed(a)?, boxed(b)?),
             Node::Call(function, parts) => Term::Call(*function, all(parts)?),
             _ => return None,
         })
     }
+}
+
+fn is_definition(symbol: &Symbol) -> bool {
+    matches!(symbol, Symbol::Definition(_))
 }

@@ -52,6 +52,16 @@ pub(crate) struct Definition {
     pub needs: Vec<Symbol>,
     pub kind: Kind,
     pub smoothness: Smoothness,
+    pub extent: Extent,
+}
+
+/// How large an expression is once the conditions over reals that are defined elsewhere are written out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Extent {
+    /// Levels.
+    pub depth: usize,
+    /// Nodes.
+    pub size: usize,
 }
 
 /// How an expression depends on the continuous parameters, at fixed discrete ones.
@@ -191,6 +201,21 @@ impl Model {
             _ if parts() > Some(Smoothness::Discrete) => Smoothness::Rough,
             _ => Smoothness::Discrete,
         }
+    }
+
+    /// How large the expression is, given that of the definitions that it names.
+    pub fn extent(&self, e: &Expr) -> Extent {
+        if let Node::Symbol(Symbol::Definition(d), _) = &e.node
+            && (self.definitions[*d].kind, self.definitions[*d].smoothness != Smoothness::Discrete)
+                == (Kind::Bool, true)
+        {
+            return self.definitions[*d].extent;
+        }
+        let parts = e.children().into_iter().map(|part| self.extent(part));
+        parts.fold(Extent { depth: 1, size: 1 }, |all, part| Extent {
+            depth: all.depth.max(part.depth.saturating_add(1)),
+            size: all.size.saturating_add(part.size),
+        })
     }
 
     /// Everything that the meaning of these symbols rests on, themselves included: the bodies of definitions and
