@@ -34,9 +34,11 @@ pub fn of_method(error: &mivabo::Error) -> PyErr {
         | E::BadSetting { .. }
         | E::TooManyPatterns { .. }
         | E::NothingTold
+        | E::NothingFeasible
         | E::BadHistory { .. }
         | E::TooManyFeatures { .. }
         | E::BadHyperparameter { .. }
+        | E::TooManyInitial { .. }
         | E::BadOutput { .. } => StudyError::new_err(text),
         _ => SpaceError::new_err(text),
     }

@@ -188,6 +188,12 @@ impl Expr {
     /// The value is one of these.
     fn is_in(&self, values: &Bound<'_, PyAny>) -> PyResult<Expr> {
         let values = values.try_iter()?.map(|value| operand(&value?)).collect::<PyResult<Vec<_>>>()?;
+        if values.is_empty() {
+            let left = brief(&self.inner);
+            return Err(SpaceError::new_err(format!(
+                "`{left} in {{}}` is never true: name at least one value"
+            )));
+        }
         let size = values.iter().map(|value| value.size).sum::<usize>() + self.size + 1;
         let values = values.into_iter().map(|value| value.inner);
         Expr::made(self.inner.clone().is_in(values), size)

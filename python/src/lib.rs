@@ -6,7 +6,6 @@
 mod copy;
 mod error;
 mod expr;
-mod file;
 mod space;
 mod study;
 mod value;

@@ -48,7 +48,7 @@ impl Space {
 
     /// Feasible combinations of the discrete parameters; none when counting took more than `nodes` steps.
     fn count(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<Option<u128>> {
-        let nodes = natural("nodes", nodes)?;
+        let nodes = natural("effort", nodes)?;
         Ok(py.detach(|| mivabo_bqp::count(self.inner.encoding().problem(), nodes)))
     }
 

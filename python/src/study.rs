@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use mivabo_report::{Report, Row, html};
 use mivabo_store::{
-    Definition, Error, Memory, Outcome, Session, Sqlite, State, Store, Trial, direction_named,
+    Definition, Error, Memory, Outcome, Session, Sqlite, State, Store, StudyFile, Trial, direction_named,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::copy::{Kept, kept, restored};
-use crate::error::{StudyError, of_method, of_store};
-use crate::file::StudyFile;
+use crate::error::{StudyError, of_store};
 use crate::space::{Space, visible};
 use crate::value::{borrowed, dict, natural, number, text, values};
 
@@ -133,7 +132,7 @@ impl Study {
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "what Python gives is owned")]
     fn from_file(py: Python<'_>, path: PathBuf, text: &str, worker: String) -> PyResult<Study> {
-        let file = py.detach(|| StudyFile::parse(&path, text)).map_err(|error| of_method(&error))?;
+        let file = py.detach(|| StudyFile::parse(&path, text)).map_err(|error| of_store(&error))?;
         let home = Home { storage: Some(file.storage), name: file.name, worker };
         Study::opened(py, home, |home, store| Session::open(store, &home.name, &file.definition))
     }
@@ -298,7 +297,7 @@ impl Study {
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let record = self.with(py, |session| {
             session.sync()?;
-            let id = session.best().map(|trial| trial.id).ok_or(mivabo::Error::NothingTold)?;
+            let id = session.best().map(|trial| trial.id).ok_or(mivabo::Error::NothingFeasible)?;
             Record::new(session, session.record(id)?)
         })?;
         record.dict(py)

@@ -1,6 +1,7 @@
 //! Values: Python objects enter, numpy scalars too; a [`Value`] leaves, and plain Python on the way back.
 
 use mivabo::space::Value;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyString};
 
@@ -74,10 +75,19 @@ pub fn natural(what: &str, object: &Bound<'_, PyAny>) -> Result<u64, Refusal> {
 /// # Errors
 /// [`Refusal::Type`].
 pub fn number(what: &str, object: &Bound<'_, PyAny>) -> Result<f64, Refusal> {
-    let is_text = object.is_instance_of::<PyString>();
-    let found = if is_text { None } else { object.call_method0("__float__").ok() };
-    let found = found.and_then(|found| found.extract().ok());
-    found.ok_or_else(|| Refusal::wrong_type(what, "a number", &shown(object)))
+    let refused = || Refusal::wrong_type(what, "a number", &shown(object));
+    if object.is_instance_of::<PyString>() {
+        return Err(refused());
+    }
+    match object.call_method0("__float__") {
+        Ok(found) => found.extract().map_err(|_| refused()),
+        // An int that no float is large enough for.
+        Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
+            let is_negative = object.lt(0).map_err(|_| refused())?;
+            Ok(if is_negative { f64::NEG_INFINITY } else { f64::INFINITY })
+        }
+        Err(_) => Err(refused()),
+    }
 }
 
 /// Names and values of a dict.

@@ -1,5 +1,7 @@
 //! `mivabo ask`: a stored study in, points to evaluate out, as JSON lines.
 
+use std::io::Write as _;
+
 use serde_json::json;
 
 use crate::Failure;
@@ -7,11 +9,12 @@ use crate::args::Ask;
 use crate::best::params;
 use crate::crew::MAX_ATTEMPTS;
 
-/// Prints the next points. Where there are no more, those that there are; that there is none is an error.
+/// Prints the next points, each as soon as it is claimed: a call that is stopped has kept none for itself. Where there
+/// are no more, those that there are; that there is none is an error.
 pub fn run(args: &Ask) -> Result<String, Failure> {
     let mut session = args.source.write()?;
     session.release_expired(MAX_ATTEMPTS).map_err(|e| e.to_string())?;
-    let mut output = String::new();
+    let mut stdout = std::io::stdout();
     for count in 0..args.count {
         let asked = match session.ask(None, args.lease.into()) {
             Ok(Some(asked)) => asked,
@@ -24,8 +27,14 @@ pub fn run(args: &Ask) -> Result<String, Failure> {
         };
         let line = json!({"trial": asked.id, "params": params(&session, &asked.point), "origin": asked.origin,
             "attempts": asked.attempts});
-        output.push_str(&line.to_string());
-        output.push('\n');
+        if let Err(error) = writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
+            session.release(asked.id).map_err(|e| e.to_string())?;
+            // A reader that has seen enough is no error.
+            if error.kind() == std::io::ErrorKind::BrokenPipe {
+                break;
+            }
+            return Err(format!("writing the output: {error}; trial {} waits for the next ask", asked.id));
+        }
     }
-    Ok(output)
+    Ok(String::new())
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{scope, sleep};
+use std::thread::{Builder, Scope, scope, sleep};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mivabo_store::{Asked, Error, Object, Outcome, Session, State};
@@ -101,18 +101,35 @@ impl<'a> Crew<'a> {
         let (alive, end) = channel();
         let crew = &self;
         scope(|threads| {
-            threads.spawn(move || crew.keep_alive(&end));
-            let workers: Vec<_> = (0..n_workers).map(|_| threads.spawn(|| self.work())).collect();
-            for worker in workers {
-                if worker.join().is_err() {
-                    self.give_up("a worker of this program panicked; please report it".to_owned());
-                }
+            match Builder::new().spawn_scoped(threads, move || crew.keep_alive(&end)) {
+                Ok(_) => crew.work_together(threads, n_workers),
+                Err(error) => crew.give_up(format!("no thread for signs of life: {error}")),
             }
             drop(alive);
         });
         self.progress.end();
         let session = self.session.into_inner().unwrap_or_else(PoisonError::into_inner);
         (session, self.tally.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// As many workers as wanted, or as this machine has threads for.
+    fn work_together<'s>(&'s self, threads: &'s Scope<'s, '_>, n_workers: usize) {
+        let mut workers = Vec::new();
+        for k in 0..n_workers {
+            match Builder::new().spawn_scoped(threads, || self.work()) {
+                Ok(worker) => workers.push(worker),
+                Err(error) if k == 0 => self.give_up(format!("no thread for a worker: {error}")),
+                Err(error) => {
+                    self.progress.say(&format!("{k} of {n_workers} workers: no thread for more: {error}"));
+                    break;
+                }
+            }
+        }
+        for worker in workers {
+            if worker.join().is_err() {
+                self.give_up("a worker of this program panicked; please report it".to_owned());
+            }
+        }
     }
 
     /// Signs of life. A trial that is no longer ours goes on: its result counts if it comes first.
@@ -187,7 +204,12 @@ impl<'a> Crew<'a> {
         let mut session = lock(&self.session);
         lock(&self.held).remove(&asked.id);
         match tell(&mut session, asked.id, &end) {
-            Ok(()) => self.count(&session, asked.id, &end, time),
+            Ok(()) => {
+                if let End::Unable(why) = &end {
+                    self.give_up(format!("{why}\nhint: fewer workers may do; trial {} waits", asked.id));
+                }
+                self.count(&session, asked.id, &end, time);
+            }
             Err(Error::AlreadyTold { id, .. }) => {
                 self.progress.say(&format!("trial {id} was told by another worker meanwhile"));
             }
@@ -241,7 +263,7 @@ impl<'a> Crew<'a> {
                 let log = log::path(&self.file.logs(), id);
                 (format!("trial {id} failed: {reason} (log: {})", log.display()), true)
             }
-            End::Stopped => return,
+            End::Stopped | End::Unable(_) => return,
         };
         let mut tally = lock(&self.tally);
         tally.n_ended += 1;
@@ -286,7 +308,7 @@ fn tell(session: &mut Session, id: u64, end: &End) -> Result<(), Error> {
         }
         End::Failed { reason, .. } => session.tell_failed(id, reason),
         // If others have it by now, it is theirs.
-        End::Stopped => match session.release(id) {
+        End::Stopped | End::Unable(_) => match session.release(id) {
             Err(Error::NotHeld { .. }) => Ok(()),
             other => other,
         },

@@ -12,7 +12,7 @@ use serde_json::Map;
 use crate::Failure;
 use crate::args::Import;
 use crate::csv;
-use crate::export::{COLUMNS, column};
+use crate::export::COLUMNS;
 use crate::input::read;
 use crate::objective::shown;
 use crate::rows::visible;
@@ -68,13 +68,19 @@ fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>
         let cells: BTreeMap<&str, &str> =
             header.iter().map(String::as_str).zip(cells.iter().map(String::as_str)).collect();
         let cell = |name: &str| cells.get(name).copied().filter(|cell| !cell.is_empty());
-        let values = visible(space).filter_map(|p| {
-            let text = cell(&column(p.name())).or_else(|| cell(&format!("params.{}", p.name())));
+        let columns: Vec<String> = visible(space)
+            .map(|p| column_of(p.name(), value_column, |name| cells.contains_key(name)))
+            .collect();
+        let values = visible(space).zip(&columns).filter_map(|(p, column)| {
             // Where the parameter is inactive, this is left out again.
             let empty = || p.domain().index_of(&"".into()).map(|_| "");
-            Some((p.name().to_owned(), typed(p.domain(), text.or_else(empty)?)))
+            let value = typed(p.domain(), cell(column).or_else(empty)?);
+            Some(value.map(|value| (p.name().to_owned(), value)).map_err(|e| format!("line {line}: {e}")))
         });
-        let outcome = match (cell(value_column), cell("state"), cell("reason")) {
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        // What is the column of a parameter says nothing about the trial.
+        let fact = |name: &str| cell(name).filter(|_| !columns.iter().any(|column| column == name));
+        let outcome = match (cell(value_column), fact("state"), fact("reason")) {
             (_, Some("failed"), reason) => {
                 Some(Outcome::Failed { reason: reason.unwrap_or("failed elsewhere").to_owned() })
             }
@@ -83,7 +89,7 @@ fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>
             )),
             (None, _, _) => None,
         };
-        Ok(Imported { place: format!("line {line}"), values: values.collect(), outcome })
+        Ok(Imported { place: format!("line {line}"), values, outcome })
     })
     .collect()
 }
@@ -98,14 +104,17 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
         if is_flat {
             check_columns(object.keys().map(String::as_str), value_key, space)?;
         }
-        let is_known = |name: &str| !is_flat || visible(space).any(|p| p.name() == name);
-        let given = params.iter().filter(|(name, value)| is_known(name) && !value.is_null());
+        let is_parameter = |name: &str| visible(space).any(|p| p.name() == name) && name != value_key;
+        let given =
+            params.iter().filter(|(name, value)| !value.is_null() && (!is_flat || is_parameter(name)));
         let values = given.map(|(name, value)| {
             let value =
                 serde_json::from_value(value.clone()).map_err(|e| format!("{place}: `{name}`: {e}"))?;
             Ok::<_, Failure>((name.clone(), value))
         });
-        let text = |key: &str| object.get(key).and_then(serde_json::Value::as_str);
+        // What is a parameter says nothing about the trial.
+        let fact = |key: &str| object.get(key).filter(|_| !is_flat || !is_parameter(key));
+        let text = |key: &str| fact(key).and_then(serde_json::Value::as_str);
         let value = object.get(value_key).filter(|value| !value.is_null());
         if let Some(value) = value.filter(|value| !value.is_number()) {
             return Err(format!("{place}: the value {value} is no number"));
@@ -120,6 +129,13 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
         Ok(Imported { values: values.collect::<Result<_, _>>()?, place, outcome })
     };
     objects.into_iter().enumerate().map(read).collect()
+}
+
+/// The column of a parameter: its name, unless that means something else and there is `params.NAME`, as in an export.
+fn column_of(name: &str, value_column: &str, exists: impl Fn(&str) -> bool) -> String {
+    let prefixed = format!("params.{name}");
+    let is_other = name == value_column || COLUMNS.contains(&name) || !exists(name);
+    if name == value_column || (is_other && exists(&prefixed)) { prefixed } else { name.to_owned() }
 }
 
 /// Every parameter that is always active has a column, and so has the value. Others are ignored, and that is said.
@@ -147,20 +163,26 @@ fn check_columns<'a>(
     Ok(())
 }
 
-/// A cell as a value of a domain, or as a text that it will refuse.
-fn typed(domain: &Domain, cell: &str) -> Value {
+/// A cell as a value of a domain, or as a text that it will refuse. A cell that two values look like is refused here.
+fn typed(domain: &Domain, cell: &str) -> Result<Value, Failure> {
     let bare = cell.trim();
     if domain.range().is_some() {
         let whole = bare.parse().map(Value::Int);
-        return whole.or_else(|_| bare.parse().map(Value::Float)).unwrap_or_else(|_| bare.into());
+        return Ok(whole.or_else(|_| bare.parse().map(Value::Float)).unwrap_or_else(|_| bare.into()));
     }
     let is_like_it = |value: &Value| match value {
         Value::Bool(_) => shown(value) == bare.to_lowercase(),
         Value::Text(text) => text == bare,
         number => number.as_f64().is_some_and(|number| bare.parse() == Ok(number)),
     };
-    let same = domain.values().find(|value| shown(value) == cell);
-    same.or_else(|| domain.values().find(is_like_it)).unwrap_or_else(|| cell.into())
+    let mut same = domain.values().filter(|value| shown(value) == cell);
+    match (same.next(), same.next()) {
+        (Some(_), Some(_)) => {
+            Err(format!("`{cell}` may be a text or not, and both are allowed; import JSON instead"))
+        }
+        (Some(value), None) => Ok(value),
+        (None, _) => Ok(domain.values().find(is_like_it).unwrap_or_else(|| cell.into())),
+    }
 }
 
 #[cfg(test)]
@@ -169,13 +191,14 @@ mod tests {
 
     #[test]
     fn cells_are_read_as_their_domain_says() {
-        assert_eq!(typed(&Domain::int(1, 3), "2"), Value::Int(2));
-        assert_eq!(typed(&Domain::float(1.0, 3.0), "2.5e0"), Value::Float(2.5));
-        assert_eq!(typed(&Domain::bool(), "True"), Value::Bool(true));
-        assert_eq!(typed(&Domain::choice(["a", " a"]), " a"), Value::from(" a"));
-        assert_eq!(typed(&Domain::choice(["a", "b"]), " a"), Value::from("a"));
-        assert_eq!(typed(&Domain::choice(["64", "x"]), "64"), Value::from("64"));
-        assert_eq!(typed(&Domain::ordinal([64, 128]), "64.0"), Value::Int(64));
-        assert_eq!(typed(&Domain::ordinal([64, 128]), "65"), Value::from("65"));
+        assert_eq!(typed(&Domain::int(1, 3), "2").unwrap(), Value::Int(2));
+        assert_eq!(typed(&Domain::float(1.0, 3.0), "2.5e0").unwrap(), Value::Float(2.5));
+        assert_eq!(typed(&Domain::bool(), "True").unwrap(), Value::Bool(true));
+        assert_eq!(typed(&Domain::choice(["a", " a"]), " a").unwrap(), Value::from(" a"));
+        assert_eq!(typed(&Domain::choice(["a", "b"]), " a").unwrap(), Value::from("a"));
+        assert_eq!(typed(&Domain::choice(["64", "x"]), "64").unwrap(), Value::from("64"));
+        assert_eq!(typed(&Domain::ordinal([64, 128]), "64.0").unwrap(), Value::Int(64));
+        assert_eq!(typed(&Domain::ordinal([64, 128]), "65").unwrap(), Value::from("65"));
+        assert!(typed(&Domain::choice([Value::from("1"), Value::Int(1)]), "1").is_err());
     }
 }

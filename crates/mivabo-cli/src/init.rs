@@ -31,11 +31,19 @@ pub fn run(args: &Init) -> Result<String, Failure> {
         }
         command = answered("command that prints the value", command)?;
     }
-    let words: Vec<String> = command.split_whitespace().map(quoted).collect();
-    let text = TEMPLATE
-        .replace("@name@", &quoted(&name))
-        .replace("@direction@", &quoted(&direction))
-        .replace("@command@", &words.join(", "));
+    let words = shlex::split(&command)
+        .ok_or_else(|| format!("the command `{command}` ends inside a quotation; nothing was written"))?;
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    // In one pass: an answer may hold such a mark too.
+    let text: String = TEMPLATE
+        .split('@')
+        .map(|piece| match piece {
+            "name" => quoted(&name),
+            "direction" => quoted(&direction),
+            "command" => words.join(", "),
+            text => text.to_owned(),
+        })
+        .collect();
     let written = OpenOptions::new().write(true).create_new(true).open(&args.file);
     written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| format!("{place}: {e}"))?;
     say!("wrote {place}; next: say what your parameters are, then `mivabo check {place}`");

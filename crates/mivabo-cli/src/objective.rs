@@ -3,8 +3,8 @@
 //!
 //! # Placeholders
 //!
-//! `{name}` inside an argument stands for the value of a parameter; `{{name}}` is the text `{name}`; other braces mean
-//! nothing. Values become parts of arguments, never of a shell's program text. Where a parameter is inactive, the
+//! `{name}` inside an argument stands for the value of a parameter; `{{name}}` is the text `{name}`; braces around what
+//! is neither a parameter's name nor a word mean nothing. Values become parts of arguments, never of a shell's program text. Where a parameter is inactive, the
 //! argument that names it is left out, and so is the argument right before it if that is an option by itself: it begins
 //! with `-` and has neither `=` nor a placeholder.
 
@@ -134,9 +134,8 @@ impl Argument {
             push_text(&mut pieces, before);
             let is_escaped = after.starts_with("{{");
             let inner = &after[if is_escaped { 2 } else { 1 }..];
-            let length = inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len());
-            let (name, tail) = inner.split_at(length);
-            let is_name = name.starts_with(|c: char| !c.is_numeric());
+            let (name, tail) = inner.split_at(name_length(inner, space));
+            let is_name = name.starts_with(|c: char| !c.is_numeric()) || is_visible(name, space);
             if is_escaped && is_name && tail.starts_with("}}") {
                 push_text(&mut pieces, &format!("{{{name}}}"));
                 rest = &tail[2..];
@@ -185,6 +184,19 @@ impl Argument {
     }
 }
 
+/// How long the name is that stands right behind a brace: up to the closing one if that is a parameter's name, which may
+/// hold any character; otherwise that of a word, which is probably meant to be one.
+fn name_length(inner: &str, space: &Space) -> usize {
+    match inner.find('}') {
+        Some(length) if is_visible(&inner[..length], space) => length,
+        _ => inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len()),
+    }
+}
+
+fn is_visible(name: &str, space: &Space) -> bool {
+    space.parameters().iter().any(|p| !p.is_auxiliary() && p.name() == name)
+}
+
 /// Neighbouring texts are one piece.
 fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     match pieces.last_mut() {
@@ -220,11 +232,11 @@ fn template(command: &[String], space: &Space) -> Result<Vec<Argument>, Failure>
     }
 }
 
-/// A line for the shell must not hold placeholders: values could contain program text.
+/// A line for the shell must not hold placeholders: values could contain program text. `${name}` is the shell's own.
 fn shell_line(line: String, space: &Space) -> Result<String, Failure> {
-    let is_visible = |name: &&str| space.parameters().iter().any(|p| p.name() == *name);
-    let words = line.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name));
-    match words.into_iter().find(is_visible) {
+    let begins = line.match_indices('{').filter(|(at, _)| !line[..*at].ends_with('$'));
+    let mut words = begins.filter_map(|(at, _)| line[at + 1..].split_once('}').map(|(name, _)| name));
+    match words.find(|name| is_visible(name, space)) {
         Some(name) => Err(format!(
             "shell: `{{{name}}}` is not replaced in a shell's line; write \"${}\" there, in quotes",
             variable(name)
@@ -236,7 +248,7 @@ fn shell_line(line: String, space: &Space) -> Result<String, Failure> {
 fn check_name(name: &str, space: &Space) -> Result<(), Failure> {
     let visible =
         || space.parameters().iter().filter(|p| !p.is_auxiliary()).map(mivabo::space::Parameter::name);
-    if visible().any(|known| known == name) {
+    if is_visible(name, space) {
         return Ok(());
     }
     let hint = did_you_mean(name, visible()).unwrap_or_default();
@@ -331,6 +343,20 @@ mod tests {
         let arguments = arguments(&["p", "a{lr}b{opt}", "{{lr}}", "{\"a\": {}, {0}}", "{", "é{lr}"], &given);
 
         assert_eq!(arguments, ["p", &format!("a1e-7b{odd}"), "{lr}", "{\"a\": {}, {0}}", "{", "é1e-7"]);
+    }
+
+    #[test]
+    fn names_may_hold_any_character_and_the_shell_has_braces_of_its_own() {
+        let space =
+            Space::from_toml("[parameters]\n'learning rate' = { type = 'bool' }\nx = { type = 'bool' }")
+                .unwrap();
+        let parsed = |text: &str| Argument::parse(text, &space).unwrap().0;
+
+        assert_eq!(parsed("{learning rate}"), [Piece::Parameter("learning rate".to_owned())]);
+        assert_eq!(parsed("{{learning rate}}"), [Piece::Text("{learning rate}".to_owned())]);
+        assert_eq!(parsed("{learning-rate}"), [Piece::Text("{learning-rate}".to_owned())]);
+        assert!(shell_line("x=$MIVABO_X; echo ${x}".to_owned(), &space).is_ok());
+        assert!(shell_line("echo {learning rate}".to_owned(), &space).is_err());
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub enum End {
     },
     /// It was stopped because the user wants to stop.
     Stopped,
+    /// It could not begin, which says nothing about the point: this machine has no process, thread or file left to give.
+    Unable(String),
 }
 
 /// How long an evaluation may take.
@@ -63,12 +65,23 @@ pub fn evaluate(
         Err(error) => {
             let reason = format!("`{}` does not start: {error}", command.get_program().display());
             log.end(&reason);
-            return End::Failed { reason, again: true };
+            return if is_short_of(&error) {
+                End::Unable(reason)
+            } else {
+                End::Failed { reason, again: true }
+            };
         }
     };
     if let Some(mut stdin) = child.stdin.take() {
         // A program need not read its input, and then nobody may wait for that.
-        std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+        let writer = std::thread::Builder::new().spawn(move || stdin.write_all(input.as_bytes()));
+        if let Err(error) = writer {
+            let _ = killpg(group_of(&child), Signal::SIGKILL);
+            let _ = child.wait();
+            let reason = format!("no thread for the input of a trial: {error}");
+            log.end(&reason);
+            return End::Unable(reason);
+        }
     }
     let end = match watch(&mut child, limits, log, is_stopped) {
         Ok((status, Cause::Ended)) => value_of(status, log),
@@ -82,9 +95,22 @@ pub fn evaluate(
     log.end(&match &end {
         End::Value(value, _) => format!("value {value}"),
         End::Failed { reason, .. } => format!("failed: {reason}"),
-        End::Stopped => "stopped".to_owned(),
+        End::Stopped | End::Unable(_) => "stopped".to_owned(),
     });
     end
+}
+
+/// Whether the machine has no more of what a process needs.
+fn is_short_of(error: &std::io::Error) -> bool {
+    use nix::errno::Errno::{EAGAIN, EMFILE, ENFILE, ENOMEM};
+    error
+        .raw_os_error()
+        .is_some_and(|code| [EAGAIN, EMFILE, ENFILE, ENOMEM].map(|e| e as i32).contains(&code))
+}
+
+/// The process group that a program leads.
+fn group_of(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX))
 }
 
 /// Why a program ended.
@@ -101,7 +127,7 @@ fn watch(
     log: &mut Log,
     is_stopped: &dyn Fn() -> bool,
 ) -> std::io::Result<(ExitStatus, Cause)> {
-    let group = Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX));
+    let group = group_of(child);
     let mut pipes = Pipes { out: child.stdout.take(), err: child.stderr.take(), buffer: vec![0; 64 << 10] };
     let began = Instant::now();
     let mut cause = Cause::Ended;

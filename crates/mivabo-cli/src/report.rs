@@ -1,6 +1,7 @@
 //! `mivabo report`: a stored study in, one HTML page out that needs nothing else.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use mivabo_report::{Row, html};
 use mivabo_store::Session;
@@ -10,24 +11,28 @@ use crate::args::Report;
 
 /// Writes the page, and says where.
 pub fn run(args: &Report) -> Result<String, Failure> {
-    let session = args.source.read()?;
+    let (session, database) = args.source.read_with_place()?;
     let page = page(&session)?;
     if args.out.as_ref().is_some_and(|out| out.as_os_str() == "-") {
         return Ok(page);
     }
     let out = args.out.clone().unwrap_or_else(|| beside(&args.source.file));
-    refuse_source(args, &out)?;
+    refuse_source(&args.source.file, &database, &out)?;
     std::fs::write(&out, page).map_err(|e| format!("{}: {e}", out.display()))?;
     Ok(format!("{}\n", out.display()))
 }
 
-/// The page must not be written over the study.
-fn refuse_source(args: &Report, out: &std::path::Path) -> Result<(), Failure> {
-    let (database, _) = args.source.place()?;
-    let beside = |suffix: &str| PathBuf::from(format!("{}{suffix}", database.display()));
-    let sources = [args.source.file.clone(), beside(""), beside("-wal"), beside("-shm")];
-    let place = |path: &std::path::Path| path.canonicalize().ok();
-    match sources.iter().find(|source| place(source).is_some() && place(source) == place(out)) {
+/// The page must not be written over the study, by whatever name.
+fn refuse_source(file: &Path, database: &Path, out: &Path) -> Result<(), Failure> {
+    let beside = |suffix: &str| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let sources = [file.to_owned(), database.to_owned(), beside("-wal"), beside("-shm")];
+    let identity = |path: &Path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
+    let Some(target) = identity(out) else { return Ok(()) };
+    match sources.iter().find(|source| identity(source) == Some(target)) {
         Some(source) => {
             Err(format!("{} is the study itself; choose another file by --out", source.display()))
         }
@@ -58,6 +63,6 @@ fn page(session: &Session) -> Result<String, Failure> {
 }
 
 /// The page of `study.toml` or `study.db` is `study.html`.
-fn beside(source: &std::path::Path) -> PathBuf {
+fn beside(source: &Path) -> PathBuf {
     if source.as_os_str() == "-" { PathBuf::from("study.html") } else { source.with_extension("html") }
 }

@@ -58,7 +58,7 @@ impl Row {
     /// How long its last attempt took.
     pub fn seconds(&self) -> Option<f64> {
         let (started, finished) = self.trial.started.zip(self.trial.finished)?;
-        Some((finished - started) as f64 / 1000.0)
+        Some(finished.saturating_sub(started) as f64 / 1000.0)
     }
 
     /// For a program.
@@ -84,8 +84,11 @@ impl std::fmt::Display for StateName {
     }
 }
 
+/// The end of the year 9999, in milliseconds since 1970: no later time can be written.
+const LAST: u64 = 253_402_300_799_999;
+
 /// Milliseconds since 1970 as a date and a time.
 pub fn time(millis: i64) -> String {
-    let since = Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+    let since = Duration::from_millis(u64::try_from(millis).unwrap_or(0).min(LAST));
     humantime::format_rfc3339_millis(UNIX_EPOCH + since).to_string()
 }

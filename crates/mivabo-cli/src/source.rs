@@ -20,6 +20,11 @@ pub struct Source {
 impl Source {
     /// The study to look at.
     pub fn read(&self) -> Result<Session, Failure> {
+        self.read_with_place().map(|(session, _)| session)
+    }
+
+    /// The study to look at, and its database.
+    pub fn read_with_place(&self) -> Result<(Session, PathBuf), Failure> {
         let (path, name) = self.place()?;
         if !path.exists() {
             let place = path.display();
@@ -30,7 +35,7 @@ impl Source {
             });
         }
         let store = Store::new(Sqlite::open_read_only(&path).map_err(|e| e.to_string())?);
-        load(store, name, &path)
+        Ok((load(store, name, &path)?, path))
     }
 
     /// The study to work on; made if a study file describes it.
@@ -58,8 +63,8 @@ impl Source {
         self.file.as_os_str() == "-" || self.file.extension().is_some_and(|e| e == "toml" || e == "json")
     }
 
-    /// The database, and the study's name if it is known.
-    pub fn place(&self) -> Result<(PathBuf, Option<String>), Failure> {
+    /// The database, and the study's name if it is known. Standard input can be read only once.
+    fn place(&self) -> Result<(PathBuf, Option<String>), Failure> {
         if self.is_study_file() {
             let file = StudyFile::read(&self.file)?;
             return Ok((file.storage, Some(self.study.clone().unwrap_or(file.name))));

@@ -11,9 +11,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mivabo::Space;
 use mivabo::study::Strategy;
-use mivabo_store::{Definition, default_strategy, direction_named};
+use mivabo_store::Definition;
 use serde::Deserialize;
 
 use crate::Failure;
@@ -23,15 +22,17 @@ use crate::objective::Objective;
 /// How long a worker may be silent before its trials are given to others.
 const LEASE: Duration = Duration::from_secs(60);
 
-const TOP: &[&str] = &["name", "direction", "parameters", "definitions", "constraints", "objective", "run"];
-const OBJECTIVE: &[&str] = &["command", "shell", "builtin", "timeout", "grace", "retries", "env"];
+/// The shortest lease: signs of life come four times in a lease.
+const SHORTEST_LEASE: Duration = Duration::from_millis(100);
+
 /// The most workers of one process.
 const MAX_WORKERS: usize = 1024;
 
 /// The longest time: ten years.
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
 
-const RUN: &[&str] = &["trials", "workers", "seed", "strategy", "n_initial", "storage", "lease"];
+/// The longest name of a folder that is not cut.
+const MAX_FOLDER: usize = 200;
 
 /// What a study file says.
 #[derive(Debug)]
@@ -58,8 +59,6 @@ pub struct StudyFile {
 
 #[derive(Deserialize)]
 struct File {
-    name: Option<String>,
-    direction: Option<String>,
     objective: Option<ObjectiveKeys>,
     #[serde(default)]
     run: RunKeys,
@@ -89,10 +88,6 @@ pub struct ObjectiveKeys {
 struct RunKeys {
     trials: Option<u64>,
     workers: Option<usize>,
-    seed: Option<u64>,
-    strategy: Option<String>,
-    n_initial: Option<usize>,
-    storage: Option<PathBuf>,
     lease: Option<String>,
 }
 
@@ -104,39 +99,25 @@ impl StudyFile {
     }
 
     fn parse(path: &Path, text: &str) -> Result<StudyFile, Failure> {
-        let is_json = path.extension().is_some_and(|extension| extension == "json");
-        check_keys(&parsed(text, is_json)?)?;
-        let space = if is_json { Space::from_json(text) } else { Space::from_toml(text) };
-        let space = space.map_err(|e| e.to_string())?;
-        let file: File = parsed(text, is_json)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let stem = path.file_stem().map_or("study".into(), |stem| stem.to_string_lossy().into_owned());
-        let stem = if stem == "-" { "study".to_owned() } else { stem };
-        let name = file.name.unwrap_or_else(|| stem.clone());
-        let run = file.run;
-        let objective =
-            file.objective.map(|keys| Objective::new(keys, &space).map_err(|e| format!("[objective]: {e}")));
-        let storage = run.storage.unwrap_or_else(|| PathBuf::from(format!("{stem}.db")));
-        let lease = run.lease.map_or(Ok(LEASE), |text| duration("[run] lease", &text))?;
-        let workers = run.workers.unwrap_or(1);
+        let study = mivabo_store::StudyFile::parse(path, text).map_err(|e| e.to_string())?;
+        let file: File = mivabo_store::StudyFile::keys(path, text).map_err(|e| e.to_string())?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let definition = study.definition;
+        let objective = file
+            .objective
+            .map(|keys| Objective::new(keys, &definition.space).map_err(|e| format!("[objective]: {e}")));
+        let lease = file.run.lease.map_or(Ok(LEASE), |text| lease(&text))?;
+        let workers = file.run.workers.unwrap_or(1);
         check_workers(workers)?;
-        let strategy = run.strategy.unwrap_or_else(|| default_strategy().to_owned());
-        Strategy::named(&strategy).map_err(|e| format!("[run] strategy: {e}"))?;
-        let definition = Definition {
-            space,
-            direction: direction(file.direction.as_deref())?,
-            strategy,
-            seed: run.seed.unwrap_or(0),
-            n_initial: run.n_initial,
-        };
+        Strategy::named(&definition.strategy).map_err(|e| format!("[run] strategy: {e}"))?;
         Ok(StudyFile {
             path: path.to_owned(),
-            storage: folder.join(storage),
-            folder: if folder.as_os_str().is_empty() { ".".into() } else { folder.to_owned() },
-            name,
+            storage: study.storage,
+            folder: folder.unwrap_or(Path::new(".")).to_owned(),
+            name: study.name,
             definition,
             objective: objective.transpose()?,
-            trials: run.trials,
+            trials: file.run.trials,
             workers,
             lease,
         })
@@ -150,21 +131,19 @@ impl StudyFile {
     }
 }
 
-/// A text as what it should be, or what the reader says.
-fn parsed<T: for<'de> Deserialize<'de>>(text: &str, is_json: bool) -> Result<T, Failure> {
-    if is_json {
-        serde_json::from_str(text).map_err(|e| e.to_string())
-    } else {
-        toml::from_str(text).map_err(|e: toml::de::Error| e.to_string().trim_end().to_owned())
-    }
-}
-
 /// A name as the name of a folder, different for different names: what is neither a letter nor a digit of ASCII, nor one of
-/// `-_`, is written as %XX.
+/// `-_`, is written as %XX. Of a long one the rest is a number that is made from all of it.
 fn folder_name(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let escaped = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    name.bytes().map(escaped).collect()
+    let folder: String = name.bytes().map(escaped).collect();
+    if folder.len() <= MAX_FOLDER {
+        return folder;
+    }
+    // FNV-1a.
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let hash: u64 = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    format!("{}.{hash:016x}", &folder[..MAX_FOLDER])
 }
 
 /// Workers are threads, so their number is bounded.
@@ -185,30 +164,10 @@ pub fn duration(what: &str, text: &str) -> Result<Duration, Failure> {
     }
 }
 
-fn direction(name: Option<&str>) -> Result<mivabo::study::Direction, Failure> {
-    let name = name.unwrap_or("minimize");
-    direction_named(name)
-        .ok_or_else(|| format!("direction: expected \"minimize\" or \"maximize\", not \"{name}\""))
-}
-
-/// Keys that mean nothing are refused, with the one that was probably meant.
-fn check_keys(file: &toml::Table) -> Result<(), Failure> {
-    let within = |table: &str| file.get(table).and_then(toml::Value::as_table);
-    unknown(file, TOP, "")?;
-    within("objective").map_or(Ok(()), |keys| unknown(keys, OBJECTIVE, " in [objective]"))?;
-    within("run").map_or(Ok(()), |keys| unknown(keys, RUN, " in [run]"))
-}
-
-fn unknown(table: &toml::Table, known: &[&str], place: &str) -> Result<(), Failure> {
-    match table.keys().find(|key| !known.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(key) => {
-            let hint = did_you_mean(key, known.iter().copied());
-            Err(format!(
-                "unknown key `{key}`{place}{}",
-                hint.unwrap_or(format!("; known are {}", known.join(", ")))
-            ))
-        }
+fn lease(text: &str) -> Result<Duration, Failure> {
+    match duration("[run] lease", text)? {
+        lease if lease < SHORTEST_LEASE => Err(format!("[run] lease: `{text}` is less than 100ms")),
+        lease => Ok(lease),
     }
 }
 
@@ -238,29 +197,17 @@ mod tests {
     }
 
     #[test]
-    fn json_says_the_same_as_toml() {
-        let toml = file(&format!("direction = 'maximize'\n{SPACE}[run]\nseed = 7")).unwrap();
-        let json = r#"{"direction": "maximize", "parameters": {"x": {"type": "int", "low": 1, "high": 3}},
-            "run": {"seed": 7}}"#;
+    fn the_logs_of_a_study_with_a_long_name_have_a_folder_that_can_be_made() {
+        let name = "Подбор параметров сети для распознавания изображений".repeat(3);
 
-        let json = StudyFile::parse(Path::new("a.json"), json).unwrap();
-
-        assert_eq!(json.definition.to_json(), toml.definition.to_json());
+        assert!(folder_name(&name).len() < 255);
+        assert_ne!(folder_name(&name), folder_name(&format!("{name}!")));
     }
 
     #[test]
     fn mistakes_are_named_with_what_was_meant() {
         for (text, message) in [
-            (format!("nmae = 'a'\n{SPACE}"), "unknown key `nmae`; did you mean `name`?"),
             (format!("{SPACE}[run]\ntrails = 3"), "unknown key `trails` in [run]; did you mean `trials`?"),
-            (
-                format!("{SPACE}[objective]\nq = 3"),
-                "unknown key `q` in [objective]; known are command, shell, builtin, timeout, grace, retries, env",
-            ),
-            (
-                format!("direction = 'up'\n{SPACE}"),
-                "direction: expected \"minimize\" or \"maximize\", not \"up\"",
-            ),
             (format!("{SPACE}[run]\nworkers = 0"), "[run] workers: at least 1 is needed"),
             (
                 format!("{SPACE}[run]\nstrategy = 'randm'"),
@@ -270,6 +217,7 @@ mod tests {
                 format!("{SPACE}[run]\nlease = 'soon'"),
                 "[run] lease: `soon` is no time; write it like \"30s\", \"10m\" or \"2h 30m\"",
             ),
+            (format!("{SPACE}[run]\nlease = '1ms'"), "[run] lease: `1ms` is less than 100ms"),
         ] {
             assert_eq!(file(&text).unwrap_err(), message);
         }

@@ -169,3 +169,67 @@ fn lines_are_told_again_after_one_of_them_was_wrong() {
         [json!(1.5), Value::Null, json!(3.0)]
     );
 }
+
+#[test]
+fn a_report_is_never_written_over_its_study() {
+    let folder = folder();
+    folder.run(&["ask", "study.toml"]);
+    std::fs::hard_link(folder.path("study.db"), folder.path("hard.db")).unwrap();
+    let study = folder.read("study.toml");
+
+    for out in ["study.db", "hard.db"] {
+        let refused = folder.run(&["report", "study.toml", "--out", out]);
+        assert!(stderr(&refused).contains("is the study itself"), "{}", stderr(&refused));
+        let refused = folder.run_with(&["report", "-", "--out", out], &study);
+        assert!(stderr(&refused).contains("is the study itself"), "{}", stderr(&refused));
+    }
+
+    assert_eq!(folder.trials().len(), 1);
+}
+
+#[test]
+fn a_point_that_could_not_be_printed_waits_for_the_next_ask() {
+    let folder = folder();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+
+    let output = folder.command(&["ask", "study.toml", "--count", "3"]).stdout(full).output().unwrap();
+
+    assert!(stderr(&output).contains("trial 0 waits for the next ask"), "{}", stderr(&output));
+    assert_eq!(folder.trials()[0]["state"], "waiting");
+}
+
+#[test]
+fn parameters_may_be_named_like_columns_of_an_export() {
+    let folder = folder();
+    folder.write(
+        "odd.toml",
+        "[parameters]\nstate = { type = 'choice', values = ['failed', 'ok'] }\n\
+         worker = { type = 'int', low = 1, high = 9 }\n",
+    );
+    folder.write("a.csv", "state,worker,value\nfailed,3,0.5\n");
+    folder.write("b.json", r#"[{"state": "failed", "worker": 4, "value": 0.25}]"#);
+    for file in ["a.csv", "b.json"] {
+        let imported = folder.run(&["import", "odd.toml", file]);
+        assert!(imported.status.success(), "{}", stderr(&imported));
+    }
+
+    let shown = lines(&stdout(&folder.run(&["show", "odd.toml", "--json"])));
+
+    let found: Vec<_> = shown.iter().map(|trial| (&trial["params"]["worker"], &trial["value"])).collect();
+    assert_eq!(found, [(&json!(3), &json!(0.5)), (&json!(4), &json!(0.25))]);
+}
+
+#[test]
+fn times_beyond_the_calendar_are_shown() {
+    let folder = folder();
+    folder.run(&["ask", "study.toml"]);
+    let database = rusqlite::Connection::open(folder.path("study.db")).unwrap();
+    database.execute("update trial set created = 253402300800000, started = ?1", [i64::MIN]).unwrap();
+    drop(database);
+    assert!(folder.run(&["tell", "study.toml", "0", "1"]).status.success());
+
+    let shown = folder.run(&["show", "study.toml", "--json"]);
+
+    assert_eq!(code(&shown), 0, "{}", stderr(&shown));
+    assert!(stdout(&shown).contains("9999-12-31T23:59:59.999Z"), "{}", stdout(&shown));
+}

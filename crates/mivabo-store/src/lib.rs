@@ -65,6 +65,7 @@
 mod backend;
 mod definition;
 mod error;
+mod file;
 mod memory;
 mod object;
 mod points;
@@ -76,6 +77,7 @@ mod trial;
 pub use crate::backend::{Backend, Last, Rows, Transaction};
 pub use crate::definition::{Definition, default_strategy, direction_name, direction_named};
 pub use crate::error::Error;
+pub use crate::file::StudyFile;
 pub use crate::memory::Memory;
 pub use crate::object::Object;
 pub use crate::points::object_of;

@@ -79,9 +79,7 @@ impl Store {
     /// # Errors
     /// [`Error::DefinitionDiffers`] if there is one with another definition, [`Error::BadName`], or what the backend meets.
     pub fn create(&mut self, name: &str, definition: &str) -> Result<StudyId, Error> {
-        if name.is_empty() || name.chars().any(char::is_control) {
-            return Err(Error::BadName { name: name.to_owned() });
-        }
+        check_name(name)?;
         if let Some(id) = existing(&*self.backend.read()?, name, definition)? {
             return Ok(id);
         }
@@ -288,6 +286,14 @@ impl Store {
         transaction.commit()?;
         Ok(answer)
     }
+}
+
+/// Whether a study may have this name.
+pub(crate) fn check_name(name: &str) -> Result<(), Error> {
+    if name.is_empty() || name.chars().any(char::is_control) {
+        return Err(Error::BadName { name: name.to_owned() });
+    }
+    Ok(())
 }
 
 /// The study of this name, whose definition must be this one.

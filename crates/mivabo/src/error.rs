@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::space::{Domain, Value, Violation};
+use crate::study::MAX_INITIAL;
 
 /// What was wrong, where, and what was expected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -335,6 +336,12 @@ pub enum Error {
         /// Why.
         why: &'static str,
     },
+    /// An initial design that is too large.
+    #[error("n_initial: an initial design of {n} trials; at most {MAX_INITIAL} are possible")]
+    TooManyInitial {
+        /// How many trials it would have.
+        n: usize,
+    },
     /// A hyper-parameter of a model out of its range.
     #[error("the model's {name} is {value}; it must lie between 1e-50 and 1e50")]
     BadHyperparameter {
@@ -420,6 +427,9 @@ pub enum Error {
     /// A question that needs at least one value.
     #[error("no trial has a value yet")]
     NothingTold,
+    /// A question that needs at least one value of a feasible trial.
+    #[error("no feasible trial has a value yet")]
+    NothingFeasible,
     /// Trials that cannot be those of one study.
     #[error("trials cannot be resumed: {why}")]
     BadHistory {

@@ -33,6 +33,8 @@ const LONG_TURN: Duration = Duration::from_millis(50);
 pub struct Sqlite {
     connection: Connection,
     path: PathBuf,
+    /// Device and number of the file, if it was opened to be written.
+    identity: Option<(u64, u64)>,
 }
 
 impl Sqlite {
@@ -50,7 +52,7 @@ impl Sqlite {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         // What a dead process left to be written into the file stays where it is until the file is known to be ours.
         let is_clean = length(&beside(&path, "-wal")) == 0;
-        let mut store = Sqlite { connection: connect(&path, flags)?, path };
+        let mut store = Sqlite { connection: connect(&path, flags)?, path, identity: None };
         store.keep_log(!is_clean)?;
         if store.check(store.connection.is_readonly("main"))? {
             return Err(Error::ReadOnly { path: store.path });
@@ -61,6 +63,7 @@ impl Sqlite {
         schema::migrate(&mut store.connection, &store.path, &schema::STEPS)?;
         store.write_ahead()?;
         store.keep_log(false)?;
+        store.identity = identity(&store.path);
         Ok(store)
     }
 
@@ -75,7 +78,7 @@ impl Sqlite {
         }
         schema::peek(&path)?;
         let whole = |connection: Result<Connection, Error>| {
-            let store = Sqlite { connection: connection?, path: path.clone() };
+            let store = Sqlite { connection: connection?, path: path.clone(), identity: None };
             store.check_whole().map(|()| store)
         };
         match whole(connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)) {
@@ -132,6 +135,11 @@ impl Backend for Sqlite {
     }
 
     fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
+        if self.identity.is_some() && identity(&self.path) != self.identity {
+            let why =
+                "the file that was opened is no longer there: it was moved, removed or replaced".to_owned();
+            return Err(Error::CannotOpen { path: self.path.clone(), why });
+        }
         match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
             Ok(connection) => Ok(Box::new(Tables { connection, path: &self.path, begun: Instant::now() })),
             Err(error) => Err(translate(&self.path, &error)),
@@ -151,6 +159,19 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 /// The length of a file, without opening it: to close it would end the locks of other connections of this process.
 fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |data| data.len())
+}
+
+/// What tells a file from others: a file that was removed can still be written, and nobody would ever read it.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()))
+}
+
+/// Elsewhere an open file cannot be removed.
+#[cfg(not(unix))]
+fn identity(_path: &Path) -> Option<(u64, u64)> {
+    None
 }
 
 /// The file beside `path` whose name ends so.
@@ -225,6 +246,22 @@ mod tests {
         let ask = |pragma: &str| store.connection.query_row(pragma, [], |row| row.get::<_, i64>(0)).unwrap();
         let limit = ask("PRAGMA page_count") + free;
         assert_eq!(ask(&format!("PRAGMA max_page_count = {limit}")), limit);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn nothing_is_written_to_a_file_that_was_removed_or_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let mut store = Store::new(Sqlite::open(&path).unwrap());
+        store.create("a", "").unwrap();
+
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(store.create("b", ""), Err(Error::CannotOpen { .. })));
+        Sqlite::open(&path).unwrap();
+
+        let refused = store.create("b", "").unwrap_err().to_string();
+        assert!(refused.contains("it was moved, removed or replaced"), "{refused}");
     }
 
     #[test]

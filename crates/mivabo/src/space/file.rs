@@ -65,7 +65,7 @@ impl Space {
 
 /// A whole study file, of which only the space is read here.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with `parameters`")]
 struct StudyFile {
     #[serde(default)]
     parameters: Ordered<ParameterFile>,
@@ -103,7 +103,7 @@ struct SpaceFile {
 }
 
 #[derive(Serialize, Deserialize, Default)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with `type` and what belongs to it")]
 struct ParameterFile {
     #[serde(rename = "type")]
     kind: String,

@@ -8,7 +8,7 @@ use super::number::Number;
 
 /// One value of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a value is a number, a text or a truth value")]
 pub enum Value {
     /// A truth value.
     Bool(bool),

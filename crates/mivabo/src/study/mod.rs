@@ -125,11 +125,12 @@ impl Study {
     /// A study without trials.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`] or [`Error::TooManyFeatures`] when the strategy's model cannot be made,
+    /// [`Error::TooManyInitial`]; [`Error::BadHyperparameter`] or [`Error::TooManyFeatures`] when the strategy's model
+    /// cannot be made,
     /// [`Error::TooManyPatterns`] when its search is exact and the space is too large for that.
     pub fn new(space: Space, spec: Spec) -> Result<Study, Error> {
         if let Some(n) = spec.n_initial.filter(|n| *n > MAX_INITIAL) {
-            return Err(Error::BadHyperparameter { name: "n_initial", value: n as f64 });
+            return Err(Error::TooManyInitial { n });
         }
         let model = match &spec.strategy {
             Strategy::Thompson(thompson) => {
@@ -268,10 +269,10 @@ impl Study {
     /// The feasible point of the best posterior mean; without a model the best trial.
     ///
     /// # Errors
-    /// [`Error::NothingTold`] when no feasible trial has a value.
+    /// [`Error::NothingFeasible`] when no feasible trial has a value.
     pub fn recommend(&mut self) -> Result<Recommendation, Error> {
-        let best = self.best().ok_or(Error::NothingTold)?;
-        let value = best.value().ok_or(Error::NothingTold)?;
+        let best = self.best().ok_or(Error::NothingFeasible)?;
+        let value = best.value().ok_or(Error::NothingFeasible)?;
         let best = Feasible::of_point(&self.space, best.point.clone())
             .map_err(|report| Error::Violated { violations: report.violations })?;
         let Some(mut model) = self.model.take() else {

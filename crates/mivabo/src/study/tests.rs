@@ -251,7 +251,7 @@ fn values_that_are_no_numbers_are_failures_with_a_reason() {
     let failed = |reason: &str| State::Failed { reason: reason.into() };
     assert_eq!(states, ["NaN", "inf", "-inf"].map(|value| failed(&format!("the value is {value}"))));
     assert!(study.best().is_none());
-    assert_eq!(study.recommend(), Err(Error::NothingTold));
+    assert_eq!(study.recommend(), Err(Error::NothingFeasible));
     assert!(study.ask_many(3).is_ok());
 }
 
@@ -461,7 +461,7 @@ fn an_initial_design_without_end_is_refused() {
 
     let refused = Study::new(mixed_space(), spec).unwrap_err();
 
-    assert!(matches!(refused, Error::BadHyperparameter { name: "n_initial", .. }), "{refused}");
+    assert!(matches!(refused, Error::TooManyInitial { .. }), "{refused}");
 }
 
 /// `5 * x == n` leaves one x for each n, which repair meets now a little above and now a little below.
