@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ._errors import ExhaustedError, StudyError, TrialError
@@ -49,8 +50,8 @@ class Plan:
             raise StudyError(f"workers: expected 1 to {MAX_WORKERS}, not {self.workers}")
         if self.trials is not None and self.trials < 0:
             raise StudyError(f"trials: {self.trials} is negative")
-        if isinstance(self.executor, str) and self.executor not in ("threads", "processes"):
-            raise StudyError(f"executor: expected 'threads' or 'processes', not {self.executor!r}")
+        if not isinstance(self.executor, Executor) and self.executor not in ("threads", "processes"):
+            raise StudyError(f"executor: expected 'threads', 'processes' or an Executor, not {self.executor!r:.60}")
         if self.on_error not in ("release", "fail"):
             raise StudyError(f"on_error: expected 'release' or 'fail', not {self.on_error!r}")
         if self.trials is None and self.timeout is None and self.target is None:
@@ -133,8 +134,14 @@ class _Loop:
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
         error = future.exception()
+        told = None
         if error is None:
-            told = self._tell(trial, future.result())
+            try:
+                told = self._tell(trial, future.result())
+            except TypeError as wrong:
+                error = wrong  # What was returned is no number.
+        if error is None:
+            pass
         elif not isinstance(error, Exception):
             raise error
         elif isinstance(error, self.plan.catch):
@@ -145,8 +152,15 @@ class _Loop:
             self._give_back(trial)
         if told is not None:
             self._show()
+            self._call_back(told)
+
+    def _call_back(self, told: Trial) -> None:
+        """An exception here ends the loop like one of the objective: after the trials that run."""
+        try:
             for callback in self.plan.callbacks:
                 callback(self.study, told)
+        except Exception as error:
+            self.error = self.error or error
 
     def _tell(self, trial: Trial, value: Any) -> Trial | None:
         def tell() -> None:
@@ -154,7 +168,10 @@ class _Loop:
 
         if not self._told(trial, tell):
             return None
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = inf if value > 0 else -inf
         is_finite = number - number == 0
         state: Literal["complete", "failed"] = "complete" if is_finite else "failed"
         reason = None if is_finite else f"the value is {number}"
@@ -305,7 +322,10 @@ def callbacks_of(callbacks: Callback | Iterable[Callback]) -> tuple[Callback, ..
     """One callback or several."""
     if callable(callbacks):
         return (callbacks,)
-    found = tuple(callbacks)
+    try:
+        found = tuple(callbacks)
+    except TypeError:
+        raise TypeError(f"callbacks: expected functions, not {callbacks!r:.60}") from None
     for callback in found:
         if not callable(callback):
             raise TypeError(f"callbacks: expected functions, not {callback!r:.60}")

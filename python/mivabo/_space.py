@@ -308,6 +308,8 @@ class Space:
         entry: dict[str, Any] = {"type": kind}
         for key, value in keys.items():
             what = f"parameter `{name}`: {key}"
+            if key == "encoding" and value is not None and not isinstance(value, str):
+                raise TypeError(f"{what}: expected a text, not {value!r:.60}")
             if key == "values":
                 entry[key] = [_native.plain(what, item) for item in value]
             elif value is not None or key in ("low", "high", "step"):
@@ -366,10 +368,13 @@ def _dict(params: Mapping[str, Value]) -> dict[str, Value]:
 
 def _read(source: str | os.PathLike[str]) -> str:
     """The text of a file, or the text itself if it cannot be a path."""
-    if isinstance(source, str) and ("\n" in source or "=" in source):
+    if isinstance(source, str) and ("\n" in source or ("=" in source and not os.path.exists(source))):
         return source
-    with open(source, encoding="utf-8") as file:
-        return file.read()
+    try:
+        with open(source, encoding="utf-8") as file:
+            return file.read()
+    except UnicodeDecodeError as error:
+        raise SpaceError(f"{os.fspath(source)}: the file is no text in UTF-8: {error}") from None
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native, _optimize
-from ._errors import Error, ExhaustedError, StudyError
+from ._errors import Error, ExhaustedError, SpaceError, StudyError
 from ._optimize import Callback, Objective
 from ._space import Space, _dict, _read, _size, _table
 from ._trial import Importance, Recommendation, Trial, Value
@@ -97,8 +97,9 @@ class Study:
         What the file says about its objective and its workers is for the command line alone.
         """
         path = os.path.abspath(path)
+        text = _read(Path(path))
         try:
-            return cls._of(_native.Study.from_file(path, _read(Path(path)), _worker()))
+            return cls._of(_native.Study.from_file(path, text, _worker()))
         except Error as error:
             raise type(error)(f"{path}: {error}") from None
 
@@ -256,7 +257,7 @@ class Study:
         import pandas
 
         facts = ["value", "state", "feasible", "origin", "seconds", "reason"]
-        column = {name: f"param {name}" if name in facts else name for name in self.space.names}
+        column = _columns(self.space.names, {"trial", *facts})
         rows = []
         for trial in self.trials:
             params = {column[name]: value for name, value in trial.params.items()}
@@ -417,6 +418,18 @@ def maximize(
     return study.optimize(objective, trials, **options)
 
 
+def _columns(names: list[str], taken: set[str]) -> dict[str, str]:
+    """A column for each parameter: its name, behind ``param`` if that is taken."""
+    columns = {}
+    for name in names:
+        column = name
+        while column in taken or (column != name and column in names):
+            column = f"param {column}"
+        columns[name] = column
+        taken = {*taken, column}
+    return columns
+
+
 def _restored(cls: type[Study], name: str, definition: str, trials: list[Any]) -> Study:
     return cls._of(_native.Study.restore(name, definition, trials, _worker()))
 
@@ -440,9 +453,12 @@ def _reason(what: str, value: object, failed: bool | str) -> str | None:
 
 def _real(what: str, value: float) -> float:
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{what}: expected a number, not {value!r:.60}") from None
+    if number != number:
+        raise StudyError(f"{what}: expected a number, not nan")
+    return number
 
 
 def _path(storage: Storage | None) -> str | None:
@@ -462,10 +478,14 @@ def _path(storage: Storage | None) -> str | None:
 
 def _study_name(name: str | None, path: str | None) -> str:
     if name is None:
-        return "study" if path is None else Path(path).stem
+        # Bytes of a path that are no text have no place in a name.
+        return "study" if path is None else Path(path).stem.encode("utf-8", "replace").decode()
     if not isinstance(name, str):
         raise TypeError(f"the name of a study: expected a text, not {name!r:.60}")
-    return str(_native.plain("the name of a study", name))
+    try:
+        return str(_native.plain("the name of a study", name))
+    except SpaceError as error:
+        raise StudyError(str(error)) from None
 
 
 def _worker() -> str:

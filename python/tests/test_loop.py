@@ -56,6 +56,37 @@ def test_processes_and_executors_evaluate(small: Space, tmp_path: Path) -> None:
     assert all(trial.value == float(trial.params["a"]) ** 2 for trial in study.trials)
 
 
+@pytest.mark.parametrize("breaks", ["the value", "the callback"])
+def test_trials_that_run_are_told_before_a_mistake_is_raised(small: Space, breaks: str) -> None:
+    first = threading.Event()
+    barrier = threading.Barrier(2, timeout=60)
+
+    def objective(params: dict[str, object]) -> float:
+        if barrier.wait() == 0:
+            return None if breaks == "the value" else 1.0  # type: ignore[return-value]
+        assert first.wait(60)
+        return 2.0
+
+    def callback(study: Study, trial: Trial) -> None:
+        if breaks == "the callback" and trial.value == 1.0:
+            raise TypeError("oops")
+
+    study = Study(small)
+    waker = threading.Timer(0.2, first.set)
+    waker.start()
+    with pytest.raises(TypeError):
+        study.optimize(objective, trials=2, workers=2, callbacks=callback)
+    waker.join()
+    told = [trial.value for trial in study.trials if trial.state == "complete"]
+    assert 2.0 in told
+    assert len(told) == (1 if breaks == "the value" else 2)
+
+
+def test_what_is_no_number_is_caught_like_an_exception(small: Space) -> None:
+    study = mivabo.minimize(lambda params: None, small, trials=2, catch=TypeError)  # type: ignore[arg-type, return-value]
+    assert [trial.state for trial in study.trials] == ["failed", "failed"]
+
+
 def test_callbacks_see_told_trials_and_may_stop(small: Space) -> None:
     seen: list[Trial] = []
 

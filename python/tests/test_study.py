@@ -141,6 +141,18 @@ def test_trials_are_a_data_frame(space: Space) -> None:
     assert list(Study(space).frame().columns) == list(frame.columns)
 
 
+def test_a_data_frame_has_a_column_for_parameters_of_any_name() -> None:
+    pytest.importorskip("pandas")
+    space = Space()
+    space.int("trial", 1, 3)
+    space.float("value", 0.0, 1.0)
+    space.int("param value", 1, 3)
+    study = Study(space)
+    study.add({"trial": 2, "value": 0.5, "param value": 3}, 7.0)
+    row = study.frame().loc[0]
+    assert (row["param trial"], row["param param value"], row["param value"], row["value"]) == (2, 0.5, 3, 7.0)
+
+
 def test_the_space_of_a_study_does_not_change_with_its_copy(small: Space) -> None:
     study = Study(small)
     study.space.add("a <= 3", name="less")
