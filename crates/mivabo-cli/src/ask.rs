@@ -9,7 +9,7 @@ use crate::args::Ask;
 use crate::best::params;
 use crate::crew::MAX_ATTEMPTS;
 
-/// Prints the next points, each as soon as it is claimed: a call that is stopped has kept none for itself. Where there
+/// Prints the next points, each as soon as it is claimed: a call that is stopped keeps at most one for itself. Where there
 /// are no more, those that there are; that there is none is an error.
 pub fn run(args: &Ask) -> Result<String, Failure> {
     let mut session = args.source.write()?;

@@ -118,7 +118,10 @@ impl<'a> Crew<'a> {
         for k in 0..n_workers {
             match Builder::new().spawn_scoped(threads, || self.work()) {
                 Ok(worker) => workers.push(worker),
-                Err(error) if k == 0 => self.give_up(format!("no thread for a worker: {error}")),
+                Err(error) if k == 0 => {
+                    self.give_up(format!("no thread for a worker: {error}"));
+                    break;
+                }
                 Err(error) => {
                     self.progress.say(&format!("{k} of {n_workers} workers: no thread for more: {error}"));
                     break;

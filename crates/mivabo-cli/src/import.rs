@@ -131,11 +131,11 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
     objects.into_iter().enumerate().map(read).collect()
 }
 
-/// The column of a parameter: its name, unless that means something else and there is `params.NAME`, as in an export.
+/// The column of a parameter: its name, unless that means something else here. In an export it is then `params.NAME`.
 fn column_of(name: &str, value_column: &str, exists: impl Fn(&str) -> bool) -> String {
-    let prefixed = format!("params.{name}");
-    let is_other = name == value_column || COLUMNS.contains(&name) || !exists(name);
-    if name == value_column || (is_other && exists(&prefixed)) { prefixed } else { name.to_owned() }
+    let is_export = COLUMNS.iter().all(|column| exists(column));
+    let is_other = name == value_column || is_export && COLUMNS.contains(&name);
+    if is_other || !exists(name) { format!("params.{name}") } else { name.to_owned() }
 }
 
 /// Every parameter that is always active has a column, and so has the value. Others are ignored, and that is said.

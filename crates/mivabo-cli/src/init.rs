@@ -31,8 +31,9 @@ pub fn run(args: &Init) -> Result<String, Failure> {
         }
         command = answered("command that prints the value", command)?;
     }
-    let words = shlex::split(&command)
-        .ok_or_else(|| format!("the command `{command}` ends inside a quotation; nothing was written"))?;
+    let words = shlex::split(&command).filter(|words| !words.is_empty());
+    let words =
+        words.ok_or_else(|| format!("`{command}` is no command as a shell reads it; nothing was written"))?;
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     // In one pass: an answer may hold such a mark too.
     let text: String = TEMPLATE

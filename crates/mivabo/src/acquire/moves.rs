@@ -96,7 +96,7 @@ impl<'a> Moves<'a> {
                 return moved;
             }
         }
-        let is_new = self.draws_left > 0 && self.draw_one(stream).is_ok();
+        let is_new = self.draws_left > 0 && self.points.work() < MUCH_WORK && self.draw_one(stream).is_ok();
         let other = if is_new { self.pool.len() - 1 } else { stream.below(self.pool.len()) };
         let other = self.pool.get(other)?.clone();
         Some(self.drawn_back(other, here, (heat, &[]), stream)).filter(|moved| moved.point() != here.point())

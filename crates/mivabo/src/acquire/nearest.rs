@@ -93,7 +93,7 @@ impl Search<'_> {
             Err(error) if is_needed => return Err(error),
             Err(_) => return Ok(vec![]),
         };
-        found.extend((1..DRAWS).map_while(|_| points.draw(&mut stream).ok()));
+        found.extend(points.draw_many(DRAWS - 1, &mut stream));
         Ok(found)
     }
 

@@ -21,7 +21,7 @@ use super::{Feasible, is_mixed};
 use crate::error::Error;
 use crate::random::Stream;
 use crate::space::eval::Setting;
-use crate::space::{Class, Parameter, Point, Space};
+use crate::space::{Parameter, Point, Space};
 
 /// Points of which every parameter is drawn by itself.
 const POINTS: usize = 200;
@@ -65,6 +65,8 @@ pub struct RandomPoints<'a> {
     is_log: bool,
     /// For each of the first four ways by how much its tries are divided.
     impatience: [Cell<usize>; 4],
+    /// Work of samplers over what given reals leave.
+    work: Cell<u64>,
 }
 
 impl<'a> RandomPoints<'a> {
@@ -74,7 +76,7 @@ impl<'a> RandomPoints<'a> {
         let impatience = [const { Cell::new(1) }; 4];
         let mut domains = space.parameters().iter().map(Parameter::domain);
         let is_log = domains.any(|domain| domain.is_log() && !domain.is_continuous());
-        RandomPoints { space, sampler, is_mixed: is_mixed(space), is_log, impatience }
+        RandomPoints { space, sampler, is_mixed: is_mixed(space), is_log, impatience, work: Cell::new(0) }
     }
 
     /// A random feasible point.
@@ -107,9 +109,16 @@ impl<'a> RandomPoints<'a> {
         })
     }
 
-    /// How much work the draws so far were, in [units](Sampler::work) of some 60 ns; where constraints are listed it is 0.
+    /// How much work the draws so far were, in [units](Sampler::work) of some 60 ns; none where constraints are listed.
     pub fn work(&self) -> u64 {
-        self.sampler.work()
+        self.sampler.work().saturating_add(self.work.get())
+    }
+
+    /// Up to `n` random feasible points: fewer after a failure, since others would fail after as long a search, and after much
+    /// work.
+    pub(crate) fn draw_many(&self, n: usize, stream: &mut Stream) -> Vec<Feasible> {
+        let goes_on = |drawn: &usize| *drawn == 0 || self.work() < MUCH_WORK;
+        (0..n).take_while(goes_on).map_while(|_| self.draw(stream).ok()).collect()
     }
 
     /// A random feasible point of a random branch, quickly or not at all; never where no parameter is conditional.
@@ -150,8 +159,10 @@ impl<'a> RandomPoints<'a> {
         let unit = self.reals(stream);
         let seed = seed(stream);
         let problem = self.space.encoding().given_reals(&unit).ok()?;
-        let bits = Sampler::with_effort(&problem, effort).sample(seed)?;
-        Feasible::of_code(self.space, &bits, &unit)
+        let sampler = Sampler::with_effort(&problem, effort);
+        let bits = sampler.sample(seed);
+        self.work.set(self.work.get().saturating_add(sampler.work()));
+        Feasible::of_code(self.space, &bits?, &unit)
     }
 
     fn by_reals(&self, stream: &mut Stream) -> Option<Feasible> {
@@ -219,28 +230,17 @@ impl<'a> RandomPoints<'a> {
         if n > PROVED_BITS {
             return None;
         }
-        let constraints = self.space.constraints();
         let unit = vec![0.5; encoding.n_reals()];
-        let codes = (0..1_u32 << n).filter_map(|code| {
-            let bits: Vec<bool> = (0..n).map(|k| code >> k & 1 == 1).collect();
-            let point = encoding.decode(&bits, &unit).ok()?;
-            let broken = self.space.check(&point).violations;
-            let is_broken = |c: &usize| broken.iter().any(|v| v.constraint == constraints[*c].name());
-            let of_bits =
-                (0..constraints.len()).filter(|c| constraints[*c].class() < Class::LinearContinuous);
-            Some((of_bits.filter(is_broken).collect::<Vec<_>>(), bits))
-        });
-        let codes: Vec<(Vec<usize>, Vec<bool>)> = codes.collect();
+        let codes = (0..1_u32 << n).map(|code| (0..n).map(|k| code >> k & 1 == 1).collect::<Vec<bool>>());
+        // One code for each point: what is inactive has any bits otherwise.
+        let codes = codes
+            .filter(|bits| encoding.decode(bits, &unit).is_ok_and(|p| encoding.encode(&p).bits == *bits));
+        let regions = codes.map(|bits| encoding.given_bits(&bits)).collect::<Result<Vec<_>, _>>().ok()?;
         let is_proved = |kept: &[usize]| {
             let mut boxes = PROVED_BOXES;
-            let counts = |c: usize| kept.contains(&c);
-            codes.iter().all(|(broken, bits)| {
-                broken.iter().any(|c| counts(*c))
-                    || encoding
-                        .given_bits(bits)
-                        .is_ok_and(|region| region.is_proved_empty(&counts, &mut boxes))
-            })
+            regions.iter().all(|region| region.is_proved_empty(&|c| kept.contains(&c), &mut boxes))
         };
+        let constraints = self.space.constraints();
         let mut kept: Vec<usize> = (0..constraints.len()).collect();
         if !is_proved(&kept) {
             return None;

@@ -140,6 +140,21 @@ fn a_discrete_constraint_without_which_there_would_be_a_point_is_named_too() {
 }
 
 #[test]
+fn a_conflict_is_proved_where_a_part_of_a_constraint_over_reals_is_discrete_and_parameters_are_inactive() {
+    let space = two_reals(&[("a", "x >= 0.5"), ("b", "n >= 1 and x * n <= 0.2")]);
+    let refused = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design)).unwrap_err();
+    assert_eq!(refused, Error::Infeasible { names: vec!["a".into(), "b".into()] });
+
+    let text = "[parameters]\nmode = { type = 'bool' }\nx = { type = 'float', low = 0, high = 1 }\n\
+        y = { type = 'float', low = 0, high = 1 }\n\
+        kind = { type = 'choice', values = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], when = 'mode' }\n\
+        [constraints]\ninside = 'x ** 2 + y ** 2 <= 0.5'\noutside = 'x + y >= 1.2'\n";
+    let space = Space::from_toml(text).unwrap();
+    let refused = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design)).unwrap_err();
+    assert_eq!(refused, Error::Infeasible { names: vec!["inside".into(), "outside".into()] });
+}
+
+#[test]
 fn definitions_over_reals_may_name_each_other_in_long_chains_and_many_times() {
     let chain = |n: usize, first: &str, body: &dyn Fn(usize) -> String| {
         let mut space = Space::builder();

@@ -16,7 +16,7 @@ use crate::space::normal::{Atom, Clause, NoForm, Normaliser};
 /// How large a constraint over reals may be once conditions that are defined elsewhere are written out: levels, which are
 /// recursions, and nodes, which are work.
 const MAX_DEPTH: usize = 1_000;
-const MAX_SIZE: usize = 20_000;
+const MAX_SIZE: usize = 100_000;
 
 /// Checks that a part can be enforced, and says how.
 pub(crate) fn validate(

@@ -39,6 +39,8 @@ pub struct Region<'a> {
     limits: Vec<Limit>,
     /// The comparisons of the limits, each with the place of its constraint.
     comparisons: Vec<(usize, Comparison)>,
+    /// The places of constraints that hold nowhere at these bits.
+    refuted: Vec<usize>,
     is_empty: bool,
     is_opaque: bool,
 }
@@ -81,13 +83,14 @@ impl<'a> Region<'a> {
             if is_free { (0.0, 1.0) } else { (scale::CANONICAL, scale::CANONICAL) }
         });
         let bounds = bounds.collect();
-        let (limits, comparisons) = (vec![], vec![]);
+        let (limits, comparisons, refuted) = (vec![], vec![], vec![]);
         let mut region = Region {
             encoding,
             settings: vec![],
             bounds,
             limits,
             comparisons,
+            refuted,
             is_empty: false,
             is_opaque: false,
         };
@@ -104,6 +107,9 @@ impl<'a> Region<'a> {
     /// Whether it is proved that no point belongs to the region, by halving the box up to `boxes` times: in each piece a
     /// comparison of a constraint that `counts` is out of reach. Constraints go by their place in the space.
     pub(crate) fn is_proved_empty(&self, counts: &dyn Fn(usize) -> bool, boxes: &mut usize) -> bool {
+        if self.refuted.iter().any(|c| counts(*c)) {
+            return true;
+        }
         let mut open = vec![self.bounds.clone()];
         while let Some(piece) = open.pop() {
             let mut counted = self.comparisons.iter().filter(|(c, _)| counts(*c));
@@ -198,6 +204,7 @@ impl<'a> Region<'a> {
         for (c, constraint) in model.constraints.iter().enumerate().filter(|(_, c)| applies(&c.requires)) {
             let claim = translator.claim(&constraint.expr, true);
             self.is_empty |= claim.is_false;
+            self.refuted.extend(claim.is_false.then_some(c));
             self.is_opaque |= claim.is_opaque;
             for comparison in claim.comparisons {
                 self.is_empty |= is_impossible(&comparison, &unit);

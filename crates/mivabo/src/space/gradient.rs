@@ -96,11 +96,12 @@ impl Formula {
 
     /// The largest absolute value over a part of the unit box, of a sum the sum of those of its parts.
     pub fn size(&self, within: &[Range]) -> f64 {
-        self.folded(|term, known: &[(Range, f64)]| {
-            let (ranges, sizes): (Vec<Range>, Vec<f64>) = known.iter().copied().unzip();
-            (term.range(within, &ranges), term.size(within, (&ranges, &sizes)))
-        })
-        .1
+        let (mut ranges, mut sizes) = (Vec::new(), Vec::new());
+        for definition in &self.definitions {
+            sizes.push(definition.size(within, (&ranges, &sizes)));
+            ranges.push(definition.range(within, &ranges));
+        }
+        self.term.size(within, (&ranges, &sizes))
     }
 }
 

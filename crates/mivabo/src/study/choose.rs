@@ -5,7 +5,7 @@ use super::process::{Aim, ProcessModel};
 use super::spec::{Climb, Search, Strategy};
 use super::{Model, Origin, Recommendation, Study, Trial};
 use crate::acquire::local::{Climbed, Landscape};
-use crate::acquire::random::RandomPoints;
+use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::untried;
 use crate::acquire::{Feasible, Minimum, alternating, annealing, design, distance, dual, exact, local};
 use crate::encoding::Encoded;
@@ -74,7 +74,7 @@ impl Study {
             return Ok(best);
         }
         let mut farthest = self.distance_to_trials(&best);
-        for _ in 1..DESIGN_CANDIDATES {
+        for _ in (1..DESIGN_CANDIDATES).take_while(|_| points.work() < MUCH_WORK) {
             let Ok(candidate) = points.draw(&mut stream) else { continue };
             let distance = self.distance_to_trials(&candidate);
             // A tried point is at distance 0, so it is never better than an untried one.
@@ -246,7 +246,8 @@ impl Study {
     fn random_starts(&self, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
         let is_discrete = self.space.encoding().n_reals() == 0;
         let n = if is_discrete && self.best().is_some() { 0 } else { RANDOM_STARTS };
-        (0..n).filter_map(|_| points.draw(stream).ok()).collect()
+        let goes_on = |_: &usize| points.work() < MUCH_WORK;
+        (0..n).take_while(goes_on).filter_map(|_| points.draw(stream).ok()).collect()
     }
 
     /// The best `n` feasible trials with a value, the best first; of equal ones the first comes first.

@@ -99,9 +99,8 @@ impl Study {
     /// Random feasible points, or those of the trials where none is found.
     fn feasible_points(&self, stream: &mut Stream) -> Vec<Point> {
         let points = RandomPoints::new(&self.space);
-        // Where a draw fails, others would too, after as long a search.
-        let drawn = (0..N_POINTS).map_while(|_| points.draw(stream).ok());
-        let drawn: Vec<Point> = drawn.map(|feasible| feasible.point().clone()).collect();
+        let drawn = points.draw_many(N_POINTS, stream);
+        let drawn: Vec<Point> = drawn.iter().map(|feasible| feasible.point().clone()).collect();
         if drawn.is_empty() { self.trials.iter().map(|trial| trial.point.clone()).collect() } else { drawn }
     }
 

@@ -19,7 +19,7 @@ use super::spec::{Improvement, Thompson};
 use crate::acquire::Feasible;
 use crate::acquire::improvement::log_improvement;
 use crate::acquire::local::Landscape;
-use crate::acquire::random::{MUCH_WORK, RandomPoints};
+use crate::acquire::random::RandomPoints;
 use crate::acquire::untried::Tried;
 use crate::encoding::Encoded;
 use crate::error::Error;
@@ -89,8 +89,7 @@ impl ProcessModel {
         }
         let mut draws = stream(seed, 0, Purpose::Features);
         let points = RandomPoints::new(space);
-        let probes = (0..PROBES).take_while(|_| points.work() < MUCH_WORK);
-        let probes: Vec<Feasible> = probes.map_while(|_| points.draw(&mut draws).ok()).collect();
+        let probes = points.draw_many(PROBES, &mut draws);
         let layout = Layout::new(space);
         let shares = layout.shares_of(probes.iter().map(Feasible::point));
         let layout = layout.with_shares(shares)?;
