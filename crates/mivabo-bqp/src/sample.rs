@@ -28,8 +28,7 @@ const FIRST_PATIENCE: u64 = 16;
 /// | field | default | range | what it does |
 /// |---|---|---|---|
 /// | `listing` | 16,384 | any | partial assignments visited once, to list components; lone tables are free |
-/// | `dives` | 16 | at least 1 | dives per component and sample, of which one is kept: more are flatter and slower; \
-/// above 32 bits fewer by the square of their number |
+/// | `dives` | 16 | at least 1 | dives per component and sample, of which one is kept: more are flatter and slower; fewer above 32 bits |
 /// | `nodes` | 200,000 | any | partial assignments propagated per component and sample before giving up |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {

@@ -61,6 +61,7 @@ fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>
     let mut rows = csv::read(text)?.into_iter();
     let (_, header) = rows.next().ok_or("it is empty")?;
     check_columns(header.iter().map(String::as_str), value_column, space)?;
+    let columns: Vec<String> = visible(space).map(|p| column_of(p.name(), value_column, &header)).collect();
     rows.map(|(line, cells)| {
         if cells.len() != header.len() {
             return Err(format!("line {line} has {} cells, the header has {}", cells.len(), header.len()));
@@ -68,9 +69,6 @@ fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>
         let cells: BTreeMap<&str, &str> =
             header.iter().map(String::as_str).zip(cells.iter().map(String::as_str)).collect();
         let cell = |name: &str| cells.get(name).copied().filter(|cell| !cell.is_empty());
-        let columns: Vec<String> = visible(space)
-            .map(|p| column_of(p.name(), value_column, |name| cells.contains_key(name)))
-            .collect();
         let values = visible(space).zip(&columns).filter_map(|(p, column)| {
             // Where the parameter is inactive, this is left out again.
             let empty = || p.domain().index_of(&"".into()).map(|_| "");
@@ -132,7 +130,8 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
 }
 
 /// The column of a parameter: its name, unless that means something else here. In an export it is then `params.NAME`.
-fn column_of(name: &str, value_column: &str, exists: impl Fn(&str) -> bool) -> String {
+fn column_of(name: &str, value_column: &str, header: &[String]) -> String {
+    let exists = |name: &str| header.iter().any(|column| column == name);
     let is_export = COLUMNS.iter().all(|column| exists(column));
     let is_other = name == value_column || is_export && COLUMNS.contains(&name);
     if is_other || !exists(name) { format!("params.{name}") } else { name.to_owned() }

@@ -4,9 +4,9 @@
 //! # Placeholders
 //!
 //! `{name}` inside an argument stands for the value of a parameter; `{{name}}` is the text `{name}`; braces around what
-//! is neither a parameter's name nor a word mean nothing. Values become parts of arguments, never of a shell's program text. Where a parameter is inactive, the
-//! argument that names it is left out, and so is the argument right before it if that is an option by itself: it begins
-//! with `-` and has neither `=` nor a placeholder.
+//! is neither a parameter's name nor a word mean nothing. Values become parts of arguments, never of a shell's program
+//! text. Where a parameter is inactive, the argument that names it is left out, and so is the argument right before it if
+//! that is an option by itself: it begins with `-` and has neither `=` nor a placeholder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

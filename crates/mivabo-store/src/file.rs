@@ -66,7 +66,7 @@ impl StudyFile {
         })?;
         let n_initial = file.run.n_initial;
         if let Some(n) = n_initial.filter(|n| *n > MAX_INITIAL) {
-            return Err(mivabo::Error::TooManyInitial { n }.into());
+            return Err(mivabo::Error::TooManyInitial { n, limit: MAX_INITIAL }.into());
         }
         let storage = file.run.storage.unwrap_or_else(|| PathBuf::from(format!("{stem}.db")));
         let strategy = file.run.strategy.unwrap_or_else(|| default_strategy().to_owned());

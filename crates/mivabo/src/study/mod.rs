@@ -130,7 +130,7 @@ impl Study {
     /// [`Error::TooManyPatterns`] when its search is exact and the space is too large for that.
     pub fn new(space: Space, spec: Spec) -> Result<Study, Error> {
         if let Some(n) = spec.n_initial.filter(|n| *n > MAX_INITIAL) {
-            return Err(Error::TooManyInitial { n });
+            return Err(Error::TooManyInitial { n, limit: MAX_INITIAL });
         }
         let model = match &spec.strategy {
             Strategy::Thompson(thompson) => {
