@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::shell;
 use crate::source::Source;
 
 /// Finds good settings of an expensive function over mixed variables under known constraints.
@@ -150,12 +151,13 @@ pub struct Tell {
     /// The study file (.toml or .json), or a database
     pub file: PathBuf,
     /// The trial's number
+    #[arg(requires = "outcome")]
     pub trial: Option<u64>,
     /// Its value
-    #[arg(allow_hyphen_values = true)]
+    #[arg(allow_hyphen_values = true, group = "outcome")]
     pub value: Option<f64>,
     /// It has no value, and this is why
-    #[arg(long, value_name = "REASON", requires = "trial", conflicts_with = "value")]
+    #[arg(long, value_name = "REASON", requires = "trial", group = "outcome")]
     pub failed: Option<String>,
     /// The study's name, for a database that holds several
     #[arg(long, value_name = "NAME")]
@@ -292,6 +294,7 @@ pub struct Completions {
   mivabo man run | man -l -")]
 pub struct Man {
     /// A command, for its own page
+    #[arg(value_parser = shell::command_name)]
     pub command: Option<String>,
 }
 

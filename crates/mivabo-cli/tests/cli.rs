@@ -149,5 +149,5 @@ fn shells_and_manuals_know_every_command() {
         }
     }
     assert!(transcript(&["man", "run"], "").contains(".SH"));
-    assert!(transcript(&["man", "rnu"], "").contains("there is no command `rnu`; did you mean `run`?"));
+    assert!(transcript(&["man", "rnu"], "").contains("there is no such command; did you mean `run`?"));
 }
