@@ -1,12 +1,13 @@
 //! What can be typed.
 
-use std::num::NonZero;
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Parser, Subcommand};
 
 use crate::shell;
 use crate::source::Source;
+use crate::study_file::MAX_WORKERS;
 
 /// Finds good settings of an expensive function over mixed variables under known constraints.
 #[derive(Debug, Parser)]
@@ -103,8 +104,8 @@ pub struct Run {
     #[arg(long, value_name = "N")]
     pub trials: Option<u64>,
     /// How many are evaluated at the same time
-    #[arg(long, value_name = "N")]
-    pub workers: Option<NonZero<usize>>,
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_WORKERS as u64))]
+    pub workers: Option<usize>,
     /// Where all randomness comes from; a study that exists opens only with its own
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -313,11 +314,12 @@ pub struct Check {
 
 /// `mivabo solve`
 #[derive(Debug, clap::Args)]
-#[command(after_help = "A line of input, over n bits, in one JSON object:
-  {\"name\": \"small\", \"n\": 3, \"linear\": [1, -2, 0.5], \"quadratic\": [[0, 1, 1.5], [1, 2, -1]],
-   \"rows\": [{\"idx\": [0, 1, 2], \"coef\": [1, 1, 1], \"sense\": \"<=\", \"rhs\": 2}], \"groups\": [], \"tables\": []}
-minimises the sum of linear[i] x[i] and of quadratic[k] = [i, j, value] x[i] x[j]. A group lists bits of which
-exactly one is set; a table {\"bits\": [...], \"allowed\": [...]} lists allowed patterns, the first bit lowest.
+#[command(after_help = "A line of input is a JSON object:
+  {\"name\": \"small\", \"n\": 3, \"linear\": [1, -2, 0.5], \"quadratic\": [[0, 1, 1.5], [1, 2, -1]]}
+minimises over n bits the sum of linear[i] x[i] and of value x[i] x[j] for each [i, j, value]. More keys:
+  \"rows\": [{\"idx\": [0, 1, 2], \"coef\": [1, 1, 1], \"sense\": \"<=\", \"rhs\": 2}]
+  \"groups\": [[0, 1]]                                bits of which exactly one is set
+  \"tables\": [{\"bits\": [1, 2], \"allowed\": [0, 3]}]   allowed patterns, the first bit lowest
 
 Examples:
   mivabo solve instances.jsonl

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use mivabo::Space;
+use mivabo::acquire::random::RandomPoints;
+use mivabo::random::{Purpose, stream};
 use mivabo::space::{Class, Parameter, Point};
+use mivabo::{Error, Space};
 use mivabo_bqp::{Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
 
@@ -21,7 +23,7 @@ pub fn run(args: &Check) -> Result<String, Failure> {
         objective.check_program(&file.folder).map_err(|e| format!("{}: {e}", args.file.display()))?;
     }
     let space = &file.definition.space;
-    let facts = Facts::of(space);
+    let facts = Facts::of(space).map_err(|e| format!("{}: {e}", args.file.display()))?;
     Ok(if args.json { as_json(space, &facts) } else { as_text(space, &facts) })
 }
 
@@ -31,23 +33,36 @@ struct Facts {
     n_feasible: Option<u128>,
     /// All combinations, feasible or not.
     n_combinations: f64,
-    /// A feasible point, with the continuous parameters in the middle.
-    example: Option<Point>,
+    /// A feasible point, or what was tried to find one.
+    example: Result<Point, String>,
 }
 
 impl Facts {
-    fn of(space: &Space) -> Facts {
+    /// Fails where it is proved that nothing is feasible.
+    fn of(space: &Space) -> Result<Facts, Error> {
         let encoding = space.encoding();
         let sizes = space.parameters().iter().filter_map(|p| p.domain().size());
-        Facts {
+        Ok(Facts {
             n_feasible: count(encoding.problem(), NODES),
             n_combinations: sizes.map(|n| n as f64).product(),
-            example: example(space),
-        }
+            example: example(space)?,
+        })
     }
 }
 
-fn example(space: &Space) -> Option<Point> {
+/// A point with all continuous parameters in the middle where that is feasible, otherwise a random one.
+fn example(space: &Space) -> Result<Result<Point, String>, Error> {
+    if let Some(point) = example_in_the_middle(space) {
+        return Ok(Ok(point));
+    }
+    match RandomPoints::new(space).draw(&mut stream(0, 0, Purpose::Design)) {
+        Ok(found) => Ok(Ok(found.point().clone())),
+        Err(error @ Error::Infeasible { .. }) => Err(error),
+        Err(unproved) => Ok(Err(unproved.to_string())),
+    }
+}
+
+fn example_in_the_middle(space: &Space) -> Option<Point> {
     let encoding = space.encoding();
     let middle = vec![0.5; encoding.n_reals()];
     let Feasibility::Found(bits) = feasible(&encoding.given_reals(&middle).ok()?, NODES) else { return None };
@@ -83,7 +98,7 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
     writeln!(out)?;
     let what = "feasible combinations of the discrete parameters";
     match facts.n_feasible {
-        Some(n) => write!(out, "{what}: {n} of {:.4e}", facts.n_combinations)?,
+        Some(n) => write!(out, "{what}: {n} of {}", written(facts.n_combinations))?,
         None => write!(out, "{what}: too many to count")?,
     }
     // A constraint that also speaks of continuous parameters excludes combinations only together with them.
@@ -93,14 +108,19 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
         n => writeln!(out, ", before the {n} constraints with continuous parameters")?,
     }
     match &facts.example {
-        Some(point) => {
+        Ok(point) => {
             let values: Vec<String> =
                 space.values(point).map(|(name, value)| format!("{name} = {value}")).collect();
             writeln!(out, "for example: {}", values.join(", "))?;
         }
-        None => writeln!(out, "no feasible point was found by a quick search; that proves nothing")?,
+        Err(tried) => writeln!(out, "{tried}")?,
     }
     writeln!(out, "fingerprint: {}", space.fingerprint())
+}
+
+/// A count that may be beyond all integers.
+fn written(n: f64) -> String {
+    if n < 1e6 { n.to_string() } else { format!("{n:.4e}") }
 }
 
 fn described(parameter: &Parameter) -> String {
@@ -131,7 +151,7 @@ fn as_json(space: &Space, facts: &Facts) -> String {
             "implied": c.is_implied()})
         })
         .collect();
-    let example = facts.example.as_ref().map(|point| {
+    let example = facts.example.as_ref().ok().map(|point| {
         space.values(point).map(|(name, value)| (name.to_owned(), json!(value))).collect::<Map<_, _>>()
     });
     let report = json!({

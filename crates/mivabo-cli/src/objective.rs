@@ -21,6 +21,10 @@ use crate::Failure;
 use crate::builtin::Builtin;
 use crate::study_file::{ObjectiveKeys, did_you_mean, duration};
 
+/// Variables that every trial has, and what they hold.
+const COMMON: [(&str, &str); 2] =
+    [("MIVABO_TRIAL", "the trial's number"), ("MIVABO_STUDY", "the study's name")];
+
 /// How long after SIGTERM a program has before SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -70,13 +74,15 @@ impl Objective {
             (None, None, Some(name)) => Kind::Builtin(Builtin::named(&name, space)?),
             _ => return Err("expected exactly one of `command`, `shell` and `builtin`".to_owned()),
         };
+        let variables = variables(space)?;
+        check_env(&keys.env, &variables)?;
         Ok(Objective {
             kind,
             timeout: keys.timeout.map(|text| duration("timeout", &text)).transpose()?,
             grace: keys.grace.map_or(Ok(GRACE), |text| duration("grace", &text))?,
             retries: keys.retries.unwrap_or(0),
             env: keys.env,
-            variables: variables(space)?,
+            variables,
         })
     }
 
@@ -260,7 +266,7 @@ fn check_name(name: &str, space: &Space) -> Result<(), Failure> {
 /// The environment variable of every visible parameter. Two must not share one.
 fn variables(space: &Space) -> Result<BTreeMap<String, String>, Failure> {
     let mut owners: BTreeMap<String, &str> = BTreeMap::new();
-    for (taken, what) in [("MIVABO_TRIAL", "the trial's number"), ("MIVABO_STUDY", "the study's name")] {
+    for (taken, what) in COMMON {
         owners.insert(taken.to_owned(), what);
     }
     let mut variables = BTreeMap::new();
@@ -275,6 +281,17 @@ fn variables(space: &Space) -> Result<BTreeMap<String, String>, Failure> {
         variables.insert(parameter.name().to_owned(), variable);
     }
     Ok(variables)
+}
+
+/// What the file sets must not hide a value.
+fn check_env(env: &BTreeMap<String, String>, variables: &BTreeMap<String, String>) -> Result<(), Failure> {
+    let common = COMMON.into_iter().map(|(variable, what)| (variable, what.to_owned()));
+    let values =
+        variables.iter().map(|(name, variable)| (variable.as_str(), format!("the value of `{name}`")));
+    match common.chain(values).find(|(variable, _)| env.contains_key(*variable)) {
+        Some((variable, what)) => Err(format!("env: {variable} holds {what}; give yours another name")),
+        None => Ok(()),
+    }
 }
 
 /// The environment variable of a parameter.
@@ -394,6 +411,18 @@ mod tests {
         assert!(Objective::new(ObjectiveKeys::default(), &space()).is_err());
         let missing = objective(&["no-such-program"]).unwrap().check_program(Path::new("."));
         assert_eq!(missing.unwrap_err(), "[objective]: there is no program `no-such-program` on the PATH");
+    }
+
+    #[test]
+    fn a_variable_of_the_file_must_not_hide_a_value() {
+        for (variable, message) in [
+            ("MIVABO_LR", "env: MIVABO_LR holds the value of `lr`; give yours another name"),
+            ("MIVABO_TRIAL", "env: MIVABO_TRIAL holds the trial's number; give yours another name"),
+        ] {
+            let env = BTreeMap::from([(variable.to_owned(), "1".to_owned())]);
+            let keys = ObjectiveKeys { shell: Some("true".to_owned()), env, ..ObjectiveKeys::default() };
+            assert_eq!(Objective::new(keys, &space()).unwrap_err(), message);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::best;
 use crate::crew::{Crew, GivenUp};
 use crate::source::open;
 use crate::stop::Stop;
-use crate::study_file::{StudyFile, check_workers};
+use crate::study_file::StudyFile;
 use crate::{Answer, Failure, NO_VALUE};
 
 /// Runs a study until it has all its trials.
@@ -42,8 +42,7 @@ fn settled(args: &Run) -> Result<(StudyFile, u64), Failure> {
     let mut file = StudyFile::read(&args.file)?;
     let place = file.path.display().to_string();
     file.definition.seed = args.seed.unwrap_or(file.definition.seed);
-    file.workers = args.workers.map_or(file.workers, usize::from);
-    check_workers(file.workers)?;
+    file.workers = args.workers.unwrap_or(file.workers);
     let objective = file.objective.as_ref().ok_or_else(|| no_objective(&file))?;
     objective.check_program(&file.folder).map_err(|e| format!("{place}: {e}"))?;
     let budget = args

@@ -26,7 +26,7 @@ const LEASE: Duration = Duration::from_secs(60);
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 
 /// The most workers of one process.
-const MAX_WORKERS: usize = 1024;
+pub const MAX_WORKERS: usize = 1024;
 
 /// The longest time: ten years.
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
@@ -147,11 +147,11 @@ fn folder_name(name: &str) -> String {
 }
 
 /// Workers are threads, so their number is bounded.
-pub fn check_workers(n: usize) -> Result<(), Failure> {
+fn check_workers(n: usize) -> Result<(), Failure> {
     match n {
         0 => Err("[run] workers: at least 1 is needed".to_owned()),
         1..=MAX_WORKERS => Ok(()),
-        _ => Err(format!("workers: at most {MAX_WORKERS}, not {n}")),
+        _ => Err(format!("[run] workers: at most {MAX_WORKERS}, not {n}")),
     }
 }
 

@@ -51,6 +51,19 @@ fn check_prints_json_for_programs() {
 }
 
 #[test]
+fn check_finds_a_point_away_from_the_middle_or_proves_that_there_is_none() {
+    let square = "[parameters]\nx = { type = 'float', low = 0, high = 1 }\ny = { type = 'float', low = 0, high = 1 }\n";
+
+    let corner = transcript(&["check", "-"], &format!("{square}[constraints]\nsum = 'x + y <= 0.8'\n"));
+    let nothing = format!("{square}[constraints]\ndisc = 'x*x + y*y <= 0.5'\nabove = 'x*y >= 0.26'\n");
+    let nothing = transcript(&["check", "-"], &nothing);
+
+    assert!(corner.contains("for example: x = ") && corner.contains("-- exit code 0"), "{corner}");
+    let conflict = "error: -: no point satisfies constraints `disc`, `above` together";
+    assert!(nothing.contains(conflict) && nothing.contains("-- exit code 1"), "{nothing}");
+}
+
+#[test]
 fn check_reads_standard_input() {
     let output = mivabo(&["check", "-"], "[parameters]\nx = { type = 'bool' }\n");
 

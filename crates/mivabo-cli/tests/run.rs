@@ -380,7 +380,9 @@ fn what_is_wrong_is_said_before_anything_runs() {
     }
     folder.write("study.toml", program::SPACE);
     text.push_str(&folder.transcript(&["run", "study.toml", "--trials", "1"], ""));
-    text.push_str(&folder.transcript(&["run", "study.toml", "--workers", "0"], ""));
+    for workers in ["0", "1025"] {
+        text.push_str(&folder.transcript(&["run", "study.toml", "--workers", workers], ""));
+    }
     snapshot("wrong_studies", &text);
 }
 

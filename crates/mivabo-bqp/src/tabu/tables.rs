@@ -5,7 +5,10 @@ use crate::table::Table;
 use super::weight::Weight;
 
 /// Scopes up to this size get the distance of every pattern in advance: one byte for each.
-const LARGEST_LISTED: usize = 16;
+const ALWAYS_LISTED: usize = 16;
+/// So do scopes up to this size with more than one allowed pattern in `SPARSE`, where a scan costs more than the list.
+const LARGEST_LISTED: usize = 20;
+const SPARSE: usize = 1024;
 
 /// A table whose violation, the Hamming distance to the nearest allowed pattern, is penalised.
 #[derive(Debug)]
@@ -27,7 +30,9 @@ enum Distances<'p> {
 impl<'p> SoftTable<'p> {
     /// The table at the point 0.
     pub(super) fn new(table: &'p Table, weight: Weight) -> Self {
-        let distances = if table.bits().len() <= LARGEST_LISTED {
+        let n_bits = table.bits().len();
+        let is_dense = || n_bits <= LARGEST_LISTED && table.allowed().len() > (1 << n_bits) / SPARSE;
+        let distances = if n_bits <= ALWAYS_LISTED || is_dense() {
             Distances::Listed(listed(table))
         } else {
             Distances::Scanned(table.allowed())
@@ -90,7 +95,7 @@ impl<'p> SoftTable<'p> {
 }
 
 impl Distances<'_> {
-    #[allow(clippy::cast_possible_truncation, reason = "listed patterns have at most 16 bits")]
+    #[allow(clippy::cast_possible_truncation, reason = "listed patterns have at most 20 bits")]
     fn to(&self, pattern: u64) -> u32 {
         match self {
             Self::Listed(distances) => u32::from(distances[pattern as usize]),
@@ -104,7 +109,7 @@ impl Distances<'_> {
 /// The distance of every pattern to the nearest allowed one.
 ///
 /// One pass for each bit is exact: a shortest path may change the bits in any order.
-#[allow(clippy::cast_possible_truncation, reason = "listed patterns have at most 16 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "listed patterns have at most 20 bits")]
 fn listed(table: &Table) -> Vec<u8> {
     let n_bits = table.bits().len();
     let mut distances = vec![u8::MAX / 2; 1 << n_bits];
