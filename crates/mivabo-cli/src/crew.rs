@@ -41,6 +41,8 @@ pub struct Crew<'a> {
     session: Mutex<Session>,
     /// Trials that run here.
     held: Mutex<BTreeSet<u64>>,
+    /// When their leases were renewed.
+    renewed: Mutex<Instant>,
     tally: Mutex<Tally>,
 }
 
@@ -91,6 +93,7 @@ impl<'a> Crew<'a> {
             began: Instant::now(),
             session: Mutex::new(session),
             held: Mutex::default(),
+            renewed: Mutex::new(Instant::now()),
             tally: Mutex::default(),
         })
     }
@@ -138,10 +141,17 @@ impl<'a> Crew<'a> {
     /// Signs of life. A trial that is no longer ours goes on: its result counts if it comes first.
     fn keep_alive(&self, end: &Receiver<()>) {
         while end.recv_timeout(self.file.lease / 4) == Err(RecvTimeoutError::Timeout) {
-            let held = lock(&self.held).clone();
-            for id in held {
-                lock(&self.session).heartbeat(id, self.file.lease).ok();
-            }
+            self.renew(&mut lock(&self.session));
+        }
+    }
+
+    /// Renews the leases of all trials that run here, unless that was just done: each time is a turn to write.
+    fn renew(&self, session: &mut Session) {
+        let mut renewed = lock(&self.renewed);
+        if renewed.elapsed() >= self.file.lease / 8 {
+            let held: Vec<u64> = lock(&self.held).iter().copied().collect();
+            session.heartbeat_all(&held, self.file.lease).ok();
+            *renewed = Instant::now();
         }
     }
 
@@ -159,9 +169,7 @@ impl<'a> Crew<'a> {
     fn next(&self) -> Result<Next, Error> {
         let mut session = lock(&self.session);
         // Signs of life may have had to wait for this very turn.
-        for id in lock(&self.held).clone() {
-            session.heartbeat(id, self.file.lease).ok();
-        }
+        self.renew(&mut session);
         session.release_expired(MAX_ATTEMPTS)?;
         let budget = if lock(&self.tally).is_exhausted { 0 } else { self.budget };
         match session.ask(Some(budget), self.file.lease) {
@@ -256,7 +264,7 @@ impl<'a> Crew<'a> {
         let what = format!("trial {}, attempt {}: {input}", asked.id, retry + 1);
         let mut log = Log::begin(&self.file.logs(), asked.id, what.trim_end());
         let limits = Limits { timeout: self.objective.timeout, grace: self.objective.grace };
-        process::evaluate(command, input, limits, &mut log, &|| self.stop.is_urgent())
+        process::evaluate(command, input, limits, &mut log, self.stop)
     }
 
     fn count(&self, session: &Session, id: u64, end: &End, time: Duration) {
@@ -292,9 +300,13 @@ impl<'a> Crew<'a> {
         Facts { n_told, budget: self.budget, n_failed, n_running, best, mean, left }
     }
 
-    /// No new trials; the first reason is the one that counts.
+    /// No new trials. Every reason is said: each may hold a value that could not be stored.
     fn give_up(&self, why: Failure) {
-        lock(&self.tally).failure.get_or_insert(GivenUp::Broken(why));
+        match &mut lock(&self.tally).failure {
+            Some(GivenUp::Broken(all)) if all.contains(&why) => {}
+            Some(GivenUp::Broken(all)) => all.extend(["\nerror: ", &why]),
+            failure => *failure = Some(GivenUp::Broken(why)),
+        }
     }
 }
 

@@ -31,7 +31,11 @@ pub fn run(args: &Export) -> Result<String, Failure> {
 
 /// The column of a parameter.
 pub fn column(name: &str) -> String {
-    if COLUMNS.contains(&name) { format!("params.{name}") } else { name.to_owned() }
+    if COLUMNS.contains(&name.trim_start_matches("params.")) {
+        format!("params.{name}")
+    } else {
+        name.to_owned()
+    }
 }
 
 fn cells(row: &Row, names: &[&str]) -> Vec<String> {

@@ -91,9 +91,8 @@ impl Tail {
     /// The last line that is not blank. Of one whose beginning is lost only a piece is shown, which is no number.
     pub fn last_line(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.bytes);
-        let mut lines = text.lines().enumerate().collect::<Vec<_>>().into_iter().rev();
-        let (number, line) = lines.find(|(_, line)| !line.trim().is_empty())?;
-        if number == 0 && self.is_cut {
+        let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+        if self.is_cut && line.as_ptr() == text.as_ptr() {
             let end: String = line.chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect();
             return Some(format!("… {end} (a line of more than {TAIL} bytes)"));
         }

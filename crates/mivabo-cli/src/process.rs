@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::log::Log;
+use crate::stop::Stop;
 
 /// How long to wait for output before looking at the clock, in milliseconds.
 const TICK: u8 = 20;
@@ -51,14 +52,8 @@ pub struct Limits {
     pub grace: Duration,
 }
 
-/// Evaluates by a command that reads `input`, until it ends, takes too long, or `is_stopped`.
-pub fn evaluate(
-    mut command: Command,
-    input: String,
-    limits: Limits,
-    log: &mut Log,
-    is_stopped: &dyn Fn() -> bool,
-) -> End {
+/// Evaluates by a command that reads `input`, until it ends, takes too long, or is to stop.
+pub fn evaluate(mut command: Command, input: String, limits: Limits, log: &mut Log, stop: &Stop) -> End {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -83,7 +78,7 @@ pub fn evaluate(
             return End::Unable(reason);
         }
     }
-    let end = match watch(&mut child, limits, log, is_stopped) {
+    let end = match watch(&mut child, limits, log, stop) {
         Ok((status, Cause::Ended)) => value_of(status, log),
         Ok((_, Cause::Timeout(timeout))) => {
             let reason = format!("timeout: it took longer than {}", humantime::format_duration(timeout));
@@ -125,7 +120,7 @@ fn watch(
     child: &mut Child,
     limits: Limits,
     log: &mut Log,
-    is_stopped: &dyn Fn() -> bool,
+    stop: &Stop,
 ) -> std::io::Result<(ExitStatus, Cause)> {
     let group = group_of(child);
     let mut pipes = Pipes { out: child.stdout.take(), err: child.stderr.take(), buffer: vec![0; 64 << 10] };
@@ -140,14 +135,14 @@ fn watch(
         match killed_at {
             None => {
                 cause = match limits.timeout {
-                    _ if is_stopped() => Cause::Stopped,
+                    _ if stop.is_urgent() => Cause::Stopped,
                     Some(timeout) if began.elapsed() >= timeout => Cause::Timeout(timeout),
                     _ => continue,
                 };
                 let _ = killpg(group, Signal::SIGTERM);
                 killed_at = Some(Instant::now() + limits.grace);
             }
-            Some(at) if Instant::now() >= at => {
+            Some(at) if Instant::now() >= at || stop.is_impatient() => {
                 let _ = killpg(group, Signal::SIGKILL);
             }
             Some(_) => {}

@@ -21,14 +21,16 @@ pub fn brief(x: f64) -> String {
     }
 }
 
-/// Rows of cells in columns, two spaces apart.
+/// Rows of cells in columns, two spaces apart. Characters that a terminal would obey are spaces.
 pub fn table(rows: &[Vec<String>]) -> String {
+    let plain = |cell: &String| cell.replace(char::is_control, " ");
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(plain).collect()).collect();
     let n = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width =
         |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..n).map(|column| width(column).unwrap_or(0)).collect();
     let mut out = String::new();
-    for row in rows {
+    for row in &rows {
         let cells = row.iter().zip(&widths).map(|(cell, width)| {
             let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
             format!("{cell}{padding}")
@@ -42,6 +44,12 @@ pub fn table(rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_stays_in_its_row() {
+        let rows = [vec!["failed".to_owned(), "two\nlines\u{1b}[2J".to_owned()], vec!["a".to_owned()]];
+        assert_eq!(table(&rows), "failed  two lines [2J\na\n");
+    }
 
     #[test]
     fn six_digits_are_enough() {

@@ -353,6 +353,46 @@ fn two_interrupts_kill_running_trials_and_give_them_back() {
 }
 
 #[test]
+fn a_second_sigterm_leaves_no_objective_behind_and_a_third_interrupt_does_not_wait() {
+    let interrupts = vec![Signal::SIGINT; 3];
+    for (signals, grace) in [(vec![Signal::SIGTERM, Signal::SIGTERM], "500ms"), (interrupts, "1h")] {
+        let script = "trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done";
+        let folder = Folder::script(script, &format!("grace = '{grace}'"), "trials = 9");
+        let child = folder.start(&["run", "study.toml"]);
+        until("a trial runs", || folder.path("pid").exists() && !folder.read("pid").is_empty());
+
+        for signal in &signals {
+            send(&child, *signal);
+            sleep(Duration::from_millis(100));
+        }
+        let output = child.wait_with_output().unwrap();
+
+        assert_eq!(code(&output), 128 + signals[0] as i32);
+        assert!(!is_alive(folder.read("pid").trim().parse().unwrap()));
+        assert_eq!(folder.trials()[0]["state"], "waiting");
+    }
+}
+
+#[test]
+fn every_value_that_cannot_be_stored_is_said() {
+    let script =
+        "touch started.$MIVABO_TRIAL; while [ ! -e moved ]; do sleep 0.05; done; echo $MIVABO_TRIAL.5";
+    let folder = Folder::script(script, "", "trials = 9\nworkers = 3");
+    let child = folder.start(&["run", "study.toml"]);
+    until("three trials run", || (0..3).all(|id| folder.path(&format!("started.{id}")).exists()));
+
+    std::fs::rename(folder.path("study.db"), folder.path("elsewhere.db")).unwrap();
+    folder.write("moved", "");
+    let output = child.wait_with_output().unwrap();
+
+    assert_eq!(code(&output), 1);
+    for id in 0..3 {
+        let hint = format!("`mivabo tell study.toml {id} {id}.5` stores it later");
+        assert!(stderr(&output).contains(&hint), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn what_is_wrong_is_said_before_anything_runs() {
     let folder = Folder::new("command = [\"sh\", \"{y}\"]", "");
     let mut text = String::new();

@@ -21,6 +21,11 @@ pub trait Backend: Send {
     /// # Errors
     /// What the database meets; [`Error::Busy`] after a long wait.
     fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error>;
+
+    /// Whether this connection lost its place and must be opened anew; the studies are where they were.
+    fn is_cut_off(&self) -> bool {
+        false
+    }
 }
 
 /// The last numbers that a study has given out.

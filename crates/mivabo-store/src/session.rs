@@ -324,6 +324,20 @@ impl Session {
         self.store.heartbeat(self.id, id, &leased(&self.worker, (self.clock)(), lease))
     }
 
+    /// A sign of life for many trials at once. One that is no longer this worker's is passed over.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn heartbeat_all(&mut self, ids: &[u64], lease: Duration) -> Result<(), Error> {
+        self.store.heartbeat_all(self.id, ids, &leased(&self.worker, (self.clock)(), lease))
+    }
+
+    /// Whether the store lost its place, so that every call fails until the session is loaded anew: another SQLite library
+    /// in this process closed the file.
+    pub fn is_cut_off(&self) -> bool {
+        self.store.is_cut_off()
+    }
+
     /// The feasible trial with the best value, as of when this session last looked.
     pub fn best(&self) -> Option<&Known> {
         self.study.best()

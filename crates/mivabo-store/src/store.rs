@@ -215,6 +215,22 @@ impl Store {
         })
     }
 
+    /// As [`heartbeat`](Self::heartbeat) for many trials in one turn, except those that are no longer this worker's.
+    ///
+    /// # Errors
+    /// [`Error::UnknownStudy`], [`Error::UnknownTrial`], or what the backend meets.
+    pub fn heartbeat_all(&mut self, study: StudyId, ids: &[u64], lease: &Lease<'_>) -> Result<(), Error> {
+        self.write(|rows| {
+            for &id in ids {
+                let mut trial = trial(rows, study, id)?;
+                if trial.renew(lease).is_ok() {
+                    rows.put(study, &trial)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// The outcome of a trial. The first one counts, whoever tells it and whoever holds the trial.
     ///
     /// # Errors
@@ -277,6 +293,10 @@ impl Store {
     }
 
     /// Everything or nothing: an error, or a panic, leaves the rows as they were.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.backend.is_cut_off()
+    }
+
     fn write<T, E: From<Error>>(
         &mut self,
         act: impl FnOnce(&mut dyn Transaction) -> Result<T, E>,

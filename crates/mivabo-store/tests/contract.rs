@@ -316,6 +316,10 @@ fn a_heartbeat_prolongs_the_lease_and_is_no_change(open: Open<'_>) {
     assert_eq!(open().release_expired(study, 189, 9).unwrap(), []);
     assert_eq!(open().release_expired(study, 190, 9).unwrap().len(), 1);
     store.heartbeat(study, 0, &Lease { worker: "w", now: 200, millis: 100 }).unwrap_err();
+
+    let other = take(&mut store, study, "v", 200);
+    store.heartbeat_all(study, &[0, other.id], &Lease { worker: "v", now: 290, millis: 100 }).unwrap();
+    assert!(matches!(store.trial(study, other.id).unwrap().state, State::Running { lease: 390, .. }));
 }
 
 fn only_the_holder_renews_and_gives_back(open: Open<'_>) {

@@ -162,6 +162,8 @@ fn places_where_no_file_can_be_are_named() {
     let message = Sqlite::open_read_only(folder.path().join("a.db")).unwrap_err().to_string();
     assert!(message.ends_with("there is no such file"), "{message}");
     assert!(matches!(Sqlite::open(""), Err(Error::CannotOpen { .. })));
+    let message = Sqlite::open("/dev/null").unwrap_err().to_string();
+    assert!(message.ends_with("it is no file with contents"), "{message}");
     assert_eq!(contents(folder.path()).len(), 0);
 }
 
@@ -174,6 +176,32 @@ fn a_name_is_a_name_whatever_sqlite_thinks_of_it() {
         fs::write(folder.path().join("bad"), fs::read(&path).unwrap()).unwrap();
         assert_eq!(count(&Store::new(Sqlite::open_read_only(&path).unwrap())), 2, "{name}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_connection_whose_log_was_removed_is_refused_and_leaves_the_next_log_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let mut lost = Store::new(Sqlite::open(&path).unwrap());
+    fill(&mut lost, 2);
+    let study = lost.studies().unwrap()[0].id;
+    // As a second SQLite library in this process does when it closes the file.
+    Connection::open(&path).unwrap().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    for ending in ["a.db-wal", "a.db-shm"] {
+        fs::remove_file(folder.path().join(ending)).unwrap();
+    }
+
+    let refused = lost.enqueue(study, Object::default().into(), 0).unwrap_err().to_string();
+    assert!(refused.contains("its log was removed while it was open"), "{refused}");
+    assert!(lost.studies().unwrap_err().to_string().contains("open it again"));
+    // The locks of the lost connection do not count any more; those of another process would.
+    let log = folder.path().join("a.db-wal");
+    fs::write(&log, "of another process").unwrap();
+    drop(lost);
+    assert_eq!(fs::read(&log).unwrap(), b"of another process");
+    fs::remove_file(&log).unwrap();
+    assert_eq!(count(&Store::new(Sqlite::open(&path).unwrap())), 2);
 }
 
 #[test]

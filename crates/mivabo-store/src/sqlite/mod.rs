@@ -33,8 +33,40 @@ const LONG_TURN: Duration = Duration::from_millis(50);
 pub struct Sqlite {
     connection: Connection,
     path: PathBuf,
-    /// Device and number of the file, if it was opened to be written.
-    identity: Option<(u64, u64)>,
+    /// Where it is, if it was opened to be written.
+    place: Option<Place>,
+}
+
+/// What tells a file, and the shared memory beside it, from others of the same name: device and number.
+///
+/// What was removed can still be written, and nobody would ever read it. SQLite removes memory and log when the last
+/// connection is closed; a second SQLite library in the same process ends the locks of the first one when it closes the
+/// file, and so takes itself for the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    file: Option<(u64, u64)>,
+    memory: Option<(u64, u64)>,
+}
+
+impl Place {
+    fn of(path: &Path) -> Place {
+        Place { file: identity(path), memory: identity(&beside(path, "-shm")) }
+    }
+
+    /// Whether what is written through a connection that was opened here still reaches the file.
+    fn check(self, path: &Path) -> Result<(), Error> {
+        let now = Place::of(path);
+        if now == self {
+            return Ok(());
+        }
+        let why = if now.file == self.file {
+            "its log was removed while it was open, as another SQLite library in the same process does when it closes \
+             the file; open it again"
+        } else {
+            "the file that was opened is no longer there: it was moved, removed or replaced"
+        };
+        Err(Error::CannotOpen { path: path.to_owned(), why: why.to_owned() })
+    }
 }
 
 impl Sqlite {
@@ -52,10 +84,10 @@ impl Sqlite {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         // What a dead process left to be written into the file stays where it is until the file is known to be ours.
         let is_clean = length(&beside(&path, "-wal")) == 0;
-        let mut store = Sqlite { connection: connect(&path, flags)?, path, identity: None };
+        let mut store = Sqlite { connection: connect(&path, flags)?, path, place: None };
         store.keep_log(!is_clean)?;
         if store.check(store.connection.is_readonly("main"))? {
-            return Err(Error::ReadOnly { path: store.path });
+            return Err(Error::ReadOnly { path: store.path.clone() });
         }
         if !is_new {
             store.check_whole()?;
@@ -63,7 +95,9 @@ impl Sqlite {
         schema::migrate(&mut store.connection, &store.path, &schema::STEPS)?;
         store.write_ahead()?;
         store.keep_log(false)?;
-        store.identity = identity(&store.path);
+        // The first look makes the shared memory.
+        store.check(store.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
+        store.place = Some(Place::of(&store.path));
         Ok(store)
     }
 
@@ -76,9 +110,12 @@ impl Sqlite {
         if !path.exists() {
             return Err(cannot_open(&path, "there is no such file"));
         }
+        if length(&path) == 0 && length(&beside(&path, "-wal")) == 0 {
+            return Err(cannot_open(&path, "it is empty: there is no study in it"));
+        }
         schema::peek(&path)?;
         let whole = |connection: Result<Connection, Error>| {
-            let store = Sqlite { connection: connection?, path: path.clone(), identity: None };
+            let store = Sqlite { connection: connection?, path: path.clone(), place: None };
             store.check_whole().map(|()| store)
         };
         match whole(connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)) {
@@ -130,19 +167,38 @@ impl Sqlite {
 
 impl Backend for Sqlite {
     fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
-        let begun = self.connection.unchecked_transaction();
-        Ok(Box::new(Tables { connection: self.check(begun)?, path: &self.path, begun: Instant::now() }))
+        if let Some(place) = self.place.filter(|_| self.is_cut_off()) {
+            place.check(&self.path)?;
+        }
+        let connection = self.check(self.connection.unchecked_transaction())?;
+        Ok(Box::new(Tables { connection, path: &self.path, place: None, begun: Instant::now() }))
     }
 
     fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
-        if self.identity.is_some() && identity(&self.path) != self.identity {
-            let why =
-                "the file that was opened is no longer there: it was moved, removed or replaced".to_owned();
-            return Err(Error::CannotOpen { path: self.path.clone(), why });
+        if let Some(place) = self.place {
+            place.check(&self.path)?;
         }
+        let (path, place) = (&self.path, self.place);
         match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(connection) => Ok(Box::new(Tables { connection, path: &self.path, begun: Instant::now() })),
-            Err(error) => Err(translate(&self.path, &error)),
+            Ok(connection) => Ok(Box::new(Tables { connection, path, place, begun: Instant::now() })),
+            Err(error) => Err(translate(path, &error)),
+        }
+    }
+
+    fn is_cut_off(&self) -> bool {
+        self.place.is_some_and(|opened| {
+            let now = Place::of(&self.path);
+            now.file == opened.file && now.memory != opened.memory
+        })
+    }
+}
+
+impl Drop for Sqlite {
+    /// To close the last connection is to write the log into the file and to remove it, by its name: where that is now
+    /// another one, it must not be touched.
+    fn drop(&mut self) {
+        if self.place.is_some_and(|place| place.check(&self.path).is_err()) {
+            self.keep_log(true).ok();
         }
     }
 }
@@ -151,6 +207,9 @@ impl Backend for Sqlite {
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
     match std::path::absolute(path) {
         Ok(path) if path.is_dir() => Err(cannot_open(&path, "it is a folder")),
+        Ok(path) if path.exists() && !path.is_file() => {
+            Err(cannot_open(&path, "it is no file with contents"))
+        }
         Ok(path) => Ok(path),
         Err(error) => Err(cannot_open(path, &error.to_string())),
     }
@@ -161,7 +220,7 @@ fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |data| data.len())
 }
 
-/// What tells a file from others: a file that was removed can still be written, and nobody would ever read it.
+/// Device and number of a file.
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt as _;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use super::{LONG_TURN, PAUSE, translate};
+use super::{LONG_TURN, PAUSE, Place, translate};
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
 use crate::object::Object;
@@ -21,6 +21,8 @@ const COLUMNS: &str = "id, revision, params, state, lease, value, reason, told, 
 pub(super) struct Tables<'a, C> {
     pub(super) connection: C,
     pub(super) path: &'a Path,
+    /// Where the file was when it was opened to be written.
+    pub(super) place: Option<Place>,
     pub(super) begun: Instant,
 }
 
@@ -143,8 +145,12 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
     }
 
     fn commit(self: Box<Self>) -> Result<(), Error> {
-        let Tables { connection, path, begun } = *self;
+        let Tables { connection, path, place, begun } = *self;
         connection.commit().map_err(|error| translate(path, &error))?;
+        // Only what others can read is acknowledged.
+        if let Some(place) = place {
+            place.check(path)?;
+        }
         if begun.elapsed() > LONG_TURN {
             sleep(2 * PAUSE);
         }
