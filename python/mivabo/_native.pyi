@@ -12,8 +12,10 @@ __all__ = [
     "Space",
     "Study",
     "__version__",
+    "after_fork",
     "at_least",
     "at_most",
+    "before_fork",
     "exactly",
     "exp",
     "log",
@@ -78,6 +80,8 @@ class Expr:
     def is_in(self, values: Iterable[_Operand]) -> Expr:
         """The value is one of these."""
 
+def before_fork() -> None: ...
+def after_fork() -> None: ...
 def statement(statement: Expr | str) -> str: ...
 def plain(what: str, value: Any) -> Any: ...
 def at_most(k: _Operand, *statements: _Operand) -> Expr:

@@ -8,11 +8,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from math import inf
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ._errors import ExhaustedError, StudyError, TrialError
+from ._errors import ExhaustedError, StorageError, StudyError, TrialError
 from ._trial import Params, Trial
 
 if TYPE_CHECKING:
@@ -48,8 +47,6 @@ class Plan:
         """Refuse what makes no sense, before anything is evaluated."""
         if not 1 <= self.workers <= MAX_WORKERS:
             raise StudyError(f"workers: expected 1 to {MAX_WORKERS}, not {self.workers}")
-        if self.trials is not None and self.trials < 0:
-            raise StudyError(f"trials: {self.trials} is negative")
         if not isinstance(self.executor, Executor) and self.executor not in ("threads", "processes"):
             raise StudyError(f"executor: expected 'threads', 'processes' or an Executor, not {self.executor!r:.60}")
         if self.on_error not in ("release", "fail"):
@@ -69,6 +66,8 @@ def run(study: Study, objective: Objective, plan: Plan) -> None:
         except BaseException:
             loop.release()
             raise
+        if loop.not_stored:
+            raise StorageError(f"{loop.error}; not stored: {', '.join(loop.not_stored)}") from loop.error
         if loop.error is not None:
             raise loop.error
 
@@ -91,6 +90,8 @@ class _Loop:
     """Trials that run here."""
     bar: _Bar | None
     error: Exception | None = None
+    not_stored: list[str] = field(default_factory=list)
+    """Outcomes that the storage did not take."""
     is_exhausted: bool = False
 
     def run(self) -> None:
@@ -129,15 +130,19 @@ class _Loop:
         except ExhaustedError:
             self.is_exhausted = True
             return None
+        except StorageError as error:
+            self.error = self.error or error
+            return None
         self.is_exhausted = trial is None
         return trial
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
         error = future.exception()
-        told = None
+        is_told = False
         if error is None:
+            value = future.result()
             try:
-                told = self._tell(trial, future.result())
+                is_told = self._told(trial, f"value {value!r:.60}", lambda: self.study._inner.tell(trial.id, value))
             except TypeError as wrong:
                 error = wrong  # What was returned is no number.
         if error is None:
@@ -145,63 +150,51 @@ class _Loop:
         elif not isinstance(error, Exception):
             raise error
         elif isinstance(error, self.plan.catch):
-            told = self._fail(trial, error)
+            is_told = self._fail(trial, error)
         else:
             self.error = self.error or error
-            told = self._fail(trial, error) if self.plan.on_error == "fail" else None
+            is_told = self.plan.on_error == "fail" and self._fail(trial, error)
             self._give_back(trial)
-        if told is not None:
+        if is_told:
             self._show()
-            self._call_back(told)
+            self._call_back(trial)
 
-    def _call_back(self, told: Trial) -> None:
+    def _call_back(self, trial: Trial) -> None:
         """An exception here ends the loop like one of the objective: after the trials that run."""
+        if not self.plan.callbacks:
+            return
         try:
+            told = self.study._trial(trial.id)
             for callback in self.plan.callbacks:
                 callback(self.study, told)
         except Exception as error:
             self.error = self.error or error
 
-    def _tell(self, trial: Trial, value: Any) -> Trial | None:
-        def tell() -> None:
-            self.study._inner.tell(trial.id, value)
-
-        if not self._told(trial, tell):
-            return None
-        try:
-            number = float(value)
-        except OverflowError:
-            number = inf if value > 0 else -inf
-        is_finite = number - number == 0
-        state: Literal["complete", "failed"] = "complete" if is_finite else "failed"
-        reason = None if is_finite else f"the value is {number}"
-        return replace(trial, state=state, value=number if is_finite else None, reason=reason)
-
-    def _fail(self, trial: Trial, error: Exception) -> Trial | None:
+    def _fail(self, trial: Trial, error: Exception) -> bool:
         reason = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
+        return self._told(trial, f"failed by {reason:.200}", lambda: self.study.tell(trial, failed=reason))
 
-        def tell() -> None:
-            self.study.tell(trial, failed=reason)
-
-        return replace(trial, state="failed", reason=reason) if self._told(trial, tell) else None
-
-    def _told(self, trial: Trial, tell: Callable[[], None]) -> bool:
-        """Whether this tell came first: a worker that was taken for dead may have been replaced."""
+    def _told(self, trial: Trial, what: str, tell: Callable[[], None]) -> bool:
+        """Whether this tell was stored and came first: a worker that was taken for dead may have been replaced."""
+        is_first = False
         try:
             tell()
+            is_first = True
         except TrialError:
-            self.held.pop(trial.id, None)
-            return False
+            pass
+        except StorageError as error:
+            self.error = self.error or error
+            self.not_stored.append(f"trial {trial.id}: {what}")
         self.held.pop(trial.id, None)
-        return True
+        return is_first
 
     def _give_back(self, trial: Trial) -> None:
         if self.held.pop(trial.id, None) is None:
             return
         try:
             self.study.release(trial)
-        except TrialError:
-            pass  # Others have it by now.
+        except (TrialError, StorageError):
+            pass  # Others have it by now, or will have it when its lease ends.
 
     def _show(self) -> None:
         if self.bar is not None:

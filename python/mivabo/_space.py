@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, cast
 
 from . import _native
-from ._errors import SpaceError
+from ._errors import Error, SpaceError
 from ._native import Expr
 from ._trial import Params, Value, Violation
 
@@ -350,13 +350,13 @@ def _name(what: str, name: object) -> str:
     return cast(str, plain)
 
 
-def _size(what: str, n: object) -> int:
+def _size(what: str, n: object, refusal: type[Error] = SpaceError) -> int:
     try:
         size = n.__index__()  # type: ignore[attr-defined]
     except (AttributeError, TypeError):
         raise TypeError(f"{what}: expected a whole number, not {n!r:.60}") from None
     if not 0 <= size < 2**62:
-        raise ValueError(f"{what}: {size} is negative or too large")
+        raise refusal(f"{what}: {size} is negative or too large")
     return cast(int, size)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native, _optimize
-from ._errors import Error, ExhaustedError, SpaceError, StudyError
+from ._errors import Error, ExhaustedError, SpaceError, StorageError, StudyError
 from ._optimize import Callback, Objective
 from ._space import Space, _dict, _read, _size, _table
 from ._trial import Importance, Recommendation, Trial, Value
@@ -27,6 +27,12 @@ Storage = str | os.PathLike[str]
 """The path of a database, or ``sqlite:///path``."""
 
 _DAY = 24 * 3600.0
+
+# Windows cannot fork.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_native.before_fork, after_in_parent=_native.after_fork, after_in_child=_native.after_fork
+    )
 
 
 class Study:
@@ -85,7 +91,7 @@ class Study:
         """Open a study that exists, as it was made; a file with one study needs no name."""
         path = _path(storage)
         if path is None or not os.path.exists(path):
-            raise StudyError(f"`{storage}` does not exist")
+            raise StorageError(f"`{storage}` does not exist")
         if name is not None:
             name = _study_name(name, path)
         return cls._of(_native.Study.load(path, name, _worker()))
@@ -213,8 +219,8 @@ class Study:
         if not callable(objective):
             raise TypeError(f"objective: expected a function, not {objective!r:.60}")
         plan = _optimize.Plan(
-            trials=None if trials is None else _size("trials", trials),
-            workers=_size("workers", workers),
+            trials=None if trials is None else _size("trials", trials, StudyError),
+            workers=_size("workers", workers, StudyError),
             executor=executor,
             timeout=None if timeout is None else _real("timeout", timeout),
             target=None if target is None else _real("target", target),
@@ -386,6 +392,7 @@ def minimize(
     storage: Storage | None = None,
     strategy: str | None = None,
     seed: int = 0,
+    n_initial: int | None = None,
     **options: Any,
 ) -> Study:
     """Find where ``objective(params)`` is low; ``options`` are those of :meth:`Study.optimize`.
@@ -398,7 +405,7 @@ def minimize(
     >>> study.best.params
     {'a': 4, 'b': 6}
     """
-    study = Study(space, name=name, storage=storage, strategy=strategy, seed=seed)
+    study = Study(space, name=name, storage=storage, strategy=strategy, seed=seed, n_initial=n_initial)
     return study.optimize(objective, trials, **options)
 
 
@@ -411,10 +418,13 @@ def maximize(
     storage: Storage | None = None,
     strategy: str | None = None,
     seed: int = 0,
+    n_initial: int | None = None,
     **options: Any,
 ) -> Study:
     """Find where ``objective(params)`` is high; see :func:`minimize`."""
-    study = Study(space, name=name, storage=storage, direction="maximize", strategy=strategy, seed=seed)
+    study = Study(
+        space, name=name, storage=storage, direction="maximize", strategy=strategy, seed=seed, n_initial=n_initial
+    )
     return study.optimize(objective, trials, **options)
 
 

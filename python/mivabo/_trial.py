@@ -45,7 +45,7 @@ class Trial:
     attempts: int = 1
     """How many workers took it and did not give it back."""
     worker: str | None = None
-    """Who took it last, or told it."""
+    """Who took it last, or told it. What ``ask`` returns has neither this nor times: the store keeps them."""
     created: float | None = None
     """When it was made, in seconds since 1970, as are all times."""
     started: float | None = None

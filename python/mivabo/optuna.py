@@ -87,7 +87,7 @@ class MivaboSampler(BaseSampler):
     :param search_space: the parameters that are known before, as ``{name: distribution}``.
     :param constraints: statements in mivabo's language, as texts or expressions; a dict gives them names.
     :param strategy: one of ``mivabo.STRATEGIES``, with settings if need be: ``"improvement:draws=no"``.
-    :param n_startup: trials before the model is asked; by default it follows from the space.
+    :param n_startup: trials before the model is asked; by default 6, and by the space for Thompson sampling.
     :param independent_sampler: for all other parameters; by default Optuna's ``RandomSampler``.
     """
 

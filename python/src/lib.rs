@@ -6,6 +6,7 @@
 mod copy;
 mod error;
 mod expr;
+mod fork;
 mod space;
 mod study;
 mod value;
@@ -17,6 +18,8 @@ use pyo3::pymodule;
 mod _native {
     #[pymodule_export]
     use crate::expr::{Expr, at_least, at_most, exactly, exp, log, max, min, sqrt, statement, sum};
+    #[pymodule_export]
+    use crate::fork::{after_fork, before_fork};
     #[pymodule_export]
     use crate::space::Space;
     #[pymodule_export]

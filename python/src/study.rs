@@ -1,7 +1,8 @@
 //! A study: asks and tells enter, trials leave, and the store keeps them. See [`Session`].
 //!
-//! Python's lock is released around every call, and threads take turns at the session. A process that was forked opens the
-//! file anew: a connection to SQLite must not be used on both sides of a fork.
+//! Python's lock is released around every call, and threads take turns at the session. Files are closed before a process
+//! forks, see [`fork`](crate::fork), and opened anew by the next call; so are those whose log another SQLite library in this
+//! process removed.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -16,6 +17,7 @@ use pyo3::types::PyDict;
 
 use crate::copy::{Kept, kept, restored};
 use crate::error::{StudyError, of_store};
+use crate::fork::{Slot, pass, watch};
 use crate::space::{Space, visible};
 use crate::value::{borrowed, dict, natural, number, text, values};
 
@@ -43,14 +45,14 @@ struct Home {
 struct Open {
     /// The process that opened it.
     process: u32,
-    session: Arc<Mutex<Session>>,
+    slot: Arc<Slot>,
 }
 
 impl Drop for Open {
-    /// What another process opened is not ours to close.
+    /// What another process opened is not ours to close: it forked without Python's knowledge.
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            std::mem::forget(self.session.clone());
+            std::mem::forget(self.slot.clone());
         }
     }
 }
@@ -63,10 +65,14 @@ impl Home {
         }
     }
 
-    fn opened(&self, session: Session) -> Open {
-        let process = std::process::id();
-        let session = session.with_worker(format!("{}:{process}", self.worker));
-        Open { process, session: Arc::new(Mutex::new(session)) }
+    /// The session, under the name of this process.
+    fn session(&self, open: impl FnOnce(&Home, Store) -> Result<Session, Error>) -> Result<Session, Error> {
+        let session = open(self, self.store()?)?;
+        Ok(session.with_worker(format!("{}:{}", self.worker, std::process::id())))
+    }
+
+    fn load(&self) -> Result<Session, Error> {
+        self.session(|home, store| Session::load(store, &home.name))
     }
 }
 
@@ -345,9 +351,16 @@ impl Study {
         home: Home,
         open: impl FnOnce(&Home, Store) -> Result<Session, Error> + Send,
     ) -> PyResult<Study> {
-        let session = py.detach(|| home.store().and_then(|store| open(&home, store)));
-        let open = home.opened(session.map_err(|error| of_store(&error))?);
-        Ok(Study { home, open: Mutex::new(open) })
+        let slot = py.detach(|| {
+            let pass = pass();
+            let slot = Arc::new(Mutex::new(Some(home.session(open)?)));
+            if home.storage.is_some() {
+                watch(&slot, &pass);
+            }
+            Ok(slot)
+        });
+        let slot = slot.map_err(|error| of_store(&error))?;
+        Ok(Study { home, open: Mutex::new(Open { process: std::process::id(), slot }) })
     }
 
     /// Acts on the session, when it is this thread's turn.
@@ -356,18 +369,33 @@ impl Study {
         py: Python<'_>,
         act: impl FnOnce(&mut Session) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
-        let session = self.session()?;
-        py.detach(|| act(&mut lock(&session))).map_err(|error| of_store(&error))
+        let slot = self.slot()?;
+        let answer = py.detach(|| {
+            let pass = pass();
+            let mut held = lock(&slot);
+            if held.as_ref().is_some_and(Session::is_cut_off) {
+                *held = None;
+            }
+            let session = match &mut *held {
+                Some(session) => session,
+                closed => {
+                    let session = closed.insert(self.home.load()?);
+                    watch(&slot, &pass);
+                    session
+                }
+            };
+            act(session)
+        });
+        answer.map_err(|error| of_store(&error))
     }
 
     /// The session of this process.
-    fn session(&self) -> PyResult<Arc<Mutex<Session>>> {
+    fn slot(&self) -> PyResult<Arc<Slot>> {
         let mut open = lock(&self.open);
         if open.process != std::process::id() {
             if self.home.storage.is_some() {
-                let session = self.home.store().and_then(|store| Session::load(store, &self.home.name));
-                *open = self.home.opened(session.map_err(|error| of_store(&error))?);
-            } else if matches!(open.session.try_lock(), Err(TryLockError::WouldBlock)) {
+                *open = Open { process: std::process::id(), slot: Arc::new(Mutex::new(None)) };
+            } else if matches!(open.slot.try_lock(), Err(TryLockError::WouldBlock)) {
                 let name = &self.home.name;
                 return Err(StudyError::new_err(format!(
                     "study `{name}` is in memory and was in use when this process was forked; open it in a file instead"
@@ -376,7 +404,7 @@ impl Study {
                 open.process = std::process::id();
             }
         }
-        Ok(open.session.clone())
+        Ok(open.slot.clone())
     }
 }
 
@@ -431,7 +459,10 @@ fn duration(seconds: &Bound<'_, PyAny>) -> PyResult<Duration> {
 
 /// The name of the only study of a file, which must exist.
 fn only(py: Python<'_>, storage: &Path) -> PyResult<String> {
-    let studies = py.detach(|| Sqlite::open_read_only(storage).and_then(|file| Store::new(file).studies()));
+    let studies = py.detach(|| {
+        let _pass = pass();
+        Sqlite::open_read_only(storage).and_then(|file| Store::new(file).studies())
+    });
     let studies = studies.map_err(|error| of_store(&error))?;
     match studies.as_slice() {
         [only] => Ok(only.name.clone()),

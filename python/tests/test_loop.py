@@ -56,6 +56,31 @@ def test_processes_and_executors_evaluate(small: Space, tmp_path: Path) -> None:
     assert all(trial.value == float(trial.params["a"]) ** 2 for trial in study.trials)
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_what_could_not_be_stored_is_said(small: Space, tmp_path: Path, workers: int) -> None:
+    barrier = threading.Barrier(workers, timeout=60)
+
+    def objective(params: dict[str, object]) -> float:
+        if barrier.wait() == 0:
+            (tmp_path / "a.db").rename(tmp_path / "b.db")
+        barrier.wait()
+        return 0.125
+
+    study = Study(small, storage=tmp_path / "a.db")
+    with pytest.raises(mivabo.StorageError) as raised:
+        study.optimize(objective, trials=9, workers=workers)
+    message = str(raised.value)
+    assert "no longer there" in message
+    assert all(f"trial {trial}: value 0.125" in message for trial in range(workers)), message
+
+
+def test_a_callback_gets_the_trial_as_it_is_stored(small: Space) -> None:
+    seen: list[Trial] = []
+    study = mivabo.minimize(conftest.train, small, trials=3, callbacks=lambda _, trial: seen.append(trial))
+    assert seen == study.trials
+    assert all(trial.seconds is not None and trial.worker for trial in seen)
+
+
 @pytest.mark.parametrize("breaks", ["the value", "the callback"])
 def test_trials_that_run_are_told_before_a_mistake_is_raised(small: Space, breaks: str) -> None:
     first = threading.Event()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import multiprocessing
 import os
+import shutil
+import sqlite3
+import threading
 from itertools import chain
 from pathlib import Path
 
@@ -69,3 +74,59 @@ def test_a_forked_copy_of_a_study_in_memory_is_its_own(wide: Space) -> None:
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert study.n_trials == 5
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_what_a_forked_process_tells_stays_after_the_parent_is_gone(wide: Space, tmp_path: Path) -> None:
+    study = Study(wide, storage=tmp_path / "a.db", strategy="random")
+    work(study)
+    begin, end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        first = study.ask()
+        os.read(begin, 1)
+        study.tell(first, 1.0)
+        os._exit(0 if len(work(study)) == 5 else 1)
+    del study  # The last connection of this process closes, and the child goes on.
+    gc.collect()
+    os.write(end, b"x")
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert [trial.state for trial in Study.load(tmp_path / "a.db").trials] == ["complete"] * 11
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("storage", [True, False])
+def test_a_fork_waits_for_the_threads_that_use_a_study(wide: Space, tmp_path: Path, storage: bool) -> None:
+    study = Study(wide, storage=tmp_path / "a.db" if storage else None, strategy="random")
+    is_over = threading.Event()
+
+    def keep_on() -> None:
+        while not is_over.is_set():
+            work(study)
+
+    thread = threading.Thread(target=keep_on)
+    thread.start()
+    for _ in range(5):
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if len(work(study)) == 5 else 1)
+        _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 0
+    is_over.set()
+    thread.join()
+    assert {trial.state for trial in study.trials} == {"complete"}
+
+
+def test_another_sqlite_library_may_look_at_the_open_file(wide: Space, tmp_path: Path) -> None:
+    study = Study(wide, storage=tmp_path / "a.db", strategy="random")
+    work(study)
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as other:
+        assert other.execute("select count(*) from trial").fetchone() == (5,)
+    assert work(study) == list(range(5, 10))
+    # As another process would see them.
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in tmp_path.glob("a.db*"):
+        shutil.copy(path, copy)
+    assert Study.load(copy / "a.db").n_trials == 10

@@ -126,7 +126,7 @@ STUDIES: list[tuple[Callable[[Space, Path], object], type[Exception], str]] = [
     (lambda s, p: Study(s, storage=p), StorageError, "cannot be opened"),
     (lambda s, p: Study(s, storage=p / "no" / "a.db"), StorageError, "no"),
     (lambda s, p: Study(s, storage=Path(__file__)), StorageError, "not a SQLite database"),
-    (lambda s, p: Study.load(p / "none.db"), StudyError, "none.db"),
+    (lambda s, p: Study.load(p / "none.db"), StorageError, "none.db"),
     (lambda s, p: Study.from_file(p / "none.toml"), FileNotFoundError, "none.toml"),
     (
         lambda s, p: Study.load(Study(s, storage=p / "a.db").storage, "b"),

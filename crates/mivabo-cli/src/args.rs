@@ -17,7 +17,7 @@ use crate::study_file::MAX_WORKERS;
     arg_required_else_help = true,
     after_help = "Exit codes:
   0    done
-  1    a file, its contents or the disk is the problem; the message says which
+  1    a file, its contents or the disk is the problem, or no point is left; the message says which
   2    the call is wrong
   3    no feasible trial has a value
   130  stopped by Ctrl-C (143 by SIGTERM, 129 by SIGHUP)

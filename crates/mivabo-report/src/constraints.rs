@@ -1,6 +1,6 @@
 //! How close the trials came to each constraint: slacks of all told trials enter, a bar for each constraint leaves.
 //!
-//! A trial is *on the bound* of a constraint where its slack is nothing but rounding, and *near* it where the slack is at
+//! A trial is *on the bound* of a constraint where its slack is a millionth of its sides at most, and *near* it where the slack is at
 //! most a twentieth of the largest one among the trials. An equation has no side to be far from, so it only holds.
 
 use mivabo::space::{Constraint, Margin};
@@ -88,7 +88,9 @@ fn line(constraint: &Constraint, margins: &[Vec<Margin>], best: Option<&[Margin]
 /// How each trial stands to a constraint.
 fn stands(name: &str, margins: &[Vec<Margin>]) -> Vec<Stand> {
     let tightest: Vec<Option<&Margin>> = margins.iter().map(|margins| tightest(name, margins)).collect();
-    let largest = tightest.iter().flatten().filter_map(|margin| margin.slack).fold(0.0, f64::max);
+    let slacks =
+        tightest.iter().flatten().filter_map(|margin| margin.slack).filter(|slack| slack.is_finite());
+    let largest = slacks.fold(0.0, f64::max);
     let stand = |margin: Option<&Margin>| match margin {
         None => Stand::NotAsked,
         Some(margin) if !margin.holds => Stand::Violated,
@@ -97,7 +99,8 @@ fn stands(name: &str, margins: &[Vec<Margin>]) -> Vec<Stand> {
                 |side: &Option<_>| side.as_ref().and_then(mivabo::space::Value::as_f64).map_or(0.0, f64::abs);
             let size = side(left).max(side(right));
             match *slack {
-                slack if slack <= ROUNDING * size.max(largest) => Stand::OnBound,
+                // Where both sides are about 0, the slacks of the others say what is small.
+                slack if slack <= ROUNDING * size.max(largest.min(1.0)) => Stand::OnBound,
                 slack if slack <= NEAR * largest => Stand::Near,
                 _ => Stand::Holds,
             }

@@ -124,7 +124,7 @@ impl<'a> Digest<'a> {
     /// The ring around the best trial.
     pub fn ring(&self, svg: &mut Svg, plot: &Plot, x: f64) {
         if let Some(value) = self.best.and_then(|at| value(self.rows[at])) {
-            svg.circle("ring", None, plot.at(x, plot.y.place(value)), 6.5);
+            svg.circle("ring", None, plot.at(x, plot.y.place(value).clamp(0.0, 1.0)), 6.5);
         }
     }
 

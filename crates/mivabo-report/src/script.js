@@ -5,7 +5,8 @@
 
   function key(row, column) {
     var cell = row.cells[column];
-    var text = cell.dataset.v || cell.textContent;
+    // The title of a number has all of its digits.
+    var text = cell.dataset.v || (!cell.className && cell.title) || cell.textContent;
     var number = Number(text);
     if (text === '–') return [2, 0];
     return text.trim() !== '' && !isNaN(number) ? [0, number] : [1, text];
@@ -21,7 +22,7 @@
     var body = table.tBodies[0];
     var rows = Array.from(body.rows).map(function (row) { return [key(row, column), row]; });
     rows.sort(function (a, b) { return compare(a[0], b[0], sign); });
-    body.append.apply(body, rows.map(function (pair) { return pair[1]; }));
+    rows.forEach(function (pair) { body.append(pair[1]); });
     Array.from(table.tHead.rows[0].cells).forEach(function (cell) { cell.removeAttribute('aria-sort'); });
     head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
   }

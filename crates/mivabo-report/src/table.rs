@@ -48,6 +48,7 @@ fn line(digest: &Digest<'_>, at: usize, names: &[&str], has_times: bool) -> Stri
     let mut cells = vec![
         format!("<tr data-t=\"{id}\"{class}><th>{id}</th>", id = row.trial.id),
         state(row, digest.is_feasible[at]),
+        // The script sorts by the title of a number.
         row.trial.value().map_or(NOTHING.to_owned(), |value| {
             format!("<td title=\"{}\">{}</td>", exact(value), short(value))
         }),

@@ -13,11 +13,16 @@ pub(crate) fn escape(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             '\n' | '\t' | '\r' => escaped.push(' '),
-            c if c.is_control() || is_noncharacter(c) => escaped.push('\u{fffd}'),
+            c if c.is_control() || is_noncharacter(c) || turns(c) => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }
     escaped
+}
+
+/// Whether it turns the direction of the text after it around.
+fn turns(c: char) -> bool {
+    ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c)
 }
 
 fn is_noncharacter(c: char) -> bool {

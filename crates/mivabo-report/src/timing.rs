@@ -129,8 +129,8 @@ fn timeline(digest: &Digest<'_>, timed: &[&Row], (first, last): (u64, u64)) -> S
     format!("<figure>{}<figcaption>{caption}</figcaption></figure>", svg.finish())
 }
 
-/// A lane for each row, and the names of the lanes: workers where they are known, and otherwise as few lanes as there
-/// were trials at once.
+/// A lane for each row, and the names of the lanes: those of workers where they are known, as few for each as it had
+/// trials at once, since all threads of a process share its name.
 fn lanes(timed: &[&Row]) -> (Vec<usize>, Vec<String>) {
     let mut order: Vec<usize> = (0..timed.len()).collect();
     order.sort_by_key(|at| (timed[*at].started, timed[*at].trial.id));
@@ -141,10 +141,8 @@ fn lanes(timed: &[&Row]) -> (Vec<usize>, Vec<String>) {
     for at in order {
         let row = timed[at];
         let (start, end) = (row.started.unwrap_or(0), row.finished.unwrap_or(u64::MAX));
-        let free = match &row.worker {
-            Some(worker) if has_workers => names.iter().position(|name| name == worker),
-            _ => ends.iter().position(|end| *end <= start),
-        };
+        let is_own = |name: &String| !has_workers || Some(name) == row.worker.as_ref();
+        let free = names.iter().zip(&ends).position(|(name, end)| is_own(name) && *end <= start);
         lanes[at] = free.unwrap_or(names.len());
         if free.is_none() {
             let name = row.worker.clone().filter(|_| has_workers);

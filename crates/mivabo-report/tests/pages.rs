@@ -6,7 +6,9 @@ mod samples;
 
 use std::collections::BTreeSet;
 
-use mivabo::study::{Direction, State};
+use mivabo::Space;
+use mivabo::space::Domain;
+use mivabo::study::{Direction, State, Trial};
 use mivabo_report::Row;
 use samples::{Sample, falling, large, markup, usual, with};
 
@@ -216,6 +218,36 @@ fn clocks_that_run_backwards_and_trials_that_never_end_are_drawn() {
     sample.rows.truncate(1);
     (sample.rows[0].started, sample.rows[0].finished) = (Some(5), Some(5));
     assert_drawn(&sample);
+}
+
+#[test]
+fn trials_that_one_worker_ran_at_once_have_lanes_of_their_own() {
+    let mut sample = usual();
+    for row in &mut sample.rows {
+        row.worker = Some(if row.trial.id < 12 { "here:1" } else { "there:2" }.to_owned());
+    }
+
+    // Two of each pair of trials overlap.
+    assert!(sample.page().contains("24 trials in 4 lanes"));
+}
+
+#[test]
+fn a_trial_is_on_a_bound_only_where_its_slack_is_small_beside_its_sides() {
+    let mut space = Space::builder();
+    let a = space.add("a", Domain::int(1, 10_000));
+    let b = space.add("b", Domain::int(1, 10_000));
+    space.subject_to("area", (a * b).ge(10));
+    let space = space.build().unwrap();
+    let points = [(6, 10), (2, 40), (5, 2), (10_000, 10_000)];
+    let rows = points.iter().zip(0..).map(|((a, b), id)| {
+        let point = space.point([("a", i64::into(*a)), ("b", i64::into(*b))]).unwrap();
+        Row::from(Trial { id, point, state: State::Complete(1.0), told: Some(id) })
+    });
+    let rows = rows.collect();
+    let sample =
+        Sample { name: "area".into(), space, direction: Direction::Minimise, rows, importance: None };
+
+    assert!(sample.page().contains("1 on the bound"), "{}", sample.page());
 }
 
 #[test]

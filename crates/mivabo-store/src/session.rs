@@ -255,7 +255,7 @@ impl Session {
     /// The same for many points, all of them or none. Their numbers are the answer.
     ///
     /// # Errors
-    /// What the store meets; nothing is then added.
+    /// [`Error::Study`] when a point does not fit the space, or what the store meets; nothing is then added.
     pub fn add_all(&mut self, results: Vec<(Point, Outcome)>) -> Result<std::ops::Range<u64>, Error> {
         let now = (self.clock)();
         let told = results.into_iter().map(|(point, outcome)| {
@@ -401,6 +401,9 @@ fn take_in(study: &mut Study, revision: &mut Revision, changes: &Changes) -> Res
 }
 
 fn proposal(space: &Space, point: &Point, origin: &str) -> Result<Proposal, Error> {
+    if !space.fits(point) {
+        return Err(mivabo::Error::ForeignPoint.into());
+    }
     let note = Object::new(json!({ "origin": origin }).to_string())?;
     Ok(Proposal { params: points::written(space, point)?, note })
 }

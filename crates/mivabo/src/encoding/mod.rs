@@ -117,11 +117,17 @@ impl Encoding {
     }
 
     /// The bits of parameter number `parameter`; empty for a continuous one.
+    ///
+    /// # Panics
+    /// When there is no such parameter.
     pub fn bits_of(&self, parameter: usize) -> std::ops::Range<usize> {
         self.codes[parameter].as_ref().map_or(0..0, Code::bits)
     }
 
     /// The code of a point.
+    ///
+    /// # Panics
+    /// When the point [does not fit](crate::Space::fits) the space.
     pub fn encode(&self, point: &Point) -> Encoded {
         let mut bits = vec![false; self.n_bits];
         for (setting, code) in point.settings.iter().zip(&self.codes) {

@@ -130,8 +130,16 @@ impl Waves {
     /// The waves of an expansion over `n_reals` coordinates with bandwidth 1; none when there are no coordinates.
     ///
     /// # Errors
-    /// [`Error::TooManyFeatures`] above [`MAX_FEATURES`] waves or [`MAX_NODES`] nodes.
+    /// [`Error::TooManyFeatures`] above [`MAX_FEATURES`] coordinates or waves, or [`MAX_NODES`] nodes.
     pub fn new(expansion: Expansion, n_reals: usize, stream: &mut Stream) -> Result<Waves, Error> {
+        let n_coordinates = u64::try_from(n_reals).unwrap_or(u64::MAX);
+        if n_coordinates > MAX_FEATURES {
+            return Err(Error::TooManyFeatures {
+                what: "coordinates",
+                n: n_coordinates,
+                limit: MAX_FEATURES,
+            });
+        }
         let n = expansion.n_waves(n_reals);
         if n > MAX_FEATURES {
             return Err(Error::TooManyFeatures { what: "waves", n, limit: MAX_FEATURES });

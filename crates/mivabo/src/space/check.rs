@@ -70,11 +70,17 @@ impl Space {
     /// );
     /// # Ok::<(), mivabo::Error>(())
     /// ```
+    ///
+    /// # Panics
+    /// When the point [does not fit](Self::fits) this space.
     pub fn check(&self, point: &Point) -> Report {
         report(self.encoding().model(), point)
     }
 
     /// Whether no constraint is violated at a point: [`check`](Self::check) without the reasons, for searches that try many.
+    ///
+    /// # Panics
+    /// When the point [does not fit](Self::fits) this space.
     pub fn is_feasible(&self, point: &Point) -> bool {
         let model = self.encoding().model();
         evaluator(model, point).all_hold()

@@ -52,6 +52,9 @@ impl Space {
     /// assert_eq!((margins[0].statement.as_str(), margins[0].slack), ("kernel * stride <= 12", Some(2.0)));
     /// # Ok::<(), mivabo::Error>(())
     /// ```
+    ///
+    /// # Panics
+    /// When the point [does not fit](Self::fits) this space.
     pub fn margins(&self, point: &Point) -> Vec<Margin> {
         let model = self.encoding().model();
         let definitions = model.definitions_of(&model.order.iter().copied().collect());

@@ -3,10 +3,10 @@
 //! Enters: names and values from a user, a file or a decoder. Leaves: a [`Point`], whose values lie in their
 //! domains. Whether it satisfies the constraints is another question: see [`Space::check`].
 
-use super::Space;
 use super::domain::{Domain, Set};
 use super::eval::{Evaluator, Setting};
 use super::value::Value;
+use super::{Parameter, Space};
 use crate::encoding::MAX_COMBINATIONS;
 use crate::error::{Error, nearest};
 
@@ -67,19 +67,40 @@ impl Space {
         self.assigned(&given, true).map(Evaluator::into_point)
     }
 
+    /// Whether every value of a point is one of the same parameter here. Points of this space fit; those of another one may
+    /// not, and are then refused or, where a function says so, panic.
+    pub fn fits(&self, point: &Point) -> bool {
+        let parameters = self.parameters();
+        let fits = |(parameter, setting): (&Parameter, &Option<Setting>)| match setting {
+            None => true,
+            Some(Setting::Real(_)) => parameter.domain().is_continuous(),
+            Some(Setting::Index(index)) => parameter.domain().size().is_some_and(|size| *index < size),
+        };
+        point.settings.len() == parameters.len() && parameters.iter().zip(&point.settings).all(fits)
+    }
+
     /// The value of a parameter; `None` where it is inactive or there is no such parameter.
+    ///
+    /// # Panics
+    /// When the point [does not fit](Self::fits) this space.
     pub fn value(&self, point: &Point, name: &str) -> Option<Value> {
         let p = self.parameters().iter().position(|parameter| parameter.name() == name)?;
         self.value_of(point, p)
     }
 
     /// Names and values of the active parameters, in order, without auxiliary ones: what an objective sees.
+    ///
+    /// # Panics
+    /// When the point [does not fit](Self::fits) this space.
     pub fn values<'a>(&'a self, point: &'a Point) -> impl Iterator<Item = (&'a str, Value)> {
         let visible = self.parameters().iter().enumerate().filter(|(_, parameter)| !parameter.is_auxiliary());
         visible.filter_map(|(p, parameter)| Some((parameter.name(), self.value_of(point, p)?)))
     }
 
     /// The same with the auxiliary ones: what has to be kept of a point.
+    ///
+    /// # Panics
+    /// When the point [does not fit](Self::fits) this space.
     pub fn all_values<'a>(&'a self, point: &'a Point) -> impl Iterator<Item = (&'a str, Value)> {
         let parameters = self.parameters().iter().enumerate();
         parameters.filter_map(|(p, parameter)| Some((parameter.name(), self.value_of(point, p)?)))
@@ -99,7 +120,7 @@ impl Space {
         let mut given = vec![None; self.parameters().len()];
         for (name, value) in values {
             let Some(p) = self.parameters().iter().position(|parameter| parameter.name() == name) else {
-                let nearest = nearest(name, self.parameters().iter().map(super::Parameter::name));
+                let nearest = nearest(name, self.parameters().iter().map(Parameter::name));
                 return Err(Error::UnknownParameter { name: name.to_owned(), nearest });
             };
             setting(name, self.parameters()[p].domain(), &value)?;

@@ -47,7 +47,7 @@ pub struct Importance {
 pub struct Effect {
     /// The name of the parameter.
     pub name: String,
-    /// The share of the variance that would be gone if it were known.
+    /// The share of the variance that it takes part in, alone and with others.
     pub total: f64,
 }
 
@@ -66,7 +66,8 @@ impl Study {
     /// The total effect of a parameter is the share of the variance that it takes part in (Sobol's index, by the formula
     /// of Jansen 1999); an interaction is the share that two parameters take part in together. Parameters are
     /// taken to be independent, with the values that they have in random feasible points. The model is that of the study
-    /// where it learns its hyper-parameters, and otherwise that of the strategy `thompson-learned`. It learns from the
+    /// where its strategy is Thompson sampling with learned hyper-parameters, and otherwise, by default too, that of the
+    /// strategy `thompson-learned`. It learns from the
     /// trials with a value, at most 1,000 of them, evenly spread. All shares are 0 where the mean is constant.
     ///
     /// # Errors
@@ -106,7 +107,7 @@ impl Study {
 
     fn named(&self, shares: &Shares, n_trials: usize) -> Importance {
         let name = |p: usize| self.space.parameters()[p].name().to_owned();
-        let effects = shares.totals.iter().map(|(p, total)| Effect { name: name(*p), total: *total });
+        let effects = shares.totals.iter().map(|(p, total)| Effect { name: name(*p), total: total.min(1.0) });
         let interactions = shares
             .pairs
             .iter()

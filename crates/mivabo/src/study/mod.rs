@@ -64,7 +64,6 @@ use crate::acquire::Feasible;
 use crate::acquire::untried::Tried;
 use crate::encoding::Encoded;
 use crate::error::Error;
-use crate::space::eval::Setting;
 use crate::space::{Point, Space};
 
 /// The most trials of an initial design.
@@ -174,7 +173,8 @@ impl Study {
     /// The next point to evaluate: a waiting one, one of the initial design, or one that the strategy chooses.
     ///
     /// # Errors
-    /// [`Error::NoFeasiblePoint`], [`Error::Exhausted`] or [`Error::NoUntriedPoint`]; the study is then unchanged.
+    /// [`Error::Infeasible`], [`Error::NoFeasiblePoint`], [`Error::Exhausted`] or [`Error::NoUntriedPoint`]; the study is
+    /// then unchanged.
     pub fn ask(&mut self) -> Result<Suggestion, Error> {
         if let Some(at) = self.waiting.first().copied() {
             let feasible = Feasible::of_point(&self.space, self.trials[at].point.clone())
@@ -322,14 +322,7 @@ impl Study {
 
     /// The code of a point whose values fit this space.
     fn code_of(&self, point: &Point) -> Result<Encoded, Error> {
-        let parameters = self.space.parameters();
-        let fits = point.settings.len() == parameters.len()
-            && parameters.iter().zip(&point.settings).all(|(parameter, setting)| match setting {
-                None => true,
-                Some(Setting::Real(_)) => parameter.domain().is_continuous(),
-                Some(Setting::Index(index)) => parameter.domain().size().is_some_and(|size| *index < size),
-            });
-        if !fits {
+        if !self.space.fits(point) {
             return Err(Error::ForeignPoint);
         }
         let code = self.space.encoding().encode(point);

@@ -209,8 +209,15 @@ impl Process {
 
     /// The same process with the length-scales of numbers divided by `sharpness`, until hyper-parameters are set again: it
     /// believes less of what lies between observations.
+    ///
+    /// # Panics
+    /// When `sharpness` is not between 10⁻³ and 10³: beyond, kernels of whole columns are numerically 0 or 1.
     #[must_use]
     pub fn sharpened(&self, sharpness: f64) -> Process {
+        assert!(
+            (1e-3..=1e3).contains(&sharpness),
+            "a sharpness from 0.001 to 1000 is needed, not {sharpness}"
+        );
         let mut sharp = self.clone();
         for (relevance, is_label) in sharp.terms.relevance.iter_mut().zip(self.layout.is_label()) {
             *relevance *= if is_label { 1.0 } else { sharpness * sharpness };
