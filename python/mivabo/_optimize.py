@@ -63,11 +63,13 @@ def run(study: Study, objective: Objective, plan: Plan) -> None:
         loop = _Loop(study, objective, plan, executor, held, bar)
         try:
             loop.run()
-        except BaseException:
+        except BaseException as error:
             loop.release()
+            if loop.not_stored:
+                raise error from loop.loss()
             raise
         if loop.not_stored:
-            raise StorageError(f"{loop.error}; not stored: {', '.join(loop.not_stored)}") from loop.error
+            raise loop.loss() from loop.error
         if loop.error is not None:
             raise loop.error
 
@@ -116,13 +118,21 @@ class _Loop:
         for trial in list(self.held.values()):
             self._give_back(trial)
 
+    def loss(self) -> StorageError:
+        """What was evaluated and could not be stored."""
+        return StorageError(f"{self.error}; not stored: {', '.join(self.not_stored)}")
+
     def _goes_on(self, seconds: float) -> bool:
         plan = self.plan
         if self.error is not None or self.is_exhausted or self.study._stop:
             return False
         if plan.timeout is not None and seconds >= plan.timeout:
             return False
-        return plan.target is None or not self.study._reaches(plan.target)
+        try:
+            return plan.target is None or not self.study._reaches(plan.target)
+        except StorageError as error:
+            self.error = self.error or error
+            return False
 
     def _ask(self) -> Trial | None:
         try:
@@ -142,7 +152,7 @@ class _Loop:
         if error is None:
             value = future.result()
             try:
-                is_told = self._told(trial, f"value {value!r:.60}", lambda: self.study._inner.tell(trial.id, value))
+                is_told = self._told(trial, "value", value, lambda: self.study._inner.tell(trial.id, value))
             except TypeError as wrong:
                 error = wrong  # What was returned is no number.
         if error is None:
@@ -172,21 +182,27 @@ class _Loop:
 
     def _fail(self, trial: Trial, error: Exception) -> bool:
         reason = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
-        return self._told(trial, f"failed by {reason:.200}", lambda: self.study.tell(trial, failed=reason))
+        return self._told(trial, "failed by", reason, lambda: self.study.tell(trial, failed=reason))
 
-    def _told(self, trial: Trial, what: str, tell: Callable[[], None]) -> bool:
+    def _told(self, trial: Trial, what: str, outcome: object, tell: Callable[[], None]) -> bool:
         """Whether this tell was stored and came first: a worker that was taken for dead may have been replaced."""
         is_first = False
         try:
             tell()
             is_first = True
-        except TrialError:
-            pass
-        except StorageError as error:
-            self.error = self.error or error
-            self.not_stored.append(f"trial {trial.id}: {what}")
+        except (TrialError, StorageError) as error:
+            if not self._is_told(trial):
+                self.error = self.error or error
+                self.not_stored.append(f"trial {trial.id}: {what} {_brief(outcome)}")
         self.held.pop(trial.id, None)
         return is_first
+
+    def _is_told(self, trial: Trial) -> bool:
+        """Whether it has an outcome, of whomever."""
+        try:
+            return self.study._trial(trial.id).state in ("complete", "failed")
+        except (TrialError, StorageError):
+            return False
 
     def _give_back(self, trial: Trial) -> None:
         if self.held.pop(trial.id, None) is None:
@@ -199,9 +215,19 @@ class _Loop:
     def _show(self) -> None:
         if self.bar is not None:
             self.bar.update(1)
-            best = self.study._inner.best_value()
+            try:
+                best = self.study._inner.best_value()
+            except StorageError:
+                return  # The next ask meets it too.
             if best is not None:
                 self.bar.set_postfix_str(f"best {best[1]:.6g} (trial {best[0]})")
+
+
+def _brief(outcome: object) -> str:
+    try:
+        return f"{outcome!s:.200}"
+    except Exception:  # Such as an int of more digits than Python writes.
+        return f"of type {type(outcome).__name__}"
 
 
 class _Inline(Executor):

@@ -27,7 +27,12 @@ thread_local! {
     static FORKING: RefCell<Option<RwLockWriteGuard<'static, ()>>> = const { RefCell::new(None) };
 }
 
-/// Waits for a fork to be over. Python's lock must not be held, nor a pass of this thread.
+/// Whether this thread is about to fork, or has just done it: in another hook, say. To wait for itself it would wait for ever.
+pub fn is_forking() -> bool {
+    FORKING.with_borrow(Option::is_some)
+}
+
+/// Waits for a fork to be over. Python's lock must not be held, nor a pass of this thread, nor may it fork.
 pub fn pass() -> Pass {
     GATE.read().unwrap_or_else(PoisonError::into_inner)
 }

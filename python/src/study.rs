@@ -17,7 +17,7 @@ use pyo3::types::PyDict;
 
 use crate::copy::{Kept, kept, restored};
 use crate::error::{StudyError, of_store};
-use crate::fork::{Slot, pass, watch};
+use crate::fork::{Slot, is_forking, pass, watch};
 use crate::space::{Space, visible};
 use crate::value::{borrowed, dict, natural, number, text, values};
 
@@ -49,7 +49,7 @@ struct Open {
 }
 
 impl Drop for Open {
-    /// What another process opened is not ours to close: it forked without Python's knowledge.
+    /// What another process opened is not ours to close. It is open only if it forked without Python's knowledge.
     fn drop(&mut self) {
         if self.process != std::process::id() {
             std::mem::forget(self.slot.clone());
@@ -71,8 +71,22 @@ impl Home {
         Ok(session.with_worker(format!("{}:{}", self.worker, std::process::id())))
     }
 
+    /// The session anew. It was there, so a file without it is another one.
     fn load(&self) -> Result<Session, Error> {
-        self.session(|home, store| Session::load(store, &home.name))
+        let gone = |path: &PathBuf| Error::CannotOpen {
+            path: path.clone(),
+            why: "the file that was opened is no longer there: it was moved, removed or replaced".to_owned(),
+        };
+        match &self.storage {
+            Some(path) if !path.exists() => Err(gone(path)),
+            storage => {
+                let session = self.session(|home, store| Session::load(store, &home.name));
+                session.map_err(|error| match (error, storage) {
+                    (Error::UnknownStudy { .. } | Error::NoStudy { .. }, Some(path)) => gone(path),
+                    (error, _) => error,
+                })
+            }
+        }
     }
 }
 
@@ -351,6 +365,7 @@ impl Study {
         home: Home,
         open: impl FnOnce(&Home, Store) -> Result<Session, Error> + Send,
     ) -> PyResult<Study> {
+        refuse_while_forking()?;
         let slot = py.detach(|| {
             let pass = pass();
             let slot = Arc::new(Mutex::new(Some(home.session(open)?)));
@@ -369,6 +384,7 @@ impl Study {
         py: Python<'_>,
         act: impl FnOnce(&mut Session) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
+        refuse_while_forking()?;
         let slot = self.slot()?;
         let answer = py.detach(|| {
             let pass = pass();
@@ -406,6 +422,15 @@ impl Study {
         }
         Ok(open.slot.clone())
     }
+}
+
+fn refuse_while_forking() -> PyResult<()> {
+    if is_forking() {
+        let text =
+            "a study cannot be used while this very thread forks, as in a hook of `os.register_at_fork`";
+        return Err(StudyError::new_err(text));
+    }
+    Ok(())
 }
 
 /// A stored trial, and what follows from its point.
@@ -459,6 +484,7 @@ fn duration(seconds: &Bound<'_, PyAny>) -> PyResult<Duration> {
 
 /// The name of the only study of a file, which must exist.
 fn only(py: Python<'_>, storage: &Path) -> PyResult<String> {
+    refuse_while_forking()?;
     let studies = py.detach(|| {
         let _pass = pass();
         Sqlite::open_read_only(storage).and_then(|file| Store::new(file).studies())

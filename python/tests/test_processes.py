@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mivabo import Space, Study
+from mivabo import Space, StorageError, Study
 
 STUDY: Study | None = None
 
@@ -80,16 +80,19 @@ def test_a_forked_copy_of_a_study_in_memory_is_its_own(wide: Space) -> None:
 def test_what_a_forked_process_tells_stays_after_the_parent_is_gone(wide: Space, tmp_path: Path) -> None:
     study = Study(wide, storage=tmp_path / "a.db", strategy="random")
     work(study)
-    begin, end = os.pipe()
+    (from_child, to_parent), (from_parent, to_child) = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
         first = study.ask()
-        os.read(begin, 1)
+        os.write(to_parent, b"x")
+        os.read(from_parent, 1)
         study.tell(first, 1.0)
         os._exit(0 if len(work(study)) == 5 else 1)
-    del study  # The last connection of this process closes, and the child goes on.
+    os.read(from_child, 1)
+    assert study.n_trials == 6
+    del study  # Its connection closes while the child has the file open, and the child goes on.
     gc.collect()
-    os.write(end, b"x")
+    os.write(to_child, b"x")
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert [trial.state for trial in Study.load(tmp_path / "a.db").trials] == ["complete"] * 11
@@ -105,7 +108,7 @@ def test_a_fork_waits_for_the_threads_that_use_a_study(wide: Space, tmp_path: Pa
         while not is_over.is_set():
             work(study)
 
-    thread = threading.Thread(target=keep_on)
+    thread = threading.Thread(target=keep_on, daemon=True)
     thread.start()
     for _ in range(5):
         child = os.fork()
@@ -130,3 +133,17 @@ def test_another_sqlite_library_may_look_at_the_open_file(wide: Space, tmp_path:
     for path in tmp_path.glob("a.db*"):
         shutil.copy(path, copy)
     assert Study.load(copy / "a.db").n_trials == 10
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_study_whose_file_is_gone_after_a_fork_is_refused_and_no_file_is_made(wide: Space, tmp_path: Path) -> None:
+    study = Study(wide, storage=tmp_path / "a.db", strategy="random")
+    trial = study.ask()
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    (tmp_path / "a.db").rename(tmp_path / "b.db")
+    with pytest.raises(StorageError, match="no longer there"):
+        study.tell(trial, 1.0)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.db"]

@@ -148,9 +148,9 @@ impl<'a> Crew<'a> {
     /// Renews the leases of all trials that run here, unless that was just done: each time is a turn to write.
     fn renew(&self, session: &mut Session) {
         let mut renewed = lock(&self.renewed);
-        if renewed.elapsed() >= self.file.lease / 8 {
-            let held: Vec<u64> = lock(&self.held).iter().copied().collect();
-            session.heartbeat_all(&held, self.file.lease).ok();
+        let held: Vec<u64> = lock(&self.held).iter().copied().collect();
+        let is_due = !held.is_empty() && renewed.elapsed() >= self.file.lease / 8;
+        if is_due && session.heartbeat_all(&held, self.file.lease).is_ok() {
             *renewed = Instant::now();
         }
     }

@@ -27,14 +27,14 @@ pub fn run(args: &Run) -> Result<Answer, Failure> {
         }
     }
     session.sync().map_err(|e| e.to_string())?;
+    if let Some(code) = stop.exit_code() {
+        say!("stopped; `mivabo run {}` goes on", file.path.display());
+        return Ok(Answer { code, ..best::answer(&session, args.json) });
+    }
     let left = session.running().map_err(|e| e.to_string())?;
     if !left.is_empty() {
         let ids: Vec<String> = left.iter().map(|trial| trial.id.to_string()).collect();
         say!("not told yet, and held by others for long: trials {}", ids.join(", "));
-    }
-    if let Some(code) = stop.exit_code() {
-        say!("stopped; `mivabo run {}` goes on", file.path.display());
-        return Ok(Answer { code, ..best::answer(&session, args.json) });
     }
     if !args.quiet {
         say!("`mivabo report {}` shows more", file.path.display());

@@ -15,7 +15,8 @@ pub fn completions(args: &Completions) -> String {
 
 /// Reads the name of a command of ours.
 pub fn command_name(name: &str) -> Result<String, Failure> {
-    let program = Args::command();
+    let mut program = Args::command();
+    program.build();
     if program.find_subcommand(name).is_some() {
         return Ok(name.to_owned());
     }

@@ -1,7 +1,8 @@
 //! How close the trials came to each constraint: slacks of all told trials enter, a bar for each constraint leaves.
 //!
-//! A trial is *on the bound* of a constraint where its slack is a millionth of its sides at most, and *near* it where the slack is at
-//! most a twentieth of the largest one among the trials. An equation has no side to be far from, so it only holds.
+//! A trial is *on the bound* of a constraint where its slack is at most a millionth of its larger side, or both sides are
+//! 0 up to rounding, and *near* it where the slack is at most a twentieth of the largest one among the trials. An equation
+//! has no side to be far from, so it only holds.
 
 use mivabo::space::{Constraint, Margin};
 
@@ -11,6 +12,8 @@ use crate::text::{count, escape, percent, short, value};
 
 const NEAR: f64 = 0.05;
 const ROUNDING: f64 = 1e-6;
+/// A side is 0 up to rounding where it is this small beside the largest slack.
+const ZERO: f64 = 1e-12;
 
 /// How a trial stands to a constraint, with the class of its colour and what the legend says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,8 +102,8 @@ fn stands(name: &str, margins: &[Vec<Margin>]) -> Vec<Stand> {
                 |side: &Option<_>| side.as_ref().and_then(mivabo::space::Value::as_f64).map_or(0.0, f64::abs);
             let size = side(left).max(side(right));
             match *slack {
-                // Where both sides are about 0, the slacks of the others say what is small.
-                slack if slack <= ROUNDING * size.max(largest.min(1.0)) => Stand::OnBound,
+                slack if slack <= ROUNDING * size => Stand::OnBound,
+                _ if size <= ZERO * largest.min(1.0) => Stand::OnBound,
                 slack if slack <= NEAR * largest => Stand::Near,
                 _ => Stand::Holds,
             }

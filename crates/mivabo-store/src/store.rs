@@ -292,11 +292,12 @@ impl Store {
         })
     }
 
-    /// Everything or nothing: an error, or a panic, leaves the rows as they were.
+    /// Whether the backend lost its place and must be opened anew.
     pub(crate) fn is_cut_off(&self) -> bool {
         self.backend.is_cut_off()
     }
 
+    /// Everything or nothing: an error, or a panic, leaves the rows as they were.
     fn write<T, E: From<Error>>(
         &mut self,
         act: impl FnOnce(&mut dyn Transaction) -> Result<T, E>,

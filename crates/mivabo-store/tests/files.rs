@@ -183,7 +183,10 @@ fn a_name_is_a_name_whatever_sqlite_thinks_of_it() {
 fn a_connection_whose_log_was_removed_is_refused_and_leaves_the_next_log_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let mut lost = Store::new(Sqlite::open(&path).unwrap());
+    // Through a link: the log is beside the file that it leads to.
+    fs::write(&path, "").unwrap();
+    std::os::unix::fs::symlink(&path, folder.path().join("link.db")).unwrap();
+    let mut lost = Store::new(Sqlite::open(folder.path().join("link.db")).unwrap());
     fill(&mut lost, 2);
     let study = lost.studies().unwrap()[0].id;
     // As a second SQLite library in this process does when it closes the file.

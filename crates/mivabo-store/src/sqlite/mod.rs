@@ -203,9 +203,10 @@ impl Drop for Sqlite {
     }
 }
 
-/// An absolute path: SQLite gives names like `:memory:` and the empty one a meaning of their own.
+/// An absolute path without links: SQLite gives names like `:memory:` and the empty one a meaning of their own, and keeps
+/// the log beside the file that a link leads to.
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    match std::path::absolute(path) {
+    match std::path::absolute(path).map(|path| std::fs::canonicalize(&path).unwrap_or(path)) {
         Ok(path) if path.is_dir() => Err(cannot_open(&path, "it is a folder")),
         Ok(path) if path.exists() && !path.is_file() => {
             Err(cannot_open(&path, "it is no file with contents"))
