@@ -207,6 +207,29 @@ fn a_connection_whose_log_was_removed_is_refused_and_leaves_the_next_log_alone()
     assert_eq!(count(&Store::new(Sqlite::open(&path).unwrap())), 2);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn connections_that_come_and_go_leave_no_file_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let n_open = || {
+        let links =
+            fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
+        links.filter(|target| target.starts_with(folder.path())).count()
+    };
+    let stays = Sqlite::open(&path).unwrap();
+    drop(Sqlite::open(&path).unwrap());
+    let before = n_open();
+
+    for _ in 0..20 {
+        drop((Sqlite::open(&path).unwrap(), Sqlite::open_read_only(&path).unwrap()));
+    }
+
+    assert_eq!(n_open(), before);
+    drop(stays);
+    assert_eq!(n_open(), 0);
+}
+
 #[test]
 fn a_connection_to_look_does_not_write() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,9 +6,11 @@
 //!
 //! Write-ahead mode needs memory that all processes share: the file must be on a local disk, not on a network share.
 
+mod hold;
 mod rows;
 mod schema;
 
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -16,6 +18,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use self::hold::Hold;
 use self::rows::Tables;
 use crate::backend::{Backend, Rows, Transaction};
 use crate::error::Error;
@@ -35,6 +38,8 @@ pub struct Sqlite {
     path: PathBuf,
     /// Where it is, if it was opened to be written.
     place: Option<Place>,
+    /// Dropped after the connection.
+    hold: Hold,
 }
 
 /// What tells a file, and the shared memory beside it, from others of the same name: device and number.
@@ -50,7 +55,8 @@ struct Place {
 
 impl Place {
     fn of(path: &Path) -> Place {
-        Place { file: identity(path), memory: identity(&beside(path, "-shm")) }
+        let at = |path: &Path| std::fs::metadata(path).ok().map(|data| identity(&data));
+        Place { file: at(path), memory: at(&beside(path, "-shm")) }
     }
 
     /// Whether what is written through a connection that was opened here still reaches the file.
@@ -77,6 +83,7 @@ impl Sqlite {
     /// they are; [`Error::ReadOnly`], [`Error::CannotOpen`], [`Error::Full`], [`Error::Busy`], [`Error::Database`].
     pub fn open(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
         let path = absolute(path.as_ref())?;
+        let hold = Hold::announce(&path);
         let is_new = length(&path) == 0;
         if !is_new {
             schema::peek(&path)?;
@@ -84,7 +91,7 @@ impl Sqlite {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         // What a dead process left to be written into the file stays where it is until the file is known to be ours.
         let is_clean = length(&beside(&path, "-wal")) == 0;
-        let mut store = Sqlite { connection: connect(&path, flags)?, path, place: None };
+        let mut store = Sqlite { connection: connect(&path, flags)?, path, place: None, hold };
         store.keep_log(!is_clean)?;
         if store.check(store.connection.is_readonly("main"))? {
             return Err(Error::ReadOnly { path: store.path.clone() });
@@ -97,6 +104,7 @@ impl Sqlite {
         store.keep_log(false)?;
         // The first look makes the shared memory.
         store.check(store.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
+        store.hold.keep();
         store.place = Some(Place::of(&store.path));
         Ok(store)
     }
@@ -114,14 +122,15 @@ impl Sqlite {
             return Err(cannot_open(&path, "it is empty: there is no study in it"));
         }
         schema::peek(&path)?;
-        let whole = |connection: Result<Connection, Error>| {
-            let store = Sqlite { connection: connection?, path: path.clone(), place: None };
+        let whole = |connect: &dyn Fn() -> Result<Connection, Error>| {
+            let hold = Hold::announce(&path);
+            let store = Sqlite { connection: connect()?, path: path.clone(), place: None, hold };
             store.check_whole().map(|()| store)
         };
-        match whole(connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)) {
+        match whole(&|| connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)) {
             // The shared memory of write-ahead mode cannot be made here. Without a log nobody is writing either.
             Err(Error::CannotOpen { .. } | Error::ReadOnly { .. }) if length(&beside(&path, "-wal")) == 0 => {
-                whole(schema::connect_immutable(&path))
+                whole(&|| schema::connect_immutable(&path))
             }
             opened => opened,
         }
@@ -200,13 +209,14 @@ impl Drop for Sqlite {
         if self.place.is_some_and(|place| place.check(&self.path).is_err()) {
             self.keep_log(true).ok();
         }
+        self.hold.let_go();
     }
 }
 
 /// An absolute path without links: SQLite gives names like `:memory:` and the empty one a meaning of their own, and keeps
 /// the log beside the file that a link leads to.
 fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    match std::path::absolute(path).map(|path| std::fs::canonicalize(&path).unwrap_or(path)) {
+    match std::path::absolute(path).map(without_links) {
         Ok(path) if path.is_dir() => Err(cannot_open(&path, "it is a folder")),
         Ok(path) if path.exists() && !path.is_file() => {
             Err(cannot_open(&path, "it is no file with contents"))
@@ -216,6 +226,12 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
     }
 }
 
+/// The same path without links, those of the folder where there is no file yet.
+fn without_links(path: PathBuf) -> PathBuf {
+    let of_folder = || Some(std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
+    std::fs::canonicalize(&path).ok().or_else(of_folder).unwrap_or(path)
+}
+
 /// The length of a file, without opening it: to close it would end the locks of other connections of this process.
 fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |data| data.len())
@@ -223,15 +239,15 @@ fn length(path: &Path) -> u64 {
 
 /// Device and number of a file.
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
+fn identity(data: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;
-    std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()))
+    (data.dev(), data.ino())
 }
 
 /// Elsewhere an open file cannot be removed.
 #[cfg(not(unix))]
-fn identity(_path: &Path) -> Option<(u64, u64)> {
-    None
+fn identity(_data: &Metadata) -> (u64, u64) {
+    (0, 0)
 }
 
 /// The file beside `path` whose name ends so.
