@@ -83,7 +83,7 @@ impl Sqlite {
     /// they are; [`Error::ReadOnly`], [`Error::CannotOpen`], [`Error::Full`], [`Error::Busy`], [`Error::Database`].
     pub fn open(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
         let path = absolute(path.as_ref())?;
-        let hold = Hold::announce(&path);
+        let hold = Hold::announce();
         let is_new = length(&path) == 0;
         if !is_new {
             schema::peek(&path)?;
@@ -91,7 +91,9 @@ impl Sqlite {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         // What a dead process left to be written into the file stays where it is until the file is known to be ours.
         let is_clean = length(&beside(&path, "-wal")) == 0;
-        let mut store = Sqlite { connection: connect(&path, flags)?, path, place: None, hold };
+        let connection = connect(&path, flags)?;
+        // A link that led nowhere leads to a file now.
+        let mut store = Sqlite { connection, path: without_links(path), place: None, hold };
         store.keep_log(!is_clean)?;
         if store.check(store.connection.is_readonly("main"))? {
             return Err(Error::ReadOnly { path: store.path.clone() });
@@ -104,8 +106,13 @@ impl Sqlite {
         store.keep_log(false)?;
         // The first look makes the shared memory.
         store.check(store.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
-        store.hold.keep();
-        store.place = Some(Place::of(&store.path));
+        store.hold.keep(&store.path);
+        let place = Place::of(&store.path);
+        store.place = Some(place);
+        if cfg!(unix) && place.memory.is_none() {
+            let why = "its log was removed while it was being opened; open it again";
+            return Err(cannot_open(&store.path, why));
+        }
         Ok(store)
     }
 
@@ -123,9 +130,11 @@ impl Sqlite {
         }
         schema::peek(&path)?;
         let whole = |connect: &dyn Fn() -> Result<Connection, Error>| {
-            let hold = Hold::announce(&path);
-            let store = Sqlite { connection: connect()?, path: path.clone(), place: None, hold };
-            store.check_whole().map(|()| store)
+            let hold = Hold::announce();
+            let mut store = Sqlite { connection: connect()?, path: path.clone(), place: None, hold };
+            store.check_whole()?;
+            store.hold.keep(&store.path);
+            Ok(store)
         };
         match whole(&|| connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)) {
             // The shared memory of write-ahead mode cannot be made here. Without a log nobody is writing either.
