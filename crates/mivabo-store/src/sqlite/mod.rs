@@ -110,8 +110,8 @@ impl Sqlite {
         let place = Place::of(&store.path);
         store.place = Some(place);
         if cfg!(unix) && place.memory.is_none() {
-            let why = "its log was removed while it was being opened; open it again";
-            return Err(cannot_open(&store.path, why));
+            let why = "its log was removed while it was being opened; open it again".to_owned();
+            return Err(Error::CannotOpen { path: store.path.clone(), why });
         }
         Ok(store)
     }
