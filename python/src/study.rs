@@ -73,16 +73,14 @@ impl Home {
 
     /// The session anew. It was there, so a file without it is another one.
     fn load(&self) -> Result<Session, Error> {
-        let gone = |path: &PathBuf| Error::CannotOpen {
-            path: path.clone(),
-            why: "the file that was opened is no longer there: it was moved, removed or replaced".to_owned(),
-        };
         match &self.storage {
-            Some(path) if !path.exists() => Err(gone(path)),
+            Some(path) if !path.exists() => Err(Error::no_longer_there(path)),
             storage => {
                 let session = self.session(|home, store| Session::load(store, &home.name));
                 session.map_err(|error| match (error, storage) {
-                    (Error::UnknownStudy { .. } | Error::NoStudy { .. }, Some(path)) => gone(path),
+                    (Error::UnknownStudy { .. } | Error::NoStudy { .. }, Some(path)) => {
+                        Error::no_longer_there(path)
+                    }
                     (error, _) => error,
                 })
             }

@@ -12,7 +12,7 @@ use serde_json::Map;
 use crate::Failure;
 use crate::args::Import;
 use crate::csv;
-use crate::export::COLUMNS;
+use crate::export::{COLUMNS, column};
 use crate::input::read;
 use crate::objective::shown;
 use crate::rows::visible;
@@ -133,7 +133,7 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
 fn column_of(name: &str, value_column: &str, header: &[String]) -> String {
     let exists = |name: &str| header.iter().any(|column| column == name);
     let is_export = COLUMNS.iter().all(|column| exists(column));
-    let is_other = name == value_column || is_export && COLUMNS.contains(&name);
+    let is_other = name == value_column || is_export && column(name) != name;
     if is_other || !exists(name) { format!("params.{name}") } else { name.to_owned() }
 }
 

@@ -81,7 +81,8 @@ fn trials_are_shown_as_a_table() {
 fn what_is_exported_can_be_imported() {
     let folder = Folder::new("", "");
     let space = "[parameters]\nvalue = { type = \"choice\", values = [\"a,b\", \"\", 2, \"q\\\"\", \"\\n\"] }\n\
-        flag = { type = \"bool\" }\ny = { type = \"float\", low = -1.0, high = 1.0, when = \"flag\" }\n";
+        flag = { type = \"bool\" }\ny = { type = \"float\", low = -1.0, high = 1.0, when = \"flag\" }\n\
+        state = { type = \"int\", low = 1, high = 9 }\n\"params.state\" = { type = \"int\", low = 1, high = 9 }\n";
     for name in ["study", "csv", "json"] {
         folder.write(&format!("{name}.toml"), &format!("name = 'a'\n{space}[run]\nstrategy = 'random'"));
     }

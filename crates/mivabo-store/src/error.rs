@@ -1,6 +1,6 @@
 //! Everything that a store can refuse or fail at, as data that reads as a sentence.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::trial::{Outcome, State};
 
@@ -175,6 +175,14 @@ pub enum Error {
         /// What the database says.
         message: String,
     },
+}
+
+impl Error {
+    /// A file that was open, and is now another one or none.
+    pub fn no_longer_there(path: &Path) -> Error {
+        let why = "the file that was opened is no longer there: it was moved, removed or replaced".to_owned();
+        Error::CannotOpen { path: path.to_owned(), why }
+    }
 }
 
 /// The first line in which two definitions differ.

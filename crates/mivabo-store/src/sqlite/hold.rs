@@ -61,19 +61,24 @@ impl Hold {
     /// Takes the locks, once the connection to this path is open. Where there are none such, SQLite's own have to do.
     pub(super) fn keep(&mut self, path: &Path) {
         let Ok(data) = std::fs::metadata(path) else { return };
-        let key = identity(&data);
+        self.locked = self.files(path, identity(&data));
+        // Others may open and close files while this waits.
+        for (file, bytes) in &self.locked {
+            lock(file, *bytes, true);
+        }
+    }
+
+    /// What has to be locked. From now on it is known which file the connection has.
+    fn files(&mut self, path: &Path, key: Key) -> Vec<(File, (i64, i64))> {
         let mut connections = connections();
         let open = connections.open.entry(key).or_default();
         open.n_connections += 1;
-        for (path, bytes) in [(path.to_owned(), READERS), (beside(path, "-shm"), USERS)] {
-            if let Some(file) = open.file(&path) {
-                lock(&file, bytes, true);
-                self.locked.push((file, bytes));
-            }
-        }
+        let wanted = [(path.to_owned(), READERS), (beside(path, "-shm"), USERS)];
+        let files = wanted.into_iter().filter_map(|(path, bytes)| Some((open.file(&path)?, bytes))).collect();
         self.key = Some(key);
         connections.n_opening -= 1;
         connections.close_unused();
+        files
     }
 
     /// Ends the locks, before the connection is closed: it may be the last one.

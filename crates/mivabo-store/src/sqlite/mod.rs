@@ -65,12 +65,11 @@ impl Place {
         if now == self {
             return Ok(());
         }
-        let why = if now.file == self.file {
-            "its log was removed while it was open, as another SQLite library in the same process does when it closes \
-             the file; open it again"
-        } else {
-            "the file that was opened is no longer there: it was moved, removed or replaced"
-        };
+        if now.file != self.file {
+            return Err(Error::no_longer_there(path));
+        }
+        let why = "its log was removed while it was open, as another SQLite library in the same process does when it \
+                   closes the file; open it again";
         Err(Error::CannotOpen { path: path.to_owned(), why: why.to_owned() })
     }
 }
