@@ -165,6 +165,9 @@ fn places_where_no_file_can_be_are_named() {
     let message = Sqlite::open("/dev/null").unwrap_err().to_string();
     assert!(message.ends_with("it is no file with contents"), "{message}");
     assert_eq!(contents(folder.path()).len(), 0);
+    fs::write(folder.path().join("empty.db"), "").unwrap();
+    let message = Sqlite::open_read_only(folder.path().join("empty.db")).unwrap_err().to_string();
+    assert!(message.ends_with("it is empty: there is no study in it"), "{message}");
 }
 
 #[test]

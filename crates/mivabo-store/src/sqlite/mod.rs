@@ -70,7 +70,7 @@ impl Place {
         }
         let why = "its log was removed while it was open, as another SQLite library in the same process does when it \
                    closes the file; open it again";
-        Err(Error::CannotOpen { path: path.to_owned(), why: why.to_owned() })
+        Err(refused(path, why))
     }
 }
 
@@ -109,8 +109,7 @@ impl Sqlite {
         let place = Place::of(&store.path);
         store.place = Some(place);
         if cfg!(unix) && place.memory.is_none() {
-            let why = "its log was removed while it was being opened; open it again".to_owned();
-            return Err(Error::CannotOpen { path: store.path.clone(), why });
+            return Err(refused(&store.path, "its log was removed while it was being opened; open it again"));
         }
         Ok(store)
     }
@@ -125,7 +124,7 @@ impl Sqlite {
             return Err(cannot_open(&path, "there is no such file"));
         }
         if length(&path) == 0 && length(&beside(&path, "-wal")) == 0 {
-            return Err(cannot_open(&path, "it is empty: there is no study in it"));
+            return Err(refused(&path, "it is empty: there is no study in it"));
         }
         schema::peek(&path)?;
         let whole = |connect: &dyn Fn() -> Result<Connection, Error>| {
@@ -163,7 +162,7 @@ impl Sqlite {
                 }
                 Ok(mode) if mode != "wal" => {
                     let why = format!("its file system lets SQLite work in mode `{mode}` only, not in `wal`");
-                    return Err(Error::CannotOpen { path: self.path.clone(), why });
+                    return Err(refused(&self.path, &why));
                 }
                 mode => return self.check(mode).map(drop),
             }
@@ -309,6 +308,12 @@ fn is_odd_value(error: &rusqlite::Error) -> bool {
     )
 }
 
+/// A file that is not opened, for this reason.
+fn refused(path: &Path, why: &str) -> Error {
+    Error::CannotOpen { path: path.to_owned(), why: why.to_owned() }
+}
+
+/// A file that cannot be opened, with what the message does not say.
 fn cannot_open(path: &Path, message: &str) -> Error {
     let why = match path.parent().filter(|folder| !folder.is_dir()) {
         Some(folder) if !folder.as_os_str().is_empty() => {
@@ -317,7 +322,7 @@ fn cannot_open(path: &Path, message: &str) -> Error {
         _ if path.is_file() => format!("{message}; its disk or folder may be read-only"),
         _ => message.to_owned(),
     };
-    Error::CannotOpen { path: path.to_owned(), why }
+    refused(path, &why)
 }
 
 #[cfg(test)]

@@ -211,7 +211,7 @@ impl Process {
     /// believes less of what lies between observations.
     ///
     /// # Panics
-    /// When `sharpness` is not between 10⁻³ and 10³: beyond, kernels of whole columns are numerically 0 or 1.
+    /// When `sharpness` is not between 10⁻³ and 10³; with 10⁶ means were no numbers.
     #[must_use]
     pub fn sharpened(&self, sharpness: f64) -> Process {
         assert!(
