@@ -1,7 +1,7 @@
 """The long training: 3280 epochs by the schedule of Burda et al., then 5000 importance samples (the paper: 84.25 nats).
 
 Enters: the parameters of one line of a run (`--line FILE`: its best valid line is taken), and the state of an earlier
-call, if there is one. Leaves: `long.jsonl`, a line with the nats after each 100 epochs and one at the end;
+call, if there is one. Each network has a folder of its own. Leaves: `long.jsonl`, a line with the nats after each 100 epochs and one at the end;
 state-model.pt, state-mean.pt and state-square.pt (Adam's moments), in three files because one would be too large to
 send.
 """
@@ -28,6 +28,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--state", type=Path, help="folder with the state of an earlier call")
     parser.add_argument("--dataset", default="mnist")
     parser.add_argument("--method", help="the best line of this method")
+    parser.add_argument("--penalty", type=float, default=500.0, help="of the studies that are looked at")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--deadline", type=float, default=float("inf"), help="seconds")
     parser.add_argument("--epochs", type=int, default=3280, help="fewer only for a smoke test")
@@ -37,7 +38,7 @@ def main(arguments: list[str] | None = None) -> None:
     start = time.perf_counter()
     torch.set_float32_matmul_precision("high")
     data = Data(args.data / args.dataset, args.device, args.limit)
-    line = best(args.line, args.dataset, args.method)
+    line = best(args.line, args.dataset, args.method, args.penalty)
     training = Training(line["params"], data)
     done = load(training, args.state) if args.state else 0
     torch.manual_seed(done)
@@ -63,11 +64,15 @@ def main(arguments: list[str] | None = None) -> None:
     score(len(rates), args.samples)
 
 
-def best(paths: list[Path], dataset: str, method: str | None = None) -> dict:
-    """The valid line of least value."""
+def best(paths: list[Path], dataset: str, method: str | None = None, penalty: float | None = None) -> dict:
+    """The valid line of least value, of all methods and penalties unless they are named."""
+
+    def fits(line: dict) -> bool:
+        is_named = method in (None, line["method"]) and penalty in (None, line["penalty"])
+        return line["feasible"] and line["dataset"] == dataset and is_named
+
     lines = [line for study in read(paths).values() for line in study]
-    fits = [e for e in lines if e["feasible"] and e["dataset"] == dataset and method in (None, e["method"])]
-    return min(fits, key=lambda line: line["value"])
+    return min(filter(fits, lines), key=lambda line: line["value"])
 
 
 def save(training: Training, folder: Path, done: int) -> None:

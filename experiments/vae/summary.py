@@ -124,10 +124,12 @@ def long_table(path: Path) -> str:
     entries = [json.loads(text) for text in path.read_text().splitlines()] if path.exists() else []
     if not entries:
         return MISSING + "\n"
-    shown = [e for e in entries if e["epochs"] % 500 == 0 or e is entries[-1]]
-    names = [f"`{e['method']}`, seed {e['seed']}" for e in shown]
-    rows = [[n, str(e["epochs"]), str(e["samples"]), f"{e['nats']:.2f}"] for n, e in zip(names, shown, strict=True)]
-    return grid(["best network of", "epochs", "samples", "nats"], rows)
+    stages = sorted({(e["epochs"], e["samples"]) for e in entries if e["epochs"] % 500 == 0 or e["samples"] > 32})
+    found: dict[str, dict[tuple[int, int], str]] = {}
+    for e in entries:
+        found.setdefault(f"`{e['method']}`, seed {e['seed']}", {})[e["epochs"], e["samples"]] = f"{e['nats']:.2f}"
+    rows = [[name, *(nats.get(stage, "-") for stage in stages)] for name, nats in found.items()]
+    return grid(["best network of", *(f"{epochs}, {samples}" for epochs, samples in stages)], rows)
 
 
 def page(outcomes: Outcomes, folder: Path) -> str:
@@ -140,7 +142,7 @@ def page(outcomes: Outcomes, folder: Path) -> str:
     title = f"Best nats after {HALF} on the same seeds, by penalty, mean ± one standard error (seeds above to below)"
     sections[title] = penalty_pairs(outcomes)
     sections["Seconds of a suggestion"] = time_table(outcomes)
-    sections["The long training (3280 epochs, 5000 samples at the end)"] = long_table(folder / "long.jsonl")
+    sections["The long training: nats by epochs and importance samples"] = long_table(folder / "long.jsonl")
     return "\n".join(f"## {title}\n\n{text}" for title, text in sections.items())
 
 
