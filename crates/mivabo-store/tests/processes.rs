@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio, id};
@@ -24,7 +25,18 @@ struct Worker {
 
 impl Worker {
     fn start(path: &Path, limit: Option<u64>) -> Worker {
-        let mut child = again("work")
+        Worker::of(again("work"), path, limit)
+    }
+
+    /// One in whose process the file is opened and closed again all the time.
+    fn with_another_library(path: &Path, limit: u64) -> Worker {
+        let mut command = again("work");
+        command.env("ANOTHER_LIBRARY", "1");
+        Worker::of(command, path, Some(limit))
+    }
+
+    fn of(mut command: Command, path: &Path, limit: Option<u64>) -> Worker {
+        let mut child = command
             .env("STORE", path)
             .env("LIMIT", limit.map_or(String::new(), |limit| limit.to_string()))
             .stdout(Stdio::piped())
@@ -77,6 +89,9 @@ fn next(known: &mut BTreeMap<u64, Object>, changes: &Changes) -> Proposal {
 #[ignore = "the other half of the tests below"]
 fn work() {
     let mut store = Store::new(Sqlite::open(std::env::var_os("STORE").unwrap()).unwrap());
+    if std::env::var_os("ANOTHER_LIBRARY").is_some() {
+        thread::spawn(open_and_close);
+    }
     let max_trials = std::env::var("LIMIT").unwrap().parse().ok();
     let study = store.create("a", "b").unwrap();
     let worker = id().to_string();
@@ -108,6 +123,17 @@ fn work() {
             Err(error) => panic!("{error}"),
         }
         std::io::stdout().flush().unwrap();
+    }
+}
+
+/// What a second SQLite library in this process does to the locks of the first: to close a file ends all of them.
+fn open_and_close() {
+    let path = std::env::var("STORE").unwrap();
+    loop {
+        for file in [format!("{path}-shm"), path.clone()] {
+            drop(File::open(file));
+        }
+        sleep(Duration::from_micros(300));
     }
 }
 
@@ -180,4 +206,17 @@ fn processes_that_make_one_file_together_share_it() {
         assert_eq!(acknowledged.len(), 20);
         check(&path, &acknowledged);
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn writers_take_turns_where_another_library_ends_the_locks_of_sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let workers: Vec<Worker> = (0..3).map(|_| Worker::with_another_library(&path, 400)).collect();
+
+    let acknowledged: Vec<(u64, f64)> = workers.into_iter().flat_map(Worker::end).collect();
+
+    assert_eq!(acknowledged.len(), 400);
+    check(&path, &acknowledged);
 }

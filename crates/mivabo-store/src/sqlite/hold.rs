@@ -1,16 +1,18 @@
-//! Locks that keep the log of an open file where it is, whatever else this process does with the file.
+//! Locks that keep the log of an open file where it is, and writers apart, whatever else this process does with the file.
 //!
 //! SQLite's own locks belong to the process. When another SQLite library in it, such as Python's `sqlite3`, closes the file,
-//! they are gone without a word, and the next one to close takes itself for the last and removes the log. The locks here
-//! belong to an open file (`F_OFD_SETLK`, on Linux): shared ones on the same bytes as SQLite's, so that everybody reads and
-//! writes as before, and nobody believes to be alone. They do not stand for the locks of a transaction: beside other
-//! processes that write, a second library in this one can still do harm.
+//! they are gone without a word: the next one to close takes itself for the last and removes the log, and another process
+//! writes into a transaction that is not over. The locks here belong to an open file (`F_OFD_SETLK`, on Linux): shared ones on
+//! the same bytes as SQLite's, so that everybody reads and writes as before and nobody believes to be alone, and an exclusive
+//! one for the turn to write, on a byte that SQLite does not use.
 //!
 //! To close a file ends the locks that SQLite has on it in this process. So what was opened here stays open, for the next
 //! connection to use, until the last connection to that file is closed.
 
 use std::collections::BTreeMap;
 use std::fs::File;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,18 +25,14 @@ use super::{beside, identity};
 const READERS: (i64, i64) = (0x4000_0002, 510);
 const USERS: (i64, i64) = (128, 1);
 
+/// The byte of a database that whoever writes has locked: the one behind SQLite's.
+const TURN: (i64, i64) = (0x4000_0200, 1);
+
 /// Device and number of a file, which it has under whatever name.
 type Key = (u64, u64);
 
 /// The connections of this process.
-static CONNECTIONS: Mutex<Connections> = Mutex::new(Connections { n_opening: 0, open: BTreeMap::new() });
-
-#[derive(Debug)]
-struct Connections {
-    /// Those of which it is not known yet which file they open: nothing is closed meanwhile.
-    n_opening: usize,
-    open: BTreeMap<Key, Open>,
-}
+static CONNECTIONS: Mutex<BTreeMap<Key, Open>> = Mutex::new(BTreeMap::new());
 
 #[derive(Debug, Default)]
 struct Open {
@@ -46,45 +44,60 @@ struct Open {
 /// One connection, and its locks.
 #[derive(Debug)]
 pub(super) struct Hold {
-    /// None while the connection is being opened.
-    key: Option<Key>,
-    locked: Vec<(File, (i64, i64))>,
+    /// The database; none where this process may not open it by itself.
+    database: Option<(Key, File)>,
+    memory: Option<File>,
 }
 
 impl Hold {
-    /// Says that a connection is about to be opened.
-    pub(super) fn announce() -> Hold {
-        connections().n_opening += 1;
-        Hold { key: None, locked: Vec::new() }
+    /// To be called before a connection to this path is opened. Makes the file, if it is asked to.
+    pub(super) fn of(path: &Path, is_made: bool) -> Hold {
+        let mut connections = connections();
+        let key = std::fs::metadata(path).ok().map(|data| identity(&data));
+        let file = key.and_then(|key| spare(&mut connections, key, path)).or_else(|| opened(path, is_made));
+        let database = file.and_then(|file| Some((identity(&file.metadata().ok()?), file)));
+        if let Some((key, _)) = &database {
+            connections.entry(*key).or_default().n_connections += 1;
+        }
+        Hold { database, memory: None }
     }
 
-    /// Takes the locks, once the connection to this path is open. Where there are none such, SQLite's own have to do.
+    /// Takes the locks of a user, once the connection is open.
     pub(super) fn keep(&mut self, path: &Path) {
-        let Ok(data) = std::fs::metadata(path) else { return };
-        self.locked = self.files(path, identity(&data));
+        let Some((key, database)) = &self.database else { return };
+        let memory = beside(path, "-shm");
+        self.memory = spare(&mut connections(), *key, &memory).or_else(|| opened(&memory, false));
         // Others may open and close files while this waits.
-        for (file, bytes) in &self.locked {
-            lock(file, *bytes, true);
+        lock(database, READERS, Kind::Shared);
+        if let Some(memory) = &self.memory {
+            lock(memory, USERS, Kind::Shared);
         }
     }
 
-    /// What has to be locked. From now on it is known which file the connection has.
-    fn files(&mut self, path: &Path, key: Key) -> Vec<(File, (i64, i64))> {
-        let mut connections = connections();
-        let open = connections.open.entry(key).or_default();
-        open.n_connections += 1;
-        let wanted = [(path.to_owned(), READERS), (beside(path, "-shm"), USERS)];
-        let files = wanted.into_iter().filter_map(|(path, bytes)| Some((open.file(&path)?, bytes))).collect();
-        self.key = Some(key);
-        connections.n_opening -= 1;
-        connections.close_unused();
-        files
+    /// Waits for the turn to write. False when others have it for too long.
+    pub(super) fn take_turn(&self) -> bool {
+        self.database.as_ref().is_none_or(|(_, file)| lock(file, TURN, Kind::Exclusive))
     }
 
-    /// Ends the locks, before the connection is closed: it may be the last one.
-    pub(super) fn let_go(&mut self) {
-        for (file, bytes) in &self.locked {
-            lock(file, *bytes, false);
+    /// The same, for as long as what is returned lives.
+    pub(super) fn turn(&self) -> Option<Turn<'_>> {
+        self.take_turn().then_some(Turn(self))
+    }
+
+    pub(super) fn end_turn(&self) {
+        if let Some((_, file)) = &self.database {
+            lock(file, TURN, Kind::None);
+        }
+    }
+
+    /// Ends all locks, before the connection is closed: it may be the last one.
+    pub(super) fn let_go(&self) {
+        self.end_turn();
+        if let Some((_, file)) = &self.database {
+            lock(file, READERS, Kind::None);
+        }
+        if let Some(file) = &self.memory {
+            lock(file, USERS, Kind::None);
         }
     }
 }
@@ -93,61 +106,94 @@ impl Drop for Hold {
     /// After the connection was closed.
     fn drop(&mut self) {
         self.let_go();
+        let Some((key, file)) = self.database.take() else { return };
         let mut connections = connections();
-        match self.key.and_then(|key| connections.open.get_mut(&key)) {
-            None => connections.n_opening -= 1,
-            Some(open) => {
-                open.n_connections -= 1;
-                open.spare.extend(self.locked.drain(..).map(|(file, _)| file));
-            }
-        }
-        connections.close_unused();
-    }
-}
-
-impl Connections {
-    fn close_unused(&mut self) {
-        if self.n_opening == 0 {
-            self.open.retain(|_, open| open.n_connections > 0);
+        let open = connections.entry(key).or_default();
+        open.n_connections -= 1;
+        open.spare.extend([Some(file), self.memory.take()].into_iter().flatten());
+        if open.n_connections == 0 {
+            connections.remove(&key);
         }
     }
 }
 
-impl Open {
-    /// The file at a path, opened if none of the spare ones is that.
-    fn file(&mut self, path: &Path) -> Option<File> {
-        let wanted = identity(&std::fs::metadata(path).ok()?);
-        let is_wanted = |file: &File| file.metadata().is_ok_and(|data| identity(&data) == wanted);
-        match self.spare.iter().position(is_wanted) {
-            Some(at) => Some(self.spare.swap_remove(at)),
-            None => File::open(path).ok(),
-        }
+/// The turn to write, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'a>(&'a Hold);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.end_turn();
     }
 }
 
-fn connections() -> MutexGuard<'static, Connections> {
+fn connections() -> MutexGuard<'static, BTreeMap<Key, Open>> {
     CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The file at a path, if it is among the spare ones of a database.
+fn spare(connections: &mut BTreeMap<Key, Open>, key: Key, path: &Path) -> Option<File> {
+    let wanted = identity(&std::fs::metadata(path).ok()?);
+    let spare = &mut connections.get_mut(&key)?.spare;
+    let is_wanted = |file: &File| file.metadata().is_ok_and(|data| identity(&data) == wanted);
+    let at = spare.iter().position(is_wanted)?;
+    Some(spare.swap_remove(at))
+}
+
+/// The file at a path. Only who may write can have a lock for himself.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-fn lock(file: &File, (start, length): (i64, i64), is_locked: bool) {
+fn opened(path: &Path, is_made: bool) -> Option<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    let mut options = OpenOptions::new();
+    // As SQLite makes it.
+    options.read(true).write(true).create(is_made).mode(0o644);
+    options.open(path).or_else(|_| File::open(path)).ok()
+}
+
+/// Elsewhere there are no such locks, or an open file cannot be removed.
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+fn opened(_path: &Path, _is_made: bool) -> Option<File> {
+    None
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    None,
+    Shared,
+    Exclusive,
+}
+
+/// Locks these bytes so. False where others had them for too long; where this cannot be done, SQLite's own locks have to do.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn lock(file: &File, (start, length): (i64, i64), kind: Kind) -> bool {
     use nix::errno::Errno;
     use nix::fcntl::{FcntlArg, fcntl};
-    use nix::libc::{F_RDLCK, F_UNLCK, SEEK_SET, flock};
+    use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK, SEEK_SET, flock};
 
-    let kind = if is_locked { F_RDLCK } else { F_UNLCK };
+    let kind = match kind {
+        Kind::None => F_UNLCK,
+        Kind::Shared => F_RDLCK,
+        Kind::Exclusive => F_WRLCK,
+    };
     #[expect(
         clippy::cast_possible_truncation,
         reason = "small constants of the system, which its own struct has as shorts"
     )]
     let wish = flock { l_type: kind as _, l_whence: SEEK_SET as _, l_start: start, l_len: length, l_pid: 0 };
-    // Somebody may be alone at this moment, to close the file or to make it.
+    // Somebody may be writing at this moment, or be alone, to close the file or to make it.
+    let is_taken = || fcntl(file, FcntlArg::F_OFD_SETLK(&wish)) == Err(Errno::EAGAIN);
     let mut attempt = 0;
-    while fcntl(file, FcntlArg::F_OFD_SETLK(&wish)) == Err(Errno::EAGAIN) && wait(attempt) {
+    while is_taken() {
+        if !wait(attempt) {
+            return false;
+        }
         attempt += 1;
     }
+    true
 }
 
-/// Elsewhere there are no such locks, or an open file cannot be removed.
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn lock(_file: &File, _bytes: (i64, i64), _is_locked: bool) {}
+fn lock(_file: &File, _bytes: (i64, i64), _kind: Kind) -> bool {
+    true
+}

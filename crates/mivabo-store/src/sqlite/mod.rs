@@ -82,7 +82,7 @@ impl Sqlite {
     /// they are; [`Error::ReadOnly`], [`Error::CannotOpen`], [`Error::Full`], [`Error::Busy`], [`Error::Database`].
     pub fn open(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
         let path = absolute(path.as_ref())?;
-        let hold = Hold::announce();
+        let hold = Hold::of(&path, true);
         let is_new = length(&path) == 0;
         if !is_new {
             schema::peek(&path)?;
@@ -100,6 +100,11 @@ impl Sqlite {
         if !is_new {
             store.check_whole()?;
         }
+        // Who has the turn may open the file once more: that waits only where something has to be written.
+        let version = schema::check(&store.connection, &store.path, schema::STEPS.len())?;
+        if version < schema::STEPS.len() && !store.hold.take_turn() {
+            return Err(Error::Busy { path: store.path.clone() });
+        }
         schema::migrate(&mut store.connection, &store.path, &schema::STEPS)?;
         store.write_ahead()?;
         store.keep_log(false)?;
@@ -111,6 +116,7 @@ impl Sqlite {
         if cfg!(unix) && place.memory.is_none() {
             return Err(refused(&store.path, "its log was removed while it was being opened; open it again"));
         }
+        store.hold.end_turn();
         Ok(store)
     }
 
@@ -128,7 +134,7 @@ impl Sqlite {
         }
         schema::peek(&path)?;
         let whole = |connect: &dyn Fn() -> Result<Connection, Error>| {
-            let hold = Hold::announce();
+            let hold = Hold::of(&path, false);
             let mut store = Sqlite { connection: connect()?, path: path.clone(), place: None, hold };
             store.check_whole()?;
             store.hold.keep(&store.path);
@@ -187,7 +193,7 @@ impl Backend for Sqlite {
             place.check(&self.path)?;
         }
         let connection = self.check(self.connection.unchecked_transaction())?;
-        Ok(Box::new(Tables { connection, path: &self.path, place: None, begun: Instant::now() }))
+        Ok(Box::new(Tables { connection, path: &self.path, place: None, begun: Instant::now(), turn: None }))
     }
 
     fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
@@ -195,8 +201,9 @@ impl Backend for Sqlite {
             place.check(&self.path)?;
         }
         let (path, place) = (&self.path, self.place);
+        let turn = Some(self.hold.turn().ok_or_else(|| Error::Busy { path: path.clone() })?);
         match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(connection) => Ok(Box::new(Tables { connection, path, place, begun: Instant::now() })),
+            Ok(connection) => Ok(Box::new(Tables { connection, path, place, begun: Instant::now(), turn })),
             Err(error) => Err(translate(path, &error)),
         }
     }

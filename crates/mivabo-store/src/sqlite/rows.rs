@@ -8,6 +8,7 @@ use std::time::Instant;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use super::hold::Turn;
 use super::{LONG_TURN, PAUSE, Place, translate};
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
@@ -24,6 +25,8 @@ pub(super) struct Tables<'a, C> {
     /// Where the file was when it was opened to be written.
     pub(super) place: Option<Place>,
     pub(super) begun: Instant,
+    /// Given back after the end of the transaction.
+    pub(super) turn: Option<Turn<'a>>,
 }
 
 impl<C: Deref<Target = Connection>> Tables<'_, C> {
@@ -145,12 +148,13 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
     }
 
     fn commit(self: Box<Self>) -> Result<(), Error> {
-        let Tables { connection, path, place, begun } = *self;
+        let Tables { connection, path, place, begun, turn } = *self;
         connection.commit().map_err(|error| translate(path, &error))?;
         // Only what others can read is acknowledged.
         if let Some(place) = place {
             place.check(path)?;
         }
+        drop(turn);
         if begun.elapsed() > LONG_TURN {
             sleep(2 * PAUSE);
         }
