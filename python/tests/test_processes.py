@@ -7,6 +7,7 @@ import gc
 import multiprocessing
 import os
 import sqlite3
+import subprocess
 import sys
 import threading
 from itertools import chain
@@ -152,3 +153,20 @@ def test_a_study_whose_file_is_gone_after_a_fork_is_refused_and_no_file_is_made(
     with pytest.raises(StorageError, match="no longer there"):
         study.tell(trial, 1.0)
     assert [path.name for path in tmp_path.iterdir()] == ["b.db"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="numbers of open files are Unix's")
+def test_what_a_process_without_standard_error_prints_does_not_get_into_the_file(tmp_path: Path) -> None:
+    program = """
+import os, sys
+from mivabo import Space, Study
+os.close(2)
+space = Space()
+space.int("a", 0, 10_000)
+study = Study(space, storage=sys.argv[1], strategy="random")
+os.write(2, b"printed" * 100)
+study.tell(study.ask(), 1.0)
+"""
+    path = tmp_path / "a.db"
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
+    assert Study.load(path).n_trials == 1

@@ -164,6 +164,11 @@ fn places_where_no_file_can_be_are_named() {
     assert!(matches!(Sqlite::open(""), Err(Error::CannotOpen { .. })));
     let message = Sqlite::open("/dev/null").unwrap_err().to_string();
     assert!(message.ends_with("it is no file with contents"), "{message}");
+    let long = folder.path().join(["x".repeat(200), "y".repeat(200), "z".repeat(100)].join("/"));
+    fs::create_dir_all(long.parent().unwrap()).unwrap();
+    assert!(matches!(Sqlite::open(&long), Err(Error::CannotOpen { .. })));
+    assert!(!long.exists());
+    fs::remove_dir_all(folder.path().join("x".repeat(200))).unwrap();
     assert_eq!(contents(folder.path()).len(), 0);
     fs::write(folder.path().join("empty.db"), "").unwrap();
     let message = Sqlite::open_read_only(folder.path().join("empty.db")).unwrap_err().to_string();

@@ -3,16 +3,14 @@
 //! SQLite's own locks belong to the process. When another SQLite library in it, such as Python's `sqlite3`, closes the file,
 //! they are gone without a word: the next one to close takes itself for the last and removes the log, and another process
 //! writes into a transaction that is not over. The locks here belong to an open file (`F_OFD_SETLK`, on Linux): shared ones on
-//! the same bytes as SQLite's, so that everybody reads and writes as before and nobody believes to be alone, and an exclusive
-//! one for the turn to write, on a byte that SQLite does not use.
+//! the same bytes as SQLite's, so that everybody reads and writes as before and nobody believes to be alone, and exclusive
+//! ones on bytes that SQLite does not use: for the turn to write, and while a connection is opened or closed.
 //!
 //! To close a file ends the locks that SQLite has on it in this process. So what was opened here stays open, for the next
 //! connection to use, until the last connection to that file is closed.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -25,8 +23,9 @@ use super::{beside, identity};
 const READERS: (i64, i64) = (0x4000_0002, 510);
 const USERS: (i64, i64) = (128, 1);
 
-/// The byte of a database that whoever writes has locked: the one behind SQLite's.
+/// The byte of a database that whoever writes has locked, and the one that whoever opens or closes it has: those behind SQLite's.
 const TURN: (i64, i64) = (0x4000_0200, 1);
+const DOOR: (i64, i64) = (0x4000_0201, 1);
 
 /// Device and number of a file, which it has under whatever name.
 type Key = (u64, u64);
@@ -50,33 +49,45 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// To be called before a connection to this path is opened. Makes the file, if it is asked to.
-    pub(super) fn of(path: &Path, is_made: bool) -> Hold {
+    /// To be called before a connection to this path is opened: nobody else opens or closes the file until [`keep`](Hold::keep).
+    /// Makes the file, if it is asked to. None when others are at it for too long.
+    pub(super) fn of(path: &Path, is_made: bool) -> Option<Hold> {
         let mut connections = connections();
         let key = std::fs::metadata(path).ok().map(|data| identity(&data));
-        let file = key.and_then(|key| spare(&mut connections, key, path)).or_else(|| opened(path, is_made));
+        let file = opened(connections.get_mut(&key.unwrap_or_default()), path, is_made);
         let database = file.and_then(|file| Some((identity(&file.metadata().ok()?), file)));
         if let Some((key, _)) = &database {
             connections.entry(*key).or_default().n_connections += 1;
         }
-        Hold { database, memory: None }
+        drop(connections);
+        let hold = Hold { database, memory: None };
+        hold.lock(DOOR, Kind::Exclusive).then_some(hold)
     }
 
     /// Takes the locks of a user, once the connection is open.
     pub(super) fn keep(&mut self, path: &Path) {
-        let Some((key, database)) = &self.database else { return };
-        let memory = beside(path, "-shm");
-        self.memory = spare(&mut connections(), *key, &memory).or_else(|| opened(&memory, false));
-        // Others may open and close files while this waits.
-        lock(database, READERS, Kind::Shared);
+        let Some((key, _)) = &self.database else { return };
+        self.memory = opened(connections().get_mut(key), &beside(path, "-shm"), false);
+        // Others may open and close other files while this waits.
+        self.lock(READERS, Kind::Shared);
         if let Some(memory) = &self.memory {
             lock(memory, USERS, Kind::Shared);
         }
+        self.lock(DOOR, Kind::None);
+    }
+
+    /// Device and number of the database that is held.
+    pub(super) fn key(&self) -> Option<Key> {
+        self.database.as_ref().map(|(key, _)| *key)
+    }
+
+    fn lock(&self, bytes: (i64, i64), kind: Kind) -> bool {
+        self.database.as_ref().is_none_or(|(_, file)| lock(file, bytes, kind))
     }
 
     /// Waits for the turn to write. False when others have it for too long.
     pub(super) fn take_turn(&self) -> bool {
-        self.database.as_ref().is_none_or(|(_, file)| lock(file, TURN, Kind::Exclusive))
+        self.lock(TURN, Kind::Exclusive)
     }
 
     /// The same, for as long as what is returned lives.
@@ -85,17 +96,14 @@ impl Hold {
     }
 
     pub(super) fn end_turn(&self) {
-        if let Some((_, file)) = &self.database {
-            lock(file, TURN, Kind::None);
-        }
+        self.lock(TURN, Kind::None);
     }
 
-    /// Ends all locks, before the connection is closed: it may be the last one.
+    /// Ends the locks before the connection is closed: it may be the last one. Nobody opens the file until it is.
     pub(super) fn let_go(&self) {
+        self.lock(DOOR, Kind::Exclusive);
         self.end_turn();
-        if let Some((_, file)) = &self.database {
-            lock(file, READERS, Kind::None);
-        }
+        self.lock(READERS, Kind::None);
         if let Some(file) = &self.memory {
             lock(file, USERS, Kind::None);
         }
@@ -106,6 +114,7 @@ impl Drop for Hold {
     /// After the connection was closed.
     fn drop(&mut self) {
         self.let_go();
+        self.lock(DOOR, Kind::None);
         let Some((key, file)) = self.database.take() else { return };
         let mut connections = connections();
         let open = connections.entry(key).or_default();
@@ -131,30 +140,56 @@ fn connections() -> MutexGuard<'static, BTreeMap<Key, Open>> {
     CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The file at a path, if it is among the spare ones of a database.
-fn spare(connections: &mut BTreeMap<Key, Open>, key: Key, path: &Path) -> Option<File> {
-    let wanted = identity(&std::fs::metadata(path).ok()?);
-    let spare = &mut connections.get_mut(&key)?.spare;
-    let is_wanted = |file: &File| file.metadata().is_ok_and(|data| identity(&data) == wanted);
-    let at = spare.iter().position(is_wanted)?;
-    Some(spare.swap_remove(at))
-}
-
-/// The file at a path. Only who may write can have a lock for himself.
+/// The file at a path: one of the spare ones of its database, or opened; only who may write can have a lock for himself.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-fn opened(path: &Path, is_made: bool) -> Option<File> {
+fn opened(open: Option<&mut Open>, path: &Path, is_made: bool) -> Option<File> {
     use std::os::unix::fs::OpenOptionsExt as _;
 
-    let mut options = OpenOptions::new();
+    let mut none = Open::default();
+    let open = open.unwrap_or(&mut none);
+    keep_clear_of_output();
     // As SQLite makes it.
+    let mut options = File::options();
     options.read(true).write(true).create(is_made).mode(0o644);
-    options.open(path).or_else(|_| File::open(path)).ok()
+    let writable = open.spare(path, true).or_else(|| options.open(path).ok());
+    writable.or_else(|| open.spare(path, false)).or_else(|| File::open(path).ok())
 }
 
 /// Elsewhere there are no such locks, or an open file cannot be removed.
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn opened(_path: &Path, _is_made: bool) -> Option<File> {
+fn opened(_open: Option<&mut Open>, _path: &Path, _is_made: bool) -> Option<File> {
     None
+}
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+impl Open {
+    /// The file at a path, if it is among the spare ones.
+    fn spare(&mut self, path: &Path, is_writable: bool) -> Option<File> {
+        use nix::fcntl::{FcntlArg, OFlag, fcntl};
+
+        let wanted = identity(&std::fs::metadata(path).ok()?);
+        let may_write = |file: &File| {
+            fcntl(file, FcntlArg::F_GETFL)
+                .is_ok_and(|flags| OFlag::from_bits_truncate(flags).contains(OFlag::O_RDWR))
+        };
+        let is_wanted = |file: &File| file.metadata().is_ok_and(|data| identity(&data) == wanted);
+        let at = self.spare.iter().position(|file| is_wanted(file) && may_write(file) == is_writable)?;
+        Some(self.spare.swap_remove(at))
+    }
+}
+
+/// Where a program has closed its standard output, the next file would take that place, and be printed to.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn keep_clear_of_output() {
+    use std::os::fd::{AsRawFd as _, IntoRawFd as _};
+
+    while let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") {
+        if nothing.as_raw_fd() > 2 {
+            return;
+        }
+        // It stays there.
+        let _ = nothing.into_raw_fd();
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,11 +215,19 @@ fn lock(file: &File, (start, length): (i64, i64), kind: Kind) -> bool {
         clippy::cast_possible_truncation,
         reason = "small constants of the system, which its own struct has as shorts"
     )]
-    let wish = flock { l_type: kind as _, l_whence: SEEK_SET as _, l_start: start, l_len: length, l_pid: 0 };
-    // Somebody may be writing at this moment, or be alone, to close the file or to make it.
-    let is_taken = || fcntl(file, FcntlArg::F_OFD_SETLK(&wish)) == Err(Errno::EAGAIN);
+    let set = |kind| {
+        let wish =
+            flock { l_type: kind as _, l_whence: SEEK_SET as _, l_start: start, l_len: length, l_pid: 0 };
+        fcntl(file, FcntlArg::F_OFD_SETLK(&wish))
+    };
+    // A file that was opened to be read has shared locks only.
+    let attempted = || match set(kind) {
+        Err(Errno::EBADF) => set(F_RDLCK),
+        done => done,
+    };
+    // Somebody may be writing at this moment, or be opening or closing the file.
     let mut attempt = 0;
-    while is_taken() {
+    while attempted() == Err(Errno::EAGAIN) {
         if !wait(attempt) {
             return false;
         }

@@ -28,6 +28,9 @@ use crate::error::Error;
 const ATTEMPTS: i32 = 120_000;
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// The longest path that SQLite takes, in bytes. It refuses longer ones, and no file is made for them.
+const LONGEST_PATH: usize = 504;
+
 /// SQLite has no queue of waiting writers. Who had the turn for this long leaves time for one of the others.
 const LONG_TURN: Duration = Duration::from_millis(50);
 
@@ -82,7 +85,8 @@ impl Sqlite {
     /// they are; [`Error::ReadOnly`], [`Error::CannotOpen`], [`Error::Full`], [`Error::Busy`], [`Error::Database`].
     pub fn open(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
         let path = absolute(path.as_ref())?;
-        let hold = Hold::of(&path, true);
+        let is_made = path.as_os_str().len() <= LONGEST_PATH;
+        let hold = Hold::of(&path, is_made).ok_or_else(|| Error::Busy { path: path.clone() })?;
         let is_new = length(&path) == 0;
         if !is_new {
             schema::peek(&path)?;
@@ -113,6 +117,9 @@ impl Sqlite {
         store.hold.keep(&store.path);
         let place = Place::of(&store.path);
         store.place = Some(place);
+        if store.hold.key().is_some_and(|key| place.file != Some(key)) {
+            return Err(Error::no_longer_there(&store.path));
+        }
         if cfg!(unix) && place.memory.is_none() {
             return Err(refused(&store.path, "its log was removed while it was being opened; open it again"));
         }
@@ -134,7 +141,7 @@ impl Sqlite {
         }
         schema::peek(&path)?;
         let whole = |connect: &dyn Fn() -> Result<Connection, Error>| {
-            let hold = Hold::of(&path, false);
+            let hold = Hold::of(&path, false).ok_or_else(|| Error::Busy { path: path.clone() })?;
             let mut store = Sqlite { connection: connect()?, path: path.clone(), place: None, hold };
             store.check_whole()?;
             store.hold.keep(&store.path);
