@@ -4,7 +4,8 @@
 //! they are gone without a word: the next one to close takes itself for the last and removes the log, and another process
 //! writes into a transaction that is not over. The locks here belong to an open file (`F_OFD_SETLK`, on Linux): shared ones on
 //! the same bytes as SQLite's, so that everybody reads and writes as before and nobody believes to be alone, and exclusive
-//! ones on bytes that SQLite does not use: for the turn to write, and while a connection is opened or closed.
+//! ones on bytes that SQLite does not use: for the turn to write, for a commit, while nobody begins to read, and while a
+//! connection is opened or closed. (Who begins to read in the middle of a commit whose locks are gone would mend the log.)
 //!
 //! To close a file ends the locks that SQLite has on it in this process. So what was opened here stays open, for the next
 //! connection to use, until the last connection to that file is closed.
@@ -23,9 +24,11 @@ use super::{beside, identity};
 const READERS: (i64, i64) = (0x4000_0002, 510);
 const USERS: (i64, i64) = (128, 1);
 
-/// The byte of a database that whoever writes has locked, and the one that whoever opens or closes it has: those behind SQLite's.
+/// The bytes of a database behind SQLite's: who writes has locked the first, who opens or closes it the second, and who commits
+/// or begins to read the third.
 const TURN: (i64, i64) = (0x4000_0200, 1);
 const DOOR: (i64, i64) = (0x4000_0201, 1);
+const COMMIT: (i64, i64) = (0x4000_0202, 1);
 
 /// Device and number of a file, which it has under whatever name.
 type Key = (u64, u64);
@@ -61,7 +64,7 @@ impl Hold {
         }
         drop(connections);
         let hold = Hold { database, memory: None };
-        hold.lock(DOOR, Kind::Exclusive).then_some(hold)
+        (hold.lock(DOOR, Kind::Exclusive) && hold.lock(COMMIT, Kind::Shared)).then_some(hold)
     }
 
     /// Takes the locks of a user, once the connection is open.
@@ -73,6 +76,7 @@ impl Hold {
         if let Some(memory) = &self.memory {
             lock(memory, USERS, Kind::Shared);
         }
+        self.lock(COMMIT, Kind::None);
         self.lock(DOOR, Kind::None);
     }
 
@@ -85,25 +89,27 @@ impl Hold {
         self.database.as_ref().is_none_or(|(_, file)| lock(file, bytes, kind))
     }
 
-    /// Waits for the turn to write. False when others have it for too long.
-    pub(super) fn take_turn(&self) -> bool {
-        self.lock(TURN, Kind::Exclusive)
-    }
-
-    /// The same, for as long as what is returned lives.
+    /// Waits for the turn to write. None when others have it for too long, as in the next two.
     pub(super) fn turn(&self) -> Option<Turn<'_>> {
-        self.take_turn().then_some(Turn(self))
+        self.lock(TURN, Kind::Exclusive).then_some(Turn(self, TURN))
     }
 
-    pub(super) fn end_turn(&self) {
-        self.lock(TURN, Kind::None);
+    /// Waits until nobody begins to read.
+    pub(super) fn commit(&self) -> Option<Turn<'_>> {
+        self.lock(COMMIT, Kind::Exclusive).then_some(Turn(self, COMMIT))
+    }
+
+    /// Waits until nobody commits.
+    pub(super) fn look(&self) -> Option<Turn<'_>> {
+        self.lock(COMMIT, Kind::Shared).then_some(Turn(self, COMMIT))
     }
 
     /// Ends the locks before the connection is closed: it may be the last one. Nobody opens the file until it is.
     pub(super) fn let_go(&self) {
         self.lock(DOOR, Kind::Exclusive);
-        self.end_turn();
-        self.lock(READERS, Kind::None);
+        for bytes in [TURN, COMMIT, READERS] {
+            self.lock(bytes, Kind::None);
+        }
         if let Some(file) = &self.memory {
             lock(file, USERS, Kind::None);
         }
@@ -126,13 +132,19 @@ impl Drop for Hold {
     }
 }
 
-/// The turn to write, until it is dropped.
+/// The turn to do something, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'a>(&'a Hold);
+pub(super) struct Turn<'a>(&'a Hold, (i64, i64));
+
+impl<'a> Turn<'a> {
+    pub(super) fn hold(&self) -> &'a Hold {
+        self.0
+    }
+}
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.end_turn();
+        self.0.lock(self.1, Kind::None);
     }
 }
 

@@ -86,7 +86,7 @@ impl Sqlite {
     pub fn open(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
         let path = absolute(path.as_ref())?;
         let is_made = path.as_os_str().len() <= LONGEST_PATH;
-        let hold = Hold::of(&path, is_made).ok_or_else(|| Error::Busy { path: path.clone() })?;
+        let hold = turn(Hold::of(&path, is_made), &path)?;
         let is_new = length(&path) == 0;
         if !is_new {
             schema::peek(&path)?;
@@ -106,10 +106,10 @@ impl Sqlite {
         }
         // Who has the turn may open the file once more: that waits only where something has to be written.
         let version = schema::check(&store.connection, &store.path, schema::STEPS.len())?;
-        if version < schema::STEPS.len() && !store.hold.take_turn() {
-            return Err(Error::Busy { path: store.path.clone() });
-        }
+        let turn =
+            if version < schema::STEPS.len() { Some(turn(store.hold.turn(), &store.path)?) } else { None };
         schema::migrate(&mut store.connection, &store.path, &schema::STEPS)?;
+        drop(turn);
         store.write_ahead()?;
         store.keep_log(false)?;
         // The first look makes the shared memory.
@@ -123,7 +123,6 @@ impl Sqlite {
         if cfg!(unix) && place.memory.is_none() {
             return Err(refused(&store.path, "its log was removed while it was being opened; open it again"));
         }
-        store.hold.end_turn();
         Ok(store)
     }
 
@@ -141,7 +140,7 @@ impl Sqlite {
         }
         schema::peek(&path)?;
         let whole = |connect: &dyn Fn() -> Result<Connection, Error>| {
-            let hold = Hold::of(&path, false).ok_or_else(|| Error::Busy { path: path.clone() })?;
+            let hold = turn(Hold::of(&path, false), &path)?;
             let mut store = Sqlite { connection: connect()?, path: path.clone(), place: None, hold };
             store.check_whole()?;
             store.hold.keep(&store.path);
@@ -199,7 +198,11 @@ impl Backend for Sqlite {
         if let Some(place) = self.place.filter(|_| self.is_cut_off()) {
             place.check(&self.path)?;
         }
+        let look = turn(self.hold.look(), &self.path)?;
         let connection = self.check(self.connection.unchecked_transaction())?;
+        // What it sees is what is there at its first look.
+        self.check(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
+        drop(look);
         Ok(Box::new(Tables { connection, path: &self.path, place: None, begun: Instant::now(), turn: None }))
     }
 
@@ -208,7 +211,7 @@ impl Backend for Sqlite {
             place.check(&self.path)?;
         }
         let (path, place) = (&self.path, self.place);
-        let turn = Some(self.hold.turn().ok_or_else(|| Error::Busy { path: path.clone() })?);
+        let turn = Some(turn(self.hold.turn(), path)?);
         match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
             Ok(connection) => Ok(Box::new(Tables { connection, path, place, begun: Instant::now(), turn })),
             Err(error) => Err(translate(path, &error)),
@@ -295,6 +298,11 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
 fn wait(attempt: i32) -> bool {
     sleep(PAUSE.min(Duration::from_millis(1 + u64::from(attempt.unsigned_abs()) / 10)));
     attempt < ATTEMPTS
+}
+
+/// What was waited for, if it came.
+fn turn<T>(found: Option<T>, path: &Path) -> Result<T, Error> {
+    found.ok_or_else(|| Error::Busy { path: path.to_owned() })
 }
 
 /// What SQLite says, in the words of this crate.

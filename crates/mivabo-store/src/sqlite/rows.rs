@@ -149,7 +149,9 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
 
     fn commit(self: Box<Self>) -> Result<(), Error> {
         let Tables { connection, path, place, begun, turn } = *self;
+        let alone = turn.as_ref().map(|turn| super::turn(turn.hold().commit(), path)).transpose()?;
         connection.commit().map_err(|error| translate(path, &error))?;
+        drop(alone);
         // Only what others can read is acknowledged.
         if let Some(place) = place {
             place.check(path)?;
