@@ -86,7 +86,7 @@ impl Sqlite {
     pub fn open(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
         let path = absolute(path.as_ref())?;
         let is_made = path.as_os_str().len() <= LONGEST_PATH;
-        let hold = turn(Hold::of(&path, is_made), &path)?;
+        let hold = in_time(Hold::of(&path, is_made), &path)?;
         let is_new = length(&path) == 0;
         if !is_new {
             schema::peek(&path)?;
@@ -107,7 +107,7 @@ impl Sqlite {
         // Who has the turn may open the file once more: that waits only where something has to be written.
         let version = schema::check(&store.connection, &store.path, schema::STEPS.len())?;
         let turn =
-            if version < schema::STEPS.len() { Some(turn(store.hold.turn(), &store.path)?) } else { None };
+            if version < schema::STEPS.len() { Some(in_time(store.hold.turn(), &store.path)?) } else { None };
         schema::migrate(&mut store.connection, &store.path, &schema::STEPS)?;
         drop(turn);
         store.write_ahead()?;
@@ -140,7 +140,7 @@ impl Sqlite {
         }
         schema::peek(&path)?;
         let whole = |connect: &dyn Fn() -> Result<Connection, Error>| {
-            let hold = turn(Hold::of(&path, false), &path)?;
+            let hold = in_time(Hold::of(&path, false), &path)?;
             let mut store = Sqlite { connection: connect()?, path: path.clone(), place: None, hold };
             store.check_whole()?;
             store.hold.keep(&store.path);
@@ -198,7 +198,7 @@ impl Backend for Sqlite {
         if let Some(place) = self.place.filter(|_| self.is_cut_off()) {
             place.check(&self.path)?;
         }
-        let look = turn(self.hold.look(), &self.path)?;
+        let look = in_time(self.hold.look(), &self.path)?;
         let connection = self.check(self.connection.unchecked_transaction())?;
         // What it sees is what is there at its first look.
         self.check(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
@@ -211,7 +211,7 @@ impl Backend for Sqlite {
             place.check(&self.path)?;
         }
         let (path, place) = (&self.path, self.place);
-        let turn = Some(turn(self.hold.turn(), path)?);
+        let turn = Some(in_time(self.hold.turn(), path)?);
         match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
             Ok(connection) => Ok(Box::new(Tables { connection, path, place, begun: Instant::now(), turn })),
             Err(error) => Err(translate(path, &error)),
@@ -301,7 +301,7 @@ fn wait(attempt: i32) -> bool {
 }
 
 /// What was waited for, if it came.
-fn turn<T>(found: Option<T>, path: &Path) -> Result<T, Error> {
+fn in_time<T>(found: Option<T>, path: &Path) -> Result<T, Error> {
     found.ok_or_else(|| Error::Busy { path: path.to_owned() })
 }
 

@@ -9,7 +9,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::hold::Turn;
-use super::{LONG_TURN, PAUSE, Place, translate};
+use super::{LONG_TURN, PAUSE, Place, in_time, translate};
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
 use crate::object::Object;
@@ -149,7 +149,7 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
 
     fn commit(self: Box<Self>) -> Result<(), Error> {
         let Tables { connection, path, place, begun, turn } = *self;
-        let alone = turn.as_ref().map(|turn| super::turn(turn.hold().commit(), path)).transpose()?;
+        let alone = turn.as_ref().map(|turn| in_time(turn.hold().commit(), path)).transpose()?;
         connection.commit().map_err(|error| translate(path, &error))?;
         drop(alone);
         // Only what others can read is acknowledged.
