@@ -1,12 +1,12 @@
 """Tasks × methods × seeds, one JSON line for each evaluation.
 
     python run.py --out results/ours.jsonl [--tasks a,b] [--methods a,b] [--seeds 8] [--evals 80] [--jobs 1] [--data DATA]
-                  [--again] [--minutes 60]
+                  [--again] [--minutes 60] [--invalid 600]
 
 A line holds task, method, seed, index (from 0), value (without noise; null where none was found), feasible, violations
 (so far) and the seconds of the suggestion. A suggestion that breaks a constraint is not counted: the method is told so
-(peers as a penalty). After 50 of them in a row the evaluation is given up, after 600 in all (100 for the slowest peers)
-the run.
+(peers as a penalty). After 50 of them in a row the evaluation is given up, after `--invalid` in all (600, or 100 for the
+slowest peers) the run.
 
 Runs that the file holds are left out, so the same command resumes an interrupted comparison; a run is written whole or not
 at all. `--again` first drops the runs of these tasks and methods from the file. After `--minutes` no further run is
@@ -34,7 +34,7 @@ import scale
 import tasks
 
 CAP = 50  # infeasible suggestions for one evaluation
-IN_ALL = {"optuna-gp": 100, "smac": 100, "ax": 100}  # for a run; those are slow
+IN_ALL = {"optuna-gp": 100, "smac": 100, "ax": 100}  # in a run; those are slow
 IN_ALL_OTHERS = 600
 
 
@@ -45,6 +45,7 @@ class Job:
     seed: int
     evals: int
     data: Path | None
+    in_all: int = IN_ALL_OTHERS  # infeasible suggestions in the run
 
 
 def run(job: Job) -> str:
@@ -55,10 +56,10 @@ def run(job: Job) -> str:
         penalty = scale.read()[scale.key(task)]["worst"] if task.is_constrained else 0.0
     method = methods.make(job.method, methods.Setting(task, job.seed, job.evals, penalty))
     noise = np.random.default_rng([job.seed, 77])
-    lines, violations, in_all = "", 0, IN_ALL.get(job.method, IN_ALL_OTHERS)
+    lines, violations = "", 0
     for index in range(job.evals):
         value, seconds = None, 0.0
-        for _ in range(min(CAP, in_all - violations)):
+        for _ in range(min(CAP, job.in_all - violations)):
             start = time.perf_counter()
             params = method.ask()
             seconds += time.perf_counter() - start
@@ -111,7 +112,8 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
             task = tasks.make(name, 0, arguments.data)
             for seed in range(arguments.first_seed, arguments.seeds):
                 if (name, method, seed) not in done and applies(method, task):
-                    yield Job(name, method, seed, min(arguments.evals, task.budget), arguments.data)
+                    in_all = IN_ALL.get(method, IN_ALL_OTHERS) if arguments.invalid is None else arguments.invalid
+                    yield Job(name, method, seed, min(arguments.evals, task.budget), arguments.data, in_all)
 
 
 def main() -> None:
@@ -123,6 +125,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--evals", type=int, default=80)
+    parser.add_argument("--invalid", type=int, help="in a run; 600, or 100 for the slowest peers")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--minutes", type=float, default=float("inf"))
