@@ -10,14 +10,14 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use super::spec::{Climb, Improvement, Strategy, Thompson};
+use super::spec::{Climb, Improvement, Strategy, THEORY, Thompson};
 use crate::error::Error;
-use crate::surrogate::Transform;
 use crate::surrogate::process::Kernel;
+use crate::surrogate::{Scaling, Transform};
 
 /// The settings of expected improvement, the last of local search alone, and those of Thompson sampling.
 const IMPROVEMENT: &[&str] = &["kernel", "outputs", "draws", "stall", "plateau", "climbs"];
-const THOMPSON: &[&str] = &["alpha", "beta", "sigma", "waves", "outputs", "learn"];
+const THOMPSON: &[&str] = &["alpha", "beta", "sigma", "waves", "outputs", "learn", "scaling"];
 
 /// The strategy with settings changed: `key=value`, with a colon between two of them.
 ///
@@ -74,6 +74,7 @@ fn thompson(mut settings: Thompson, key: &str, value: &str) -> Result<Thompson, 
         "waves" => settings.n_waves = number("a whole number", value, 1..=4096)?,
         "outputs" => settings.outputs = outputs(value)?,
         "learn" => settings.learn = truth(value)?,
+        "scaling" => settings.scaling = one_of(value, &[("none", Scaling::None), ("theory", THEORY)])?,
         _ => return Err(keys(THOMPSON)),
     }
     Ok(settings)
@@ -126,11 +127,10 @@ mod tests {
         assert_eq!((found.kernel, found.draws, found.stall), (Some(Kernel::Additive), false, 0));
         assert_eq!((found.outputs, local.climbs, local.rounds), (Transform::Robust, 2, 12));
         assert!((found.plateau - 0.2).abs() < 1e-12);
-        let Strategy::Thompson(found) = Strategy::named("thompson-learned:sigma=0.5:waves=32").unwrap()
-        else {
-            panic!("another strategy");
-        };
+        let text = "thompson-learned:sigma=0.5:waves=32:scaling=theory";
+        let Strategy::Thompson(found) = Strategy::named(text).unwrap() else { panic!("{text}") };
         assert_eq!((found.sigma, found.n_waves, found.learn), (0.5, 32, true));
+        assert_eq!(found.scaling, THEORY);
     }
 
     #[test]

@@ -75,6 +75,9 @@ pub enum Strategy {
     Random,
 }
 
+/// The variance that Prop. 1 asks for, for a study of usual length.
+pub(super) const THEORY: Scaling = Scaling::Theory { horizon: 100, delta: 0.1 };
+
 impl Default for Strategy {
     fn default() -> Self {
         Strategy::Improvement(Improvement::default())
@@ -138,10 +141,11 @@ impl Strategy {
             "thompson-laplace" => sparse(SparsePrior::Laplace(Laplace::default())),
             "thompson-horseshoe" => sparse(SparsePrior::Horseshoe(Horseshoe::default())),
             "thompson-spike-slab" => sparse(SparsePrior::SpikeSlab(SpikeSlab::default())),
-            "thompson-theory" => {
-                let scaling = Scaling::Theory { horizon: 100, delta: 0.1 };
-                Thompson { scaling, search: Search::Exact(exact::Settings::default()), ..Thompson::default() }
-            }
+            "thompson-theory" => Thompson {
+                scaling: THEORY,
+                search: Search::Exact(exact::Settings::default()),
+                ..Thompson::default()
+            },
             "annealing" => {
                 Thompson { search: Search::Annealing(annealing::Settings::default()), ..Thompson::default() }
             }
