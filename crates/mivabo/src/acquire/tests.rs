@@ -235,6 +235,64 @@ fn equations_over_reals_are_met() {
     assert!((4..=16).contains(&salted), "{salted}");
 }
 
+type Rule = fn(&[f64]) -> bool;
+
+/// The tests of the constraints here are a user's own, with no more tolerance than an equation needs.
+#[test]
+fn limits_of_nanometres_are_kept_as_those_of_metres_are() {
+    let (nano, log) = (Domain::float(1e-9, 2e-8), Domain::float(1e-12, 1e-2).log());
+    let close = |a: f64, b: f64| (a - b).abs() <= 2e-9 * a.abs().max(b.abs());
+    let cases: [(&Domain, &str, Rule); 4] = [
+        (&nano, "x + y + z <= 1e-8", |x| x[0] + x[1] + x[2] <= 1e-8),
+        (&log, "x >= 10 * y", |x| x[0] >= 10.0 * x[1]),
+        (&log, "x * y >= 1e-9", |x| x[0] * x[1] >= 1e-9),
+        (&log, "min(x, y) >= 1e-3 * max(y, z)", |x| x[0].min(x[1]) >= 1e-3 * x[1].max(x[2])),
+    ];
+    for (domain, text, holds) in cases {
+        for is_equal in [false, true] {
+            let mut space = Space::builder();
+            for name in ["x", "y", "z"] {
+                let _ = space.add(name, domain.clone());
+            }
+            space.subject_to("limit", text);
+            if is_equal {
+                space.subject_to("twice", "z == 2 * y");
+            }
+            let space = space.build().unwrap();
+            let (points, mut draws) = (RandomPoints::new(&space), stream(0, 0, Purpose::Design));
+            let starts: Vec<Feasible> = (0..20).map(|_| points.draw(&mut draws).unwrap()).collect();
+            let end = minimise(&space, &weights(&space, 1), &starts, Settings::default()).unwrap().unwrap();
+
+            for found in starts.iter().chain([&end.feasible]) {
+                let values: Vec<f64> =
+                    space.values(found.point()).filter_map(|(_, value)| value.as_f64()).collect();
+                assert!(holds(&values), "{text}: {values:?}");
+                assert!(!is_equal || close(values[2], 2.0 * values[1]), "{text}: {values:?}");
+            }
+        }
+    }
+}
+
+/// What cancels, and what lies near zero in a wide range, is as exact as its parts are.
+#[test]
+fn equations_hold_near_zero_and_where_large_numbers_cancel() {
+    for text in ["x == y", "x - y == 0", "x == y * z", "s == 0", "x + 1e3 == y + 1e3"] {
+        let mut space = Space::builder();
+        for name in ["x", "y", "z"] {
+            let _ = space.float(name, -1.0..=1.0);
+        }
+        let _ = space.define("s", "x + y - 0.5 * z");
+        space.subject_to("equation", text);
+        space.subject_to("near zero", "x >= -1e-4");
+        space.subject_to("nearer", "x <= 1e-4");
+        let space = space.build().unwrap();
+
+        let drawn = RandomPoints::new(&space).draw_many(50, &mut stream(0, 0, Purpose::Design));
+
+        assert!(drawn.len() >= 40, "{text}: {} points", drawn.len());
+    }
+}
+
 /// The condition speaks of its switch through a definition. One branch has a tenth of the other's points. Bounds are five standard
 /// errors of 2,000 draws.
 #[test]

@@ -286,7 +286,11 @@ fn is_impossible(comparison: &Comparison, within: &[(f64, f64)]) -> bool {
 
 /// Twice the largest tolerance over a box. Parts are counted apart: a term moved to the other side may cancel.
 fn slack(comparison: &Comparison, within: &[(f64, f64)]) -> f64 {
-    2.0 * TOLERANCE * comparison.small.size(within).max(comparison.large.size(within)).max(1.0)
+    let Comparison { small, large, .. } = comparison;
+    let size = |within: &[(f64, f64)]| small.size(within).max(large.size(within));
+    let is_plain = small.is_plain() && large.is_plain();
+    let least = if is_plain { size(&vec![(0.0, 1.0); within.len()]).min(1.0) } else { 1.0 };
+    2.0 * TOLERANCE * size(within).max(least)
 }
 
 fn axes(encoding: &Encoding) -> Vec<Option<Axis>> {

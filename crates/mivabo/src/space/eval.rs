@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::domain::Kind;
+use super::domain::{Kind, Set};
 use super::expr::{Expr, Function, Node, Relation, Symbol};
 use super::model::Model;
 use super::number::Number;
@@ -20,6 +20,9 @@ pub(crate) enum Setting {
     Index(u64),
     Real(f64),
 }
+
+/// The part of its range that a real on a linear scale counts for at least.
+const OF_RANGE: f64 = 0.01;
 
 /// Why an expression has no value at a point.
 #[derive(Debug, Clone, PartialEq)]
@@ -168,16 +171,72 @@ impl<'a> Evaluator<'a> {
     }
 
     fn chain(&self, first: &Expr, rest: &[(Relation, Expr)], positive: bool) -> Result<bool, Fault> {
-        let mut left = self.value(first)?;
+        let mut left = (first, self.value(first)?);
         for (relation, right) in rest {
-            let right = self.value(right)?;
+            let right = (right, self.value(right)?);
             let relation = if positive { *relation } else { relation.negated() };
-            if self.compare(left, relation, right) != positive {
+            if self.compare_sides(left, relation, right) != positive {
                 return Ok(!positive);
             }
             left = right;
         }
         Ok(positive)
+    }
+
+    fn compare_sides(
+        &self,
+        (left, a): (&Expr, Val<'_>),
+        relation: Relation,
+        (right, b): (&Expr, Val<'_>),
+    ) -> bool {
+        if let (Val::Number(a), Val::Number(b)) = (a, b)
+            && a.is_small_beside(b)
+            && (self.model.is_real(left) || self.model.is_real(right))
+        {
+            let known = self.sizes_of_definitions();
+            let size = self.size(left, &known).max(self.size(right, &known));
+            return is_in(relation, a.compare_beside(b, size));
+        }
+        self.compare(a, relation, b)
+    }
+
+    fn sizes_of_definitions(&self) -> Vec<f64> {
+        let mut known = vec![1.0; self.model.definitions.len()];
+        for symbol in &self.model.order {
+            if let Symbol::Definition(d) = *symbol
+                && self.is_active(*symbol)
+            {
+                known[d] = self.size(&self.model.definitions[d].expr, &known);
+            }
+        }
+        known
+    }
+
+    /// How large the numbers are of which an expression is made here, given those of definitions: 1 = 1000 - 999 is of size 1999. A
+    /// real on a linear scale is no smaller than a hundredth of its range: its decimals are those of the range.
+    fn size(&self, e: &Expr, known: &[f64]) -> f64 {
+        let value = || self.number(e).map_or(1.0, |n| n.to_f64().abs());
+        let largest = |parts: &[Expr]| parts.iter().map(|part| self.size(part, known)).fold(0.0, f64::max);
+        match &e.node {
+            Node::Symbol(Symbol::Definition(d), _) => known[*d],
+            Node::Symbol(Symbol::Parameter(p), _) => {
+                let domain = &self.model.parameters[*p].domain;
+                match domain.set {
+                    Set::Float { low, high } if !domain.log => value().max(OF_RANGE * (high - low)),
+                    _ => value(),
+                }
+            }
+            Node::Sum(parts) => parts.iter().map(|part| self.size(part, known)).sum(),
+            Node::Product(parts) => parts.iter().map(|part| self.size(part, known)).product(),
+            Node::Negate(a) => self.size(a, known),
+            Node::Divide(a, b) if !self.model.is_real(b) => {
+                self.size(a, known) / self.number(b).map_or(1.0, |n| n.to_f64().abs())
+            }
+            Node::Call(Function::Min | Function::Max | Function::Abs, parts) => largest(parts),
+            _ if !self.model.is_real(e) => value(),
+            // The rounding of its arguments may be larger than that of its value.
+            _ => value().max(1.0),
+        }
     }
 
     fn value<'e>(&self, e: &'e Expr) -> Result<Val<'e>, Fault> {

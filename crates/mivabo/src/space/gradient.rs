@@ -94,7 +94,12 @@ impl Formula {
         self.folded(|term, known| term.range(within, known))
     }
 
-    /// The largest absolute value over a part of the unit box, of a sum the sum of those of its parts.
+    /// Whether it has sums, products and the like alone, of which the parts say how large rounding is.
+    pub fn is_plain(&self) -> bool {
+        self.definitions.iter().all(Term::is_plain) && self.term.is_plain()
+    }
+
+    /// The largest absolute value over a part of the unit box, of sums and products that of its parts.
     pub fn size(&self, within: &[Range]) -> f64 {
         let (mut ranges, mut sizes) = (Vec::new(), Vec::new());
         for definition in &self.definitions {
@@ -184,9 +189,18 @@ impl Term {
         if range.0.is_nan() || range.1.is_nan() { ALL } else { range }
     }
 
+    fn is_plain(&self) -> bool {
+        match self {
+            Term::Constant(_) | Term::Real(_) | Term::Definition(_) => true,
+            Term::Sum(parts) | Term::Product(parts) => parts.iter().all(Term::is_plain),
+            Term::Divide(..) | Term::Power(..) | Term::Call(..) => false,
+        }
+    }
+
     fn size(&self, within: &[Range], known: (&[Range], &[f64])) -> f64 {
         match self {
             Term::Sum(parts) => parts.iter().map(|part| part.size(within, known)).sum(),
+            Term::Product(parts) => parts.iter().map(|part| part.size(within, known)).product(),
             Term::Definition(d) => known.1[*d],
             _ => {
                 let (low, high) = self.range(within, known.0);

@@ -27,6 +27,9 @@ const MAX_RECURSION: usize = 400;
 /// The highest constant power that is multiplied out.
 const MAX_POWER: i64 = 8;
 
+/// The scale that the rounding of numbers of size 1 needs, with room for the numbers that switch a row off.
+const ROUNDING: f64 = 1e-5;
+
 /// How a polynomial compares with zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sense {
@@ -154,24 +157,31 @@ impl<'a> Normaliser<'a> {
         p.terms.iter().any(|(factors, c)| is_real(c) || factors.iter().any(is_rough))
     }
 
-    /// max(1, least |left|, least |right|) over all values of the parameters.
+    /// max(1, least |left|, least |right|) over all values of the parameters; with fixed reals, where the tolerance of small sides is
+    /// smaller, no more than what rounding needs in place of the 1.
     fn scale(&self, left: &Polynomial, right: &Polynomial) -> f64 {
         let least = |p: &Polynomial| match self.range(p) {
             (low, high) if low <= 0.0 && high >= 0.0 => 0.0,
             (low, high) => low.abs().min(high.abs()),
         };
-        least(left).max(least(right)).max(1.0)
+        let size = |p: &Polynomial| self.ranges(p).map(|(low, high)| low.abs().max(high.abs())).sum::<f64>();
+        let floor = if self.fixed.is_some() { (ROUNDING * (size(left) + size(right))).min(1.0) } else { 1.0 };
+        least(left).max(least(right)).max(floor)
     }
 
     fn range(&self, p: &Polynomial) -> Range {
+        self.ranges(p).fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1))
+    }
+
+    /// The range of each term.
+    fn ranges(&self, p: &Polynomial) -> impl Iterator<Item = Range> {
         let factor = |f: &Factor| match *f {
             Factor::Value(p) => interval::parameter_range(self.model, p),
             Factor::Unary(_, function) => interval::hull(self.functions[function].iter().map(|n| n.to_f64())),
         };
-        p.terms.iter().fold((0.0, 0.0), |sum, (product, c)| {
+        p.terms.iter().map(move |(product, c)| {
             let c = c.to_f64();
-            let term = product.iter().map(factor).fold((c, c), interval::product);
-            (sum.0 + term.0, sum.1 + term.1)
+            product.iter().map(factor).fold((c, c), interval::product)
         })
     }
 

@@ -13,7 +13,8 @@ use num_integer::Integer;
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Signed, ToPrimitive, Zero};
 
-/// Two floating-point sides closer than this, relative to max(1, |left|, |right|), count as equal.
+/// Two floating-point sides closer than this, relative to max(1, |left|, |right|), count as equal. Where continuous parameters
+/// take part and everything is small, the 1 is the size of what the sides are made of.
 ///
 /// It plays no part between exact numbers: integers, decimals and fractions of them.
 pub const TOLERANCE: f64 = 1e-9;
@@ -121,6 +122,13 @@ impl Number {
         (!root.is_nan()).then_some(Number::Real(root))
     }
 
+    /// Whether both are below 1 in size and, by the tolerance that fits 1, equal: it may be too large for them.
+    pub fn is_small_beside(self, other: Number) -> bool {
+        let (a, b) = (self.to_f64(), other.to_f64());
+        let is_exact = matches!((self, other), (Number::Exact(_), Number::Exact(_)));
+        !is_exact && a.abs().max(b.abs()) < 1.0 && a != b && (a - b).abs() <= TOLERANCE
+    }
+
     pub fn negated(self) -> Number {
         Number::ZERO.minus(self)
     }
@@ -131,6 +139,11 @@ impl Number {
 
     /// Orders two numbers; floating-point ones closer than [`TOLERANCE`] are equal.
     pub fn compare(self, other: Number) -> Ordering {
+        self.compare_beside(other, 1.0)
+    }
+
+    /// The same for numbers that came out of a calculation with numbers of this size, 1 at most.
+    pub fn compare_beside(self, other: Number, size: f64) -> Ordering {
         if let (Number::Exact(a), Number::Exact(b)) = (self, other) {
             return a.cmp(&b);
         }
@@ -138,7 +151,7 @@ impl Number {
         if a.is_infinite() || b.is_infinite() {
             return a.total_cmp(&b);
         }
-        let slack = TOLERANCE * a.abs().max(b.abs()).max(1.0);
+        let slack = TOLERANCE * a.abs().max(b.abs()).max(size.min(1.0));
         if (a - b).abs() <= slack { Ordering::Equal } else { a.total_cmp(&b) }
     }
 
