@@ -26,6 +26,9 @@ Callback = Callable[["Study", Trial], object]
 LEASE = 60.0
 """Seconds that a worker may be silent before its trial is given to others, as on the command line."""
 
+PAUSE = 0.2
+"""Seconds between two looks at what others do."""
+
 MAX_WORKERS = 1024
 
 
@@ -109,6 +112,8 @@ class _Loop:
                 future = self.executor.submit(self.objective, dict(trial.params))
                 future.add_done_callback(lambda future, trial=trial: done.put((trial, future)))  # type: ignore[misc]
             if not self.held:
+                if self._waits(time.monotonic() - began):
+                    continue
                 return
             trial, future = done.get()
             self._end(trial, future)
@@ -133,6 +138,20 @@ class _Loop:
         except StorageError as error:
             self.error = self.error or error
             return False
+
+    def _waits(self, seconds: float) -> bool:
+        """Wait a little for trials of others, as on the command line: those of a dead process come back."""
+        if not self.is_exhausted:
+            return False
+        self.is_exhausted = False
+        try:
+            is_waiting = self._goes_on(seconds) and self.study._inner.awaits(2 * LEASE)
+        except StorageError as error:
+            self.error = self.error or error
+            return False
+        if is_waiting:
+            time.sleep(PAUSE)
+        return is_waiting
 
     def _ask(self) -> Trial | None:
         try:

@@ -4,6 +4,7 @@
 //! forks, see [`fork`](crate::fork), and opened anew by the next call; so are those whose log another SQLite library in this
 //! process removed.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
@@ -274,6 +275,12 @@ impl Study {
     fn heartbeat(&self, py: Python<'_>, id: &Bound<'_, PyAny>, lease: &Bound<'_, PyAny>) -> PyResult<()> {
         let (id, lease) = (natural("trial", id)?, duration(lease)?);
         self.with(py, |session| session.heartbeat(id, lease))
+    }
+
+    /// Whether a trial runs that may come back or end within `seconds`.
+    fn awaits(&self, py: Python<'_>, seconds: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let within = duration(seconds)?;
+        self.with(py, |session| Ok(session.awaited(within, &BTreeSet::new())?.is_some()))
     }
 
     /// All trials, by number.

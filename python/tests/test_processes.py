@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mivabo import Space, StorageError, Study
+from mivabo import Space, StorageError, Study, _optimize
 
 STUDY: Study | None = None
 
@@ -63,6 +63,49 @@ def test_a_forked_process_opens_the_file_anew(wide: Space, tmp_path: Path) -> No
     assert work(STUDY) == list(range(25, 30))
     workers = {trial.worker for trial in STUDY.trials}
     assert len(workers) >= 2
+
+
+DIES = """
+import os, sys, mivabo
+from mivabo import _optimize
+_optimize.LEASE = 1.0
+def objective(params):
+    if study.n_trials == 3:
+        os.kill(os.getpid(), 9)
+    return params["a"]
+study = mivabo.Study.load(sys.argv[1])
+study.optimize(objective, trials=5, progress=False)
+"""
+
+
+def test_a_loop_takes_over_what_a_dead_process_left(
+    wide: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.db"
+    study = Study(wide, storage=path, strategy="random")
+    died = subprocess.run([sys.executable, "-c", DIES, path], check=False)
+    assert died.returncode == -9
+    assert [trial.state for trial in study.trials] == ["complete", "complete", "running"]
+    monkeypatch.setattr(_optimize, "LEASE", 1.0)
+    study.optimize(lambda params: float(params["a"]), trials=3, progress=False)
+    assert [trial.state for trial in study.trials] == ["complete"] * 3
+
+
+def test_a_loop_waits_for_what_others_evaluate_and_not_for_what_they_keep(
+    wide: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.db"
+    study, other = Study(wide, storage=path, strategy="random"), Study.load(path)
+    kept, soon = other.ask(lease=1e6), other.ask(lease=20.0)
+    monkeypatch.setattr(_optimize, "LEASE", 20.0)
+    timer = threading.Timer(1.0, lambda: other.tell(soon, 1.0))
+    timer.start()
+    study.optimize(lambda params: float(params["a"]), trials=3, progress=False)
+    timer.join()
+    states = {trial.id: trial.state for trial in study.trials}
+    assert states[kept.id] == "running"
+    assert states[soon.id] == "complete"
+    assert len(states) == 3
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

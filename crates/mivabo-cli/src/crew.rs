@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, scope, sleep};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use mivabo_store::{Asked, Error, Object, Outcome, Session, State};
 use serde_json::value::RawValue;
@@ -193,19 +193,15 @@ impl<'a> Crew<'a> {
 
     /// Trials of others may come back: those of runs like this one, which give signs of life, are waited for.
     fn nothing_to_ask(&self, session: &Session) -> Result<Next, Error> {
-        let soon = now().saturating_add(i64::try_from(2 * self.file.lease.as_millis()).unwrap_or(i64::MAX));
         let held = lock(&self.held).clone();
-        for trial in session.running()? {
-            let State::Running { worker, lease } = &trial.state else { continue };
-            if !held.contains(&trial.id) && *lease <= soon {
-                if !std::mem::replace(&mut lock(&self.tally).is_waiting, true) {
-                    let text = format!("waiting for trial {}, which runs for {worker}", trial.id);
-                    self.progress.say(&text);
-                }
-                return Ok(Next::Wait);
-            }
+        let Some(trial) = session.awaited(2 * self.file.lease, &held)? else { return Ok(Next::Done) };
+        if let State::Running { worker, .. } = &trial.state
+            && !std::mem::replace(&mut lock(&self.tally).is_waiting, true)
+        {
+            let text = format!("waiting for trial {}, which runs for {worker}", trial.id);
+            self.progress.say(&text);
         }
-        Ok(Next::Done)
+        Ok(Next::Wait)
     }
 
     fn evaluate(&self, asked: &Asked) {
@@ -340,9 +336,4 @@ fn note(object: Option<&str>) -> Result<Object, Error> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn now() -> i64 {
-    let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
-    i64::try_from(millis).unwrap_or(i64::MAX)
 }

@@ -7,6 +7,7 @@
 //! If a transaction fails after the study chose a point, the study in memory knows a trial that the store does not.
 //! It is then thrown away and folded again: that is rare, and cannot go wrong.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mivabo::space::{Point, Value};
@@ -163,6 +164,19 @@ impl Session {
     /// What the store meets.
     pub fn running(&self) -> Result<Vec<Trial>, Error> {
         self.store.running(self.id)
+    }
+
+    /// A running trial that is not among the `own` ones and whose lease ends within this time: its result may come, or the trial itself
+    /// come back. Not by the name of the worker: after a restart a process may have that of a dead one.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn awaited(&self, within: Duration, own: &BTreeSet<u64>) -> Result<Option<Trial>, Error> {
+        let soon = (self.clock)().saturating_add(millis(within));
+        let is_awaited = |trial: &Trial| {
+            matches!(trial.state, State::Running { lease, .. } if lease <= soon) && !own.contains(&trial.id)
+        };
+        Ok(self.running()?.into_iter().find(is_awaited))
     }
 
     /// Takes in what others wrote.
