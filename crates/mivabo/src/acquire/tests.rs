@@ -11,8 +11,8 @@ use crate::encoding::tests::random_valid_space;
 use crate::error::Error;
 use crate::features::{self, Features, Weights};
 use crate::random::{Purpose, stream};
-use crate::space::Domain;
 use crate::space::eval::Setting;
+use crate::space::{Coding, Domain};
 
 fn weights(space: &Space, seed: u64) -> Weights {
     let features = Features::for_encoding(space.encoding(), &features::Settings::default(), seed).unwrap();
@@ -242,11 +242,12 @@ type Rule = fn(&[f64]) -> bool;
 fn limits_of_nanometres_are_kept_as_those_of_metres_are() {
     let (nano, log) = (Domain::float(1e-9, 2e-8), Domain::float(1e-12, 1e-2).log());
     let close = |a: f64, b: f64| (a - b).abs() <= 2e-9 * a.abs().max(b.abs());
-    let cases: [(&Domain, &str, Rule); 4] = [
+    let cases: [(&Domain, &str, Rule); 5] = [
         (&nano, "x + y + z <= 1e-8", |x| x[0] + x[1] + x[2] <= 1e-8),
         (&log, "x >= 10 * y", |x| x[0] >= 10.0 * x[1]),
         (&log, "x * y >= 1e-9", |x| x[0] * x[1] >= 1e-9),
         (&log, "min(x, y) >= 1e-3 * max(y, z)", |x| x[0].min(x[1]) >= 1e-3 * x[1].max(x[2])),
+        (&log, "max(x, y) <= 1e-10", |x| x[0].max(x[1]) <= 1e-10),
     ];
     for (domain, text, holds) in cases {
         for is_equal in [false, true] {
@@ -270,6 +271,40 @@ fn limits_of_nanometres_are_kept_as_those_of_metres_are() {
                 assert!(!is_equal || close(values[2], 2.0 * values[1]), "{text}: {values:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_truth_value_and_a_list_have_the_tolerance_of_small_numbers_too() {
+    let mut space = Space::builder();
+    let _ = space.float("x", 1e-10..=9e-10);
+    let _ = space.bool("on");
+    space.subject_to("switch", "x <= on");
+    space.subject_to("list", "x in {5e-10}");
+    let space = space.build().unwrap();
+    let violations = |x: f64, on: bool| {
+        let point = space.point([("x", x.into()), ("on", on.into())]).unwrap();
+        space.check(&point).violations.into_iter().map(|found| found.constraint).collect::<Vec<_>>()
+    };
+
+    assert_eq!(violations(5e-10, true), Vec::<String>::new());
+    assert_eq!(violations(5e-10, false), ["switch"]);
+    assert_eq!(violations(8.75e-10, true), ["list"]);
+}
+
+/// One-hot codes have large sums, and both sides may be zero.
+#[test]
+fn rows_over_bits_are_there_wherever_the_reals_are() {
+    let mut space = Space::builder();
+    let _ = space.float("x", -1.0..=1.0);
+    for name in ["a", "b", "c", "d"] {
+        let _ = space.add(name, Domain::int(0, 99).coding(Coding::OneHot));
+    }
+    space.subject_to("balance", "x + 0.1 * a - 0.3 * b <= 0.7 * d - 0.1 * c");
+    let space = space.build().unwrap();
+
+    for unit in [0.0, 0.3, 0.5, 0.500_001, 1.0] {
+        assert!(space.encoding().given_reals(&[unit]).is_ok(), "{unit}");
     }
 }
 

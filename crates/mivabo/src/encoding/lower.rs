@@ -154,7 +154,7 @@ impl<'a> Lowering<'a> {
                 if let (Some(only), 1) = (named.first(), named.len())
                     && let Some(size) = self.model.parameters[*only].domain.size()
                     && size <= crate::space::domain::MAX_VALUES
-                    && let Some(known) = self.members(*only, &normaliser.members(p, *sense, size))
+                    && let Some(known) = self.members(*only, &normaliser.members(p, (*sense, *scale), size))
                 {
                     return Some(known);
                 }

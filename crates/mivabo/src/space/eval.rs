@@ -121,9 +121,9 @@ impl<'a> Evaluator<'a> {
             Node::Implies(a, b) => Ok(self.holds(a, true)? && self.holds(b, false)?),
             Node::Compare(first, rest) => self.chain(first, rest, positive),
             Node::In(left, values) => {
-                let left = self.value(left)?;
+                let of_left = self.value(left)?;
                 for value in values {
-                    if self.compare(left, Relation::Equal, self.value(value)?) {
+                    if self.compare_sides((left, of_left), Relation::Equal, (value, self.value(value)?)) {
                         return Ok(positive);
                     }
                 }
@@ -189,7 +189,7 @@ impl<'a> Evaluator<'a> {
         relation: Relation,
         (right, b): (&Expr, Val<'_>),
     ) -> bool {
-        if let (Val::Number(a), Val::Number(b)) = (a, b)
+        if let (Some(a), Some(b)) = (as_number(a), as_number(b))
             && a.is_small_beside(b)
             && (self.model.is_real(left) || self.model.is_real(right))
         {
@@ -212,30 +212,34 @@ impl<'a> Evaluator<'a> {
         known
     }
 
-    /// How large the numbers are of which an expression is made here, given those of definitions: 1 = 1000 - 999 is of size 1999. A
+    /// How large the reals are of which an expression is made here, given those of definitions: 1 = 1000 - 999 is of size 1999. A
     /// real on a linear scale is no smaller than a hundredth of its range: its decimals are those of the range.
     fn size(&self, e: &Expr, known: &[f64]) -> f64 {
-        let value = || self.number(e).map_or(1.0, |n| n.to_f64().abs());
-        let largest = |parts: &[Expr]| parts.iter().map(|part| self.size(part, known)).fold(0.0, f64::max);
+        let value = |e: &Expr| self.number(e).map_or(1.0, |n| n.to_f64().abs());
+        if !self.model.is_real(e) {
+            return value(e);
+        }
         match &e.node {
             Node::Symbol(Symbol::Definition(d), _) => known[*d],
             Node::Symbol(Symbol::Parameter(p), _) => {
                 let domain = &self.model.parameters[*p].domain;
                 match domain.set {
-                    Set::Float { low, high } if !domain.log => value().max(OF_RANGE * (high - low)),
-                    _ => value(),
+                    Set::Float { low, high } if !domain.log => value(e).max(OF_RANGE * (high - low)),
+                    _ => value(e),
                 }
             }
             Node::Sum(parts) => parts.iter().map(|part| self.size(part, known)).sum(),
             Node::Product(parts) => parts.iter().map(|part| self.size(part, known)).product(),
             Node::Negate(a) => self.size(a, known),
-            Node::Divide(a, b) if !self.model.is_real(b) => {
-                self.size(a, known) / self.number(b).map_or(1.0, |n| n.to_f64().abs())
+            Node::Divide(a, b) if !self.model.is_real(b) => self.size(a, known) / value(b),
+            // That of the arguments which decide.
+            Node::Call(Function::Min | Function::Max | Function::Abs, parts) => {
+                let all = value(e);
+                let deciding = parts.iter().filter(|part| value(part) == all);
+                deciding.map(|part| self.size(part, known)).fold(all, f64::max)
             }
-            Node::Call(Function::Min | Function::Max | Function::Abs, parts) => largest(parts),
-            _ if !self.model.is_real(e) => value(),
             // The rounding of its arguments may be larger than that of its value.
-            _ => value().max(1.0),
+            _ => value(e).max(1.0),
         }
     }
 
@@ -370,11 +374,7 @@ fn power(base: Number, exponent: Number) -> Result<Number, Fault> {
 
 fn call(function: Function, numbers: &[Number]) -> Result<Number, Fault> {
     let least = |keep: Ordering| {
-        numbers
-            .iter()
-            .copied()
-            .reduce(|a, b| if a.compare(b) == keep { a } else { b })
-            .unwrap_or(Number::ZERO)
+        numbers.iter().copied().reduce(|a, b| if a.order(b) == keep { a } else { b }).unwrap_or(Number::ZERO)
     };
     let x = numbers.first().copied().unwrap_or(Number::ZERO);
     match function {

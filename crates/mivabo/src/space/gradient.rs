@@ -200,7 +200,11 @@ impl Term {
     fn size(&self, within: &[Range], known: (&[Range], &[f64])) -> f64 {
         match self {
             Term::Sum(parts) => parts.iter().map(|part| part.size(within, known)).sum(),
-            Term::Product(parts) => parts.iter().map(|part| part.size(within, known)).product(),
+            Term::Product(parts) => {
+                let size: f64 = parts.iter().map(|part| part.size(within, known)).product();
+                // Zero times infinity.
+                if size.is_nan() { f64::INFINITY } else { size }
+            }
             Term::Definition(d) => known.1[*d],
             _ => {
                 let (low, high) = self.range(within, known.0);

@@ -27,9 +27,6 @@ const MAX_RECURSION: usize = 400;
 /// The highest constant power that is multiplied out.
 const MAX_POWER: i64 = 8;
 
-/// The scale that the rounding of numbers of size 1 needs, with room for the numbers that switch a row off.
-const ROUNDING: f64 = 1e-5;
-
 /// How a polynomial compares with zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sense {
@@ -157,15 +154,16 @@ impl<'a> Normaliser<'a> {
         p.terms.iter().any(|(factors, c)| is_real(c) || factors.iter().any(is_rough))
     }
 
-    /// max(1, least |left|, least |right|) over all values of the parameters; with fixed reals, where the tolerance of small sides is
-    /// smaller, no more than what rounding needs in place of the 1.
+    /// max(1, least |left|, least |right|) over all values of the parameters. With fixed reals, where small sides have a smaller
+    /// tolerance, the sizes of both sides take the place of the 1, if they are smaller: rows may accept a little more than the expression
+    /// then, by less than its tolerance where the sides are largest.
     fn scale(&self, left: &Polynomial, right: &Polynomial) -> f64 {
         let least = |p: &Polynomial| match self.range(p) {
             (low, high) if low <= 0.0 && high >= 0.0 => 0.0,
             (low, high) => low.abs().min(high.abs()),
         };
         let size = |p: &Polynomial| self.ranges(p).map(|(low, high)| low.abs().max(high.abs())).sum::<f64>();
-        let floor = if self.fixed.is_some() { (ROUNDING * (size(left) + size(right))).min(1.0) } else { 1.0 };
+        let floor = if self.fixed.is_some() { (size(left) + size(right)).min(1.0) } else { 1.0 };
         least(left).max(least(right)).max(floor)
     }
 
@@ -185,14 +183,14 @@ impl<'a> Normaliser<'a> {
         })
     }
 
-    /// A polynomial with one parameter, as the set of indices where it compares as asked.
-    pub fn members(&self, p: &Polynomial, sense: Sense, size: u64) -> Vec<bool> {
-        (0..size)
+    /// A polynomial with one parameter, as the set of the `n` indices where it compares as asked.
+    pub fn members(&self, p: &Polynomial, (sense, scale): (Sense, f64), n: u64) -> Vec<bool> {
+        (0..n)
             .map(|index| {
                 let value = p.terms.iter().fold(Number::ZERO, |acc, (product, coefficient)| {
                     acc.plus(product.iter().fold(*coefficient, |acc, f| acc.times(self.factor_at(*f, index))))
                 });
-                let ordering = value.compare(Number::ZERO);
+                let ordering = value.compare_beside(Number::ZERO, scale);
                 match sense {
                     Sense::AtMost => ordering.is_le(),
                     Sense::Below => ordering.is_lt(),

@@ -122,6 +122,14 @@ impl Number {
         (!root.is_nan()).then_some(Number::Real(root))
     }
 
+    /// Orders two numbers without any tolerance.
+    pub fn order(self, other: Number) -> Ordering {
+        match (self, other) {
+            (Number::Exact(a), Number::Exact(b)) => a.cmp(&b),
+            _ => self.to_f64().total_cmp(&other.to_f64()),
+        }
+    }
+
     /// Whether both are below 1 in size and, by the tolerance that fits 1, equal: it may be too large for them.
     pub fn is_small_beside(self, other: Number) -> bool {
         let (a, b) = (self.to_f64(), other.to_f64());
