@@ -97,7 +97,10 @@ class _Loop:
     error: Exception | None = None
     not_stored: list[str] = field(default_factory=list)
     """Outcomes that the storage did not take."""
+    has_nothing: bool = False
+    """The last ask gave nothing."""
     is_exhausted: bool = False
+    """All has been tried."""
 
     def run(self) -> None:
         began = time.monotonic()
@@ -129,7 +132,7 @@ class _Loop:
 
     def _goes_on(self, seconds: float) -> bool:
         plan = self.plan
-        if self.error is not None or self.is_exhausted or self.study._stop:
+        if self.error is not None or self.has_nothing or self.study._stop:
             return False
         if plan.timeout is not None and seconds >= plan.timeout:
             return False
@@ -140,10 +143,10 @@ class _Loop:
             return False
 
     def _waits(self, seconds: float) -> bool:
-        """Wait a little for trials of others, as on the command line: those of a dead process come back."""
-        if not self.is_exhausted:
+        """Wait a little for trials of others, as on the command line: those of a dead process come back. In memory there are none."""
+        if not self.has_nothing or self.study.storage is None:
             return False
-        self.is_exhausted = False
+        self.has_nothing = False
         try:
             is_waiting = self._goes_on(seconds) and self.study._inner.awaits(2 * LEASE)
         except StorageError as error:
@@ -154,15 +157,17 @@ class _Loop:
         return is_waiting
 
     def _ask(self) -> Trial | None:
+        # Where all has been tried, nothing but what comes back is left.
+        trials = 0 if self.is_exhausted else self.plan.trials
         try:
-            trial = self.study._ask(LEASE, self.plan.trials)
+            trial = self.study._ask(LEASE, trials)
         except ExhaustedError:
-            self.is_exhausted = True
+            self.is_exhausted = self.has_nothing = True
             return None
         except StorageError as error:
             self.error = self.error or error
             return None
-        self.is_exhausted = trial is None
+        self.has_nothing = trial is None
         return trial
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
