@@ -78,8 +78,8 @@ impl Objective {
         check_env(&keys.env, &variables)?;
         Ok(Objective {
             kind,
-            timeout: keys.timeout.map(|text| duration("timeout", &text)).transpose()?,
-            grace: keys.grace.map_or(Ok(GRACE), |text| duration("grace", &text))?,
+            timeout: keys.timeout.map(|time| duration("timeout", &time.to_string())).transpose()?,
+            grace: keys.grace.map_or(Ok(GRACE), |time| duration("grace", &time.to_string()))?,
             retries: keys.retries.unwrap_or(0),
             env: keys.env,
             variables,

@@ -74,9 +74,9 @@ pub struct ObjectiveKeys {
     /// A function inside this program.
     pub builtin: Option<String>,
     /// How long an evaluation may take.
-    pub timeout: Option<String>,
+    pub timeout: Option<Time>,
     /// How long after the first signal the second one comes.
-    pub grace: Option<String>,
+    pub grace: Option<Time>,
     /// How often a failed evaluation is tried again.
     pub retries: Option<u32>,
     /// Environment variables.
@@ -88,7 +88,24 @@ pub struct ObjectiveKeys {
 struct RunKeys {
     trials: Option<u64>,
     workers: Option<usize>,
-    lease: Option<String>,
+    lease: Option<Time>,
+}
+
+/// A time as it is written; a number, which is none, gets the same answer as a text that is none.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Time {
+    Text(String),
+    Number(toml::Value),
+}
+
+impl std::fmt::Display for Time {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Time::Text(text) => f.write_str(text),
+            Time::Number(number) => write!(f, "{number}"),
+        }
+    }
 }
 
 impl StudyFile {
@@ -103,10 +120,13 @@ impl StudyFile {
         let file: File = mivabo_store::StudyFile::keys(path, text).map_err(|e| e.to_string())?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let definition = study.definition;
+        if definition.space.parameters().is_empty() {
+            return Err("[parameters]: there is none".to_owned());
+        }
         let objective = file
             .objective
             .map(|keys| Objective::new(keys, &definition.space).map_err(|e| format!("[objective]: {e}")));
-        let lease = file.run.lease.map_or(Ok(LEASE), |text| lease(&text))?;
+        let lease = file.run.lease.map_or(Ok(LEASE), |time| lease(&time.to_string()))?;
         let workers = file.run.workers.unwrap_or(1);
         check_workers(workers)?;
         Strategy::named(&definition.strategy).map_err(|e| format!("[run] strategy: {e}"))?;
@@ -218,6 +238,11 @@ mod tests {
                 "[run] lease: `soon` is no time; write it like \"30s\", \"10m\" or \"2h 30m\"",
             ),
             (format!("{SPACE}[run]\nlease = '1ms'"), "[run] lease: `1ms` is less than 100ms"),
+            (
+                format!("{SPACE}[objective]\nshell = 'true'\ntimeout = 30"),
+                "[objective]: timeout: `30` is no time; write it like \"30s\", \"10m\" or \"2h 30m\"",
+            ),
+            (String::new(), "[parameters]: there is none"),
         ] {
             assert_eq!(file(&text).unwrap_err(), message);
         }
