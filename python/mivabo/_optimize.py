@@ -143,7 +143,8 @@ class _Loop:
             return False
 
     def _waits(self, seconds: float) -> bool:
-        """Wait a little for trials of others, as on the command line: those of a dead process come back. In memory there are none."""
+        """Wait a little for trials of others, as on the command line: those of a dead process come back."""
+        # A study in memory is this process's alone.
         if not self.has_nothing or self.study.storage is None:
             return False
         self.has_nothing = False
