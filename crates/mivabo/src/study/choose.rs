@@ -126,8 +126,8 @@ impl Study {
         let search = model.settings().search;
         let pending = self.trials.iter().zip(&self.known).filter(|(trial, _)| !trial.is_told());
         let pending: Vec<_> = pending.map(|(trial, known)| (&trial.point, &known.code)).collect();
-        let observations = self.observed_points();
-        let mut improvement = model.after(&observations, &pending)?;
+        let told = self.told_points();
+        let mut improvement = model.after(&told, &pending)?;
         if self.trials.len().is_multiple_of(2) {
             improvement = improvement.sharpened();
         }
@@ -135,7 +135,7 @@ impl Study {
         let mut stream = self.stream(Purpose::Acquisition);
         let mut good = self.incumbents(GOOD);
         let n_incumbents = good.len();
-        if let Some(linear) = model.drawing(observations.len()) {
+        if let Some(linear) = model.drawing(told.len()) {
             let starts: Vec<Feasible> =
                 good.first().cloned().into_iter().chain(points.draw(&mut stream)).collect();
             // One candidate less is no reason to fail.
@@ -217,10 +217,10 @@ impl Study {
             }
             Model::Process(process) => {
                 let search = process.settings().search;
-                let improvement = process.after(&self.observed_points(), &[])?;
+                let improvement = process.after(&self.told_points(), &[])?;
                 let aim = Aim { improving: &improvement, tried: None };
                 let found = self.climbed(&aim, &self.incumbents(GOOD), search, &mut stream)?.minimum;
-                let mean = self.spec.direction.turned(improvement.raw(found.value));
+                let mean = self.spec.direction.turned(improvement.mean(&found.feasible));
                 Ok(Recommendation { feasible: found.feasible, mean })
             }
         }
@@ -264,20 +264,21 @@ impl Study {
         best.into_iter().map(|(_, trial)| trial).collect()
     }
 
-    /// Codes and values of the told trials in the order of their tells.
+    /// Codes and values of the told trials in the order of their tells, turned so that low is good. Failed trials have the worst value
+    /// of all; without any value there are no observations.
     fn observations(&self) -> Vec<(&Encoded, f64)> {
-        self.observed_points().into_iter().map(|(_, code, y)| (code, y)).collect()
-    }
-
-    /// Points, codes and values of the told trials in the order of their tells, turned so that low is good. Failed trials
-    /// have the worst value of all; without any value there are no observations.
-    fn observed_points(&self) -> Vec<(&Point, &Encoded, f64)> {
-        let turned = |trial: &Trial| trial.value().map(|value| self.spec.direction.turned(value));
-        let told = || self.told.iter().map(|at| (&self.trials[*at], &self.known[*at]));
-        let Some(worst) = told().filter_map(|(trial, _)| turned(trial)).max_by(f64::total_cmp) else {
+        let told = self.told_points();
+        let Some(worst) = told.iter().filter_map(|(.., y)| *y).max_by(f64::total_cmp) else {
             return Vec::new();
         };
-        told().map(|(trial, known)| (&trial.point, &known.code, turned(trial).unwrap_or(worst))).collect()
+        told.into_iter().map(|(_, code, y)| (code, y.unwrap_or(worst))).collect()
+    }
+
+    /// Points, codes and values of the told trials in the order of their tells, turned so that low is good; None where they failed.
+    fn told_points(&self) -> Vec<(&Point, &Encoded, Option<f64>)> {
+        let turned = |trial: &Trial| trial.value().map(|value| self.spec.direction.turned(value));
+        let told = self.told.iter().map(|at| (&self.trials[*at], &self.known[*at]));
+        told.map(|(trial, known)| (&trial.point, &known.code, turned(trial))).collect()
     }
 }
 

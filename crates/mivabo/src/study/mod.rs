@@ -11,9 +11,9 @@
 //! * No other point is suggested twice while an untried feasible one is found; pending and failed points count as tried.
 //!   Points differ when their visible parameters do: auxiliary ones do not count. When a finite space has no point
 //!   left, that is an error.
-//! * Failed trials are neither forgotten nor tried again. To the model they have the worst value told so far (and do not
-//!   exist until there is one), so it also stays away from what is near them by its own measure. Where failure was bad
-//!   luck, [`Study::replicate`] tries the point again.
+//! * Failed trials are neither forgotten nor tried again. Expected improvement learns values from values alone, and from failures
+//!   where there is likely to be one: those that are bad luck change little. To Thompson sampling they have the worst value told so far
+//!   (and do not exist until there is one). [`Study::replicate`] tries the point of one again.
 //! * Pending trials do not collide. For Thompson sampling each one minimises another function, drawn for it alone; expected
 //!   improvement takes them for observed at their predicted mean.
 //! * Each trial draws from streams of its own, keyed by seed and number. A study is a fold over its trials and the order
@@ -43,12 +43,14 @@
 //! ```
 
 mod choose;
+mod fits;
 mod history;
 mod importance;
 mod linear;
 mod process;
 mod settings;
 mod spec;
+mod success;
 #[cfg(test)]
 mod tests;
 mod trial;
