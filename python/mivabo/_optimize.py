@@ -5,20 +5,21 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ._errors import ExhaustedError, StorageError, StudyError, TrialError
+from ._result import parted
 from ._trial import Params, Trial
 
 if TYPE_CHECKING:
     from ._study import Study
 
-Objective = Callable[[Params], float]
-"""Takes the values of the active parameters, gives a number."""
+Objective = Callable[[Params], float | Mapping[str, Any]]
+"""Takes the values of the active parameters, gives a number, or a mapping with a ``value`` and what else came of it."""
 
 Callback = Callable[["Study", Trial], object]
 """Called after each told trial."""
@@ -175,9 +176,9 @@ class _Loop:
         error = future.exception()
         is_told = False
         if error is None:
-            value = future.result()
+            value, result = parted(future.result())
             try:
-                is_told = self._told(trial, "value", value, lambda: self.study._inner.tell(trial.id, value))
+                is_told = self._told(trial, "value", value, lambda: self.study._inner.tell(trial.id, value, result))
             except TypeError as wrong:
                 error = wrong  # What was returned is no number.
         if error is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native, _optimize
 from ._errors import Error, ExhaustedError, SpaceError, StorageError, StudyError
 from ._optimize import Callback, Objective
+from ._result import as_json
 from ._space import Space, _dict, _read, _size, _table
 from ._trial import Importance, Recommendation, Trial, Value
 
@@ -121,10 +122,18 @@ class Study:
             raise ExhaustedError("there is no trial to evaluate")
         return trial
 
-    def tell(self, trial: Trial | int, value: float | None = None, *, failed: bool | str = False) -> None:
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float | None = None,
+        *,
+        failed: bool | str = False,
+        result: Mapping[str, Any] | None = None,
+    ) -> None:
         """Tell the value of a trial, or that it has none: ``failed=True``, or why it failed.
 
-        A value that is not finite makes it a failed trial too. A trial is told once.
+        A value that is not finite makes it a failed trial too. A trial is told once. ``result`` is what else came of
+        it, such as other measurements. It is kept with the trial, as JSON, and no model looks at it.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -139,10 +148,13 @@ class Study:
         """
         number = _id(trial)
         reason = _reason(f"trial {number}", value, failed)
+        if result is not None and not isinstance(result, Mapping):
+            raise TypeError(f"the result of trial {number}: expected a mapping, not {type(result).__name__}")
+        text = None if result is None else as_json(result)
         if reason is None:
-            self._inner.tell(number, value)
+            self._inner.tell(number, value, text)
         else:
-            self._inner.tell_failed(number, reason)
+            self._inner.tell_failed(number, reason, text)
 
     def add(self, params: Mapping[str, Value], value: float | None = None, *, failed: bool | str = False) -> Trial:
         """Add a result from elsewhere, feasible or not.
@@ -259,16 +271,19 @@ class Study:
         return self._inner.len()
 
     def frame(self) -> pandas.DataFrame:
-        """All trials as a pandas DataFrame, one column for each parameter."""
+        """All trials as a pandas DataFrame, one column for each parameter, and one for each key of a ``result``."""
         import pandas
 
         facts = ["value", "state", "feasible", "origin", "seconds", "reason"]
         column = _columns(self.space.names, {"trial", *facts})
         rows = []
+        keys: dict[str, None] = {}
         for trial in self.trials:
             params = {column[name]: value for name, value in trial.params.items()}
-            rows.append({"trial": trial.id, **params, **{fact: getattr(trial, fact) for fact in facts}})
-        return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts]).set_index("trial")
+            result = {f"result.{key}": value for key, value in (trial.result or {}).items() if key != "value"}
+            keys.update(dict.fromkeys(result))
+            rows.append({"trial": trial.id, **result, **params, **{fact: getattr(trial, fact) for fact in facts}})
+        return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts, *keys]).set_index("trial")
 
     def importance(self) -> Importance:
         """Compute which parameters matter, and which pairs of them, by a model of the told trials."""

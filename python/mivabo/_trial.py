@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Value = bool | int | float | str
 """The value of a parameter."""
@@ -42,6 +42,8 @@ class Trial:
     """Whether it breaks no constraint; only a result from elsewhere can."""
     origin: str = ""
     """Who proposed it: ``design``, ``improvement``, ``queue``, …"""
+    result: dict[str, Any] | None = None
+    """What else came of it, if that was told: see ``Study.tell``."""
     attempts: int = 1
     """How many workers took it and did not give it back."""
     worker: str | None = None

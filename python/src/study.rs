@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use mivabo_report::{Report, Row, html};
 use mivabo_store::{
-    Definition, Error, Memory, Outcome, Session, Sqlite, State, Store, StudyFile, Trial, direction_named,
+    Definition, Error, Memory, Object, Outcome, Session, Sqlite, State, Store, StudyFile, Trial,
+    direction_named,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -222,17 +223,29 @@ impl Study {
         found.transpose()
     }
 
-    /// The value of a trial.
-    fn tell(&self, py: Python<'_>, id: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// The value of a trial, with what else came of it as JSON.
+    fn tell(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        value: &Bound<'_, PyAny>,
+        result: Option<&str>,
+    ) -> PyResult<()> {
         let id = natural("trial", id)?;
         let value = number(&format!("the value of trial {id}"), value)?;
-        self.with(py, |session| session.tell(id, value))
+        self.with(py, |session| session.tell_outcome(id, Outcome::Complete(value), note(result)?))
     }
 
     /// A trial without a value.
-    fn tell_failed(&self, py: Python<'_>, id: &Bound<'_, PyAny>, reason: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn tell_failed(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        reason: &Bound<'_, PyAny>,
+        result: Option<&str>,
+    ) -> PyResult<()> {
         let (id, reason) = (natural("trial", id)?, text("reason", reason)?);
-        self.with(py, |session| session.tell_failed(id, reason))
+        self.with(py, |session| session.tell_outcome(id, Outcome::Failed { reason }, note(result)?))
     }
 
     /// A result from elsewhere: a value, or why there is none.
@@ -468,6 +481,9 @@ impl Record {
         found.set_item("reason", reason)?;
         found.set_item("feasible", self.is_feasible)?;
         found.set_item("origin", trial.origin())?;
+        let result =
+            trial.result().map(|result| py.import("json")?.call_method1("loads", (result.as_str(),)));
+        found.set_item("result", result.transpose()?)?;
         found.set_item("attempts", trial.attempts)?;
         found.set_item("worker", trial.worker.as_deref())?;
         found.set_item("created", seconds(trial.created))?;
@@ -475,6 +491,10 @@ impl Record {
         found.set_item("finished", trial.finished.map(seconds))?;
         Ok(found)
     }
+}
+
+fn note(result: Option<&str>) -> Result<Object, Error> {
+    result.map_or(Ok(Object::default()), |result| Ok(Object::with_result(&Object::new(result)?)))
 }
 
 fn seconds(millis: i64) -> f64 {

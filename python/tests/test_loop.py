@@ -263,3 +263,11 @@ def test_many_threads_ask_and_tell_one_study(space: Space, tmp_path: Path) -> No
         list(pool.map(work, range(8)))
     assert [trial.id for trial in study.trials] == list(range(40))
     assert {trial.state for trial in study.trials} == {"complete"}
+
+
+def test_an_objective_may_return_more_than_a_value(space: Space) -> None:
+    study = Study(space, strategy="random")
+    study.optimize(lambda params: {"value": 2.0, "accuracy": 0.5}, trials=2)
+    assert [(trial.value, trial.result) for trial in study.trials] == [(2.0, {"accuracy": 0.5})] * 2
+    with pytest.raises(TypeError, match="trial 2"):
+        study.optimize(lambda params: {"accuracy": 0.5}, trials=3)

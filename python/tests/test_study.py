@@ -165,3 +165,47 @@ def test_every_point_is_tried_once_and_then_it_is_said(small: Space) -> None:
     with pytest.raises(mivabo.ExhaustedError, match="every feasible point has been tried"):
         study.ask()
     assert len({tuple(trial.params.items()) for trial in study.trials}) == 9
+
+
+class Odd:
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+def test_what_else_came_of_a_trial_is_kept(space: Space, tmp_path: Path) -> None:
+    study = Study(space, storage=tmp_path / "a.db")
+    cyclic: list[object] = [1]
+    cyclic.append(cyclic)
+    result = {
+        "accuracy": numpy.float32(0.5),
+        "curve": numpy.array([1.0, math.nan]),
+        "lost": math.inf,
+        "huge": 10**5000,
+        "path": Path("model.pt"),
+        "text": "ü\ud800",
+        "odd": Odd(),
+        3: {"deep": (1, True, None)},
+    }
+    study.tell(study.ask(), 0.5, result=result)
+    study.tell(study.ask(), failed="out of memory", result={"cyclic": cyclic})
+    study.tell(study.ask(), 0.25)
+    first, failed, bare = Study.load(tmp_path / "a.db").trials
+    assert first.result == {
+        "accuracy": 0.5,
+        "curve": [1.0, None],
+        "lost": None,
+        "huge": None,
+        "path": "model.pt",
+        "text": "ü?",
+        "odd": "of type Odd",
+        "3": {"deep": [1, True, None]},
+    }
+    assert failed.result is not None
+    assert failed.result["cyclic"][0] == 1
+    assert bare.result is None
+    assert study.best.result is None
+    frame = study.frame()
+    assert frame["result.accuracy"][0] == 0.5
+    assert frame["result.accuracy"].isna()[2]
+    with pytest.raises(TypeError, match="the result of trial 3: expected a mapping, not list"):
+        study.tell(study.ask(), 1.0, result=[1])  # type: ignore[arg-type]

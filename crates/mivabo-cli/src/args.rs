@@ -141,7 +141,7 @@ pub struct Ask {
 /// `mivabo tell`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Without a trial, JSON objects are read from standard input, one a line:
-  {\"trial\": 12, \"value\": 0.31}
+  {\"trial\": 12, \"value\": 0.31, \"result\": {\"accuracy\": 0.94}}
   {\"trial\": 13, \"failed\": \"out of memory\"}
 
 Examples:
@@ -160,6 +160,9 @@ pub struct Tell {
     /// It has no value, and this is why
     #[arg(long, value_name = "REASON", requires = "trial", group = "outcome")]
     pub failed: Option<String>,
+    /// What else came of it, as a JSON object; it is kept with the trial
+    #[arg(long, value_name = "JSON", requires = "trial")]
+    pub result: Option<String>,
     /// The study's name, for a database that holds several
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,

@@ -81,15 +81,16 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
     let n_discrete = n - encoding.n_reals();
     writeln!(
         out,
-        "{n} parameters: {n_discrete} discrete in {} bits, {} continuous",
-        encoding.n_bits(),
+        "{}: {n_discrete} discrete in {}, {} continuous",
+        counted(n, "parameter"),
+        counted(encoding.n_bits(), "bit"),
         encoding.n_reals()
     )?;
     let width = space.parameters().iter().map(|p| p.name().chars().count()).max().unwrap_or(0);
     for parameter in space.parameters() {
         writeln!(out, "  {:width$}  {}", parameter.name(), described(parameter))?;
     }
-    writeln!(out, "\n{} constraints", space.constraints().len())?;
+    writeln!(out, "\n{}", counted(space.constraints().len(), "constraint"))?;
     let width = space.constraints().iter().map(|c| c.name().chars().count()).max().unwrap_or(0);
     for constraint in space.constraints() {
         let class = constraint.class().to_string();
@@ -105,7 +106,7 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
     let n_mixed = space.constraints().iter().filter(|c| c.class() >= Class::LinearContinuous).count();
     match n_mixed {
         0 => writeln!(out)?,
-        n => writeln!(out, ", before the {n} constraints with continuous parameters")?,
+        n => writeln!(out, ", before {} with continuous parameters", counted(n, "constraint"))?,
     }
     match &facts.example {
         Ok(point) => {
@@ -118,6 +119,11 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
     writeln!(out, "fingerprint: {}", space.fingerprint())
 }
 
+/// So many of something.
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
 /// A count that may be beyond all integers.
 fn written(n: f64) -> String {
     if n < 1e6 { n.to_string() } else { format!("{n:.4e}") }
@@ -125,6 +131,9 @@ fn written(n: f64) -> String {
 
 fn described(parameter: &Parameter) -> String {
     let mut text = parameter.domain().to_string();
+    if parameter.domain().is_log() {
+        text.push_str(", on a logarithmic scale");
+    }
     if parameter.is_auxiliary() {
         text.push_str(", auxiliary");
     }
@@ -140,7 +149,7 @@ fn as_json(space: &Space, facts: &Facts) -> String {
         .iter()
         .map(|p| {
             json!({"name": p.name(), "domain": p.domain().to_string(), "values": p.domain().size(),
-            "when": p.condition().map(ToString::to_string), "auxiliary": p.is_auxiliary()})
+            "log": p.domain().is_log(), "when": p.condition().map(ToString::to_string), "auxiliary": p.is_auxiliary()})
         })
         .collect();
     let constraints: Vec<Value> = space

@@ -10,7 +10,6 @@ use std::thread::{Builder, Scope, scope, sleep};
 use std::time::{Duration, Instant};
 
 use mivabo_store::{Asked, Error, Object, Outcome, Session, State};
-use serde_json::value::RawValue;
 
 use crate::Failure;
 use crate::log::{self, Log};
@@ -223,7 +222,7 @@ impl<'a> Crew<'a> {
             Err(error) => self.give_up(match end {
                 End::Value(value, _) => format!(
                     "trial {id} has the value {value}, which could not be stored: {error}\n\
-                     hint: `mivabo tell {} {id} {value}` stores it later",
+                     hint: once the database can be written again, `mivabo tell {} {id} {value}` stores it",
                     self.file.path.display(),
                     id = asked.id
                 ),
@@ -315,7 +314,9 @@ pub fn counts(session: &Session) -> (u64, u64) {
 fn tell(session: &mut Session, id: u64, end: &End) -> Result<(), Error> {
     match end {
         End::Value(value, object) => {
-            session.tell_outcome(id, Outcome::Complete(*value), note(object.as_deref())?)
+            let result = object.as_deref().and_then(|text| Object::new(text).ok());
+            let note = result.as_ref().map(Object::with_result).unwrap_or_default();
+            session.tell_outcome(id, Outcome::Complete(*value), note)
         }
         End::Failed { reason, .. } => session.tell_failed(id, reason),
         // If others have it by now, it is theirs.
@@ -323,14 +324,6 @@ fn tell(session: &mut Session, id: u64, end: &End) -> Result<(), Error> {
             Err(Error::NotHeld { .. }) => Ok(()),
             other => other,
         },
-    }
-}
-
-/// The object that a value came in.
-fn note(object: Option<&str>) -> Result<Object, Error> {
-    match object.map(serde_json::from_str::<&RawValue>) {
-        Some(Ok(raw)) => Object::new(format!(r#"{{"result":{raw}}}"#)),
-        _ => Ok(Object::default()),
     }
 }
 

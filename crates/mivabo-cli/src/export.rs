@@ -1,6 +1,9 @@
 //! `mivabo export`: a stored study in, all its trials as CSV or JSON out.
 
+use std::collections::BTreeSet;
+
 use mivabo::space::Parameter;
+use serde_json::{Map, Value};
 
 use crate::Failure;
 use crate::args::{Export, Format};
@@ -14,24 +17,45 @@ pub const COLUMNS: [&str; 11] = [
     "reason",
 ];
 
+/// Before the name of what an evaluation gave beside its value.
+pub const RESULT: &str = "result.";
+
 /// Prints all trials.
 pub fn run(args: &Export) -> Result<String, Failure> {
     let session = args.source.read()?;
     let rows = rows(&session)?;
     if args.format == Format::Json {
-        let all = rows.iter().map(Row::json).collect::<serde_json::Value>();
+        let all = rows.iter().map(Row::json).collect::<Value>();
         return Ok(format!("{all:#}\n"));
     }
     let names: Vec<&str> = visible(session.space()).map(Parameter::name).collect();
-    let columns = names.iter().map(|name| column(name));
-    let header: Vec<String> = COLUMNS.map(ToOwned::to_owned).into_iter().chain(columns).collect();
-    let lines = rows.iter().map(|row| line(&cells(row, &names)));
+    let results: Vec<Map<String, Value>> = rows.iter().map(|row| given(row.result())).collect();
+    let keys: BTreeSet<&String> = results.iter().flat_map(Map::keys).collect();
+    let header = COLUMNS.map(ToOwned::to_owned).into_iter().chain(names.iter().map(|name| column(name)));
+    let header = header.chain(keys.iter().map(|key| format!("{RESULT}{key}"))).collect::<Vec<_>>();
+    let lines = rows.iter().zip(&results).map(|(row, result)| {
+        let given = keys.iter().map(|key| result.get(*key).map_or(String::new(), written));
+        line(&cells(row, &names).into_iter().chain(given).collect::<Vec<_>>())
+    });
     Ok(line(&header) + &lines.collect::<String>())
+}
+
+/// What an evaluation gave beside its value.
+fn given(result: Option<Value>) -> Map<String, Value> {
+    let Some(Value::Object(mut result)) = result else { return Map::new() };
+    result.remove("value");
+    result
+}
+
+/// A text as it is, anything else as JSON.
+fn written(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
 /// The column of a parameter.
 pub fn column(name: &str) -> String {
-    if COLUMNS.contains(&name.trim_start_matches("params.")) {
+    let bare = name.trim_start_matches("params.");
+    if COLUMNS.contains(&bare) || bare.starts_with(RESULT) {
         format!("params.{name}")
     } else {
         name.to_owned()

@@ -6,23 +6,24 @@ use std::collections::BTreeMap;
 
 use mivabo::Space;
 use mivabo::space::{Domain, Value};
-use mivabo_store::Outcome;
+use mivabo_store::{Object, Outcome};
 use serde_json::Map;
 
 use crate::Failure;
 use crate::args::Import;
 use crate::csv;
-use crate::export::{COLUMNS, column};
+use crate::export::{COLUMNS, RESULT, column};
 use crate::input::read;
 use crate::objective::shown;
 use crate::rows::visible;
 use crate::source::Source;
 
-/// A row: where it is, its parameters, and how it ended, if it did.
+/// A row: where it is, its parameters, how it ended, if it did, and what else came of it.
 struct Imported {
     place: String,
     values: Vec<(String, Value)>,
     outcome: Option<Outcome>,
+    note: Object,
 }
 
 /// Adds the rows of a file.
@@ -50,7 +51,7 @@ pub fn run(args: &Import) -> Result<String, Failure> {
             say!("{place} is not feasible, so it is learned from but never the best: {violation}");
             n_infeasible += 1;
         }
-        told.push((point, outcome));
+        told.push((point, outcome, result.note));
     }
     let n = told.len();
     session.add_all(told).map_err(|e| e.to_string())?;
@@ -87,7 +88,11 @@ fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>
             )),
             (None, _, _) => None,
         };
-        Ok(Imported { place: format!("line {line}"), values, outcome })
+        let given = cells.iter().filter(|(name, cell)| !cell.is_empty() && fact(name).is_some());
+        let given = given.filter_map(|(name, cell)| Some((name.strip_prefix(RESULT)?, *cell)));
+        let given: Map<_, _> = given.map(|(name, cell)| (name.to_owned(), loose(cell))).collect();
+        let note = noted(Some(given).filter(|given| !given.is_empty()))?;
+        Ok(Imported { place: format!("line {line}"), values, outcome, note })
     })
     .collect()
 }
@@ -124,7 +129,11 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
             (Some(value), _) => Some(Outcome::Complete(value)),
             (None, _) => None,
         };
-        Ok(Imported { values: values.collect::<Result<_, _>>()?, place, outcome })
+        let result = fact("result").filter(|result| !result.is_null()).map(|result| {
+            result.as_object().cloned().ok_or_else(|| format!("{place}: the result {result} is no object"))
+        });
+        let note = noted(result.transpose()?)?;
+        Ok(Imported { values: values.collect::<Result<_, _>>()?, place, outcome, note })
     };
     objects.into_iter().enumerate().map(read).collect()
 }
@@ -153,13 +162,26 @@ fn check_columns<'a>(
     }
     let is_known = |name: &str| {
         let bare = name.strip_prefix("params.").unwrap_or(name);
-        name == value_column || COLUMNS.contains(&name) || space.parameters().iter().any(|p| p.name() == bare)
+        let is_fact = COLUMNS.contains(&name) || name == "result" || name.starts_with(RESULT);
+        name == value_column || is_fact || space.parameters().iter().any(|p| p.name() == bare)
     };
     let ignored: Vec<&str> = columns.into_iter().filter(|name| !is_known(name)).collect();
     if !ignored.is_empty() {
         say!("ignored, because no parameter has that name: {}", ignored.join(", "));
     }
     Ok(())
+}
+
+/// A cell as JSON where it is that, else as a text.
+fn loose(cell: &str) -> serde_json::Value {
+    serde_json::from_str(cell).unwrap_or_else(|_| cell.into())
+}
+
+/// The note of a trial that gave this beside its value.
+fn noted(result: Option<Map<String, serde_json::Value>>) -> Result<Object, Failure> {
+    let Some(result) = result else { return Ok(Object::default()) };
+    let result = Object::new(serde_json::Value::Object(result).to_string()).map_err(|e| e.to_string())?;
+    Ok(Object::with_result(&result))
 }
 
 /// A cell as a value of a domain, or as a text that it will refuse. A cell that two values look like is refused here.

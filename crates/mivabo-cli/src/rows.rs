@@ -61,13 +61,19 @@ impl Row {
         Some(finished.saturating_sub(started) as f64 / 1000.0)
     }
 
+    /// What its evaluation gave beside or around its value, by key; a text where a number in it is one that no program can hold.
+    pub fn result(&self) -> Option<serde_json::Value> {
+        let object = self.trial.result()?;
+        Some(serde_json::from_str(object.as_str()).unwrap_or_else(|_| json!(object.as_str())))
+    }
+
     /// For a program.
     pub fn json(&self) -> serde_json::Value {
         let params: Map<_, _> =
             self.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
         let trial = &self.trial;
         json!({"trial": trial.id, "state": self.state().to_string(), "value": trial.value(), "params": params,
-            "feasible": self.is_feasible, "reason": self.reason(), "origin": trial.origin(),
+            "result": self.result(), "feasible": self.is_feasible, "reason": self.reason(), "origin": trial.origin(),
             "attempts": trial.attempts, "worker": trial.worker, "created": time(trial.created),
             "started": trial.started.map(time), "finished": trial.finished.map(time), "seconds": self.seconds()})
     }

@@ -177,6 +177,11 @@ fn check_workers(n: usize) -> Result<(), Failure> {
 
 /// A time such as `30s` or `2h`.
 pub fn duration(what: &str, text: &str) -> Result<Duration, Failure> {
+    if text.contains('M') {
+        return Err(format!(
+            "{what}: `{text}` would be months; write it like \"30s\", \"10m\" or \"2h 30m\""
+        ));
+    }
     match humantime::parse_duration(text) {
         Ok(duration) if !duration.is_zero() && duration <= LONGEST => Ok(duration),
         Ok(duration) if duration > LONGEST => Err(format!("{what}: `{text}` is more than ten years")),
@@ -238,6 +243,10 @@ mod tests {
                 "[run] lease: `soon` is no time; write it like \"30s\", \"10m\" or \"2h 30m\"",
             ),
             (format!("{SPACE}[run]\nlease = '1ms'"), "[run] lease: `1ms` is less than 100ms"),
+            (
+                format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '5M'"),
+                "[objective]: timeout: `5M` would be months; write it like \"30s\", \"10m\" or \"2h 30m\"",
+            ),
             (
                 format!("{SPACE}[objective]\nshell = 'true'\ntimeout = 30"),
                 "[objective]: timeout: `30` is no time; write it like \"30s\", \"10m\" or \"2h 30m\"",

@@ -2,6 +2,7 @@
 
 use mivabo_store::{Error, Object, Outcome, Session};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::Failure;
 use crate::args::Tell;
@@ -15,45 +16,53 @@ struct Line {
     trial: u64,
     value: Option<f64>,
     failed: Option<String>,
+    result: Option<Box<RawValue>>,
 }
 
 /// Stores what was typed, or what standard input says.
 pub fn run(args: &Tell) -> Result<String, Failure> {
     let source = Source { file: args.file.clone(), study: args.study.clone() };
     if let Some(trial) = args.trial {
-        let line = Line { trial, value: args.value, failed: args.failed.clone() };
-        tell(&mut source.existing()?, line)?;
+        let result = args.result.clone().map(RawValue::from_string).transpose();
+        let result = result.map_err(|e| format!("--result: {e}"))?;
+        let line = Line { trial, value: args.value, failed: args.failed.clone(), result };
+        tell(&mut source.existing()?, &line)?;
         return Ok(String::new());
     }
     let text = read("-".as_ref())?;
     let mut session = source.existing()?;
     for (number, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
         let line = serde_json::from_str(text).map_err(|e| e.to_string());
-        let told = line.and_then(|line| tell_or_known(&mut session, line));
+        let told = line.and_then(|line| tell_or_known(&mut session, &line));
         told.map_err(|e| format!("line {}: {e}", number + 1))?;
     }
     Ok(String::new())
 }
 
-fn tell(session: &mut Session, line: Line) -> Result<(), Failure> {
-    let trial = line.trial;
-    session.tell_outcome(trial, outcome(line)?, Object::default()).map_err(|e| e.to_string())
+fn tell(session: &mut Session, line: &Line) -> Result<(), Failure> {
+    session.tell_outcome(line.trial, outcome(line)?, note(line)?).map_err(|e| e.to_string())
 }
 
 /// The same, but a line that was told before is no error, so that lines can be told again after one of them was wrong.
-fn tell_or_known(session: &mut Session, line: Line) -> Result<(), Failure> {
-    let trial = line.trial;
+fn tell_or_known(session: &mut Session, line: &Line) -> Result<(), Failure> {
     let told = outcome(line)?;
-    match session.tell_outcome(trial, told.clone(), Object::default()) {
+    match session.tell_outcome(line.trial, told.clone(), note(line)?) {
         Err(Error::AlreadyTold { outcome, .. }) if outcome == told => Ok(()),
         other => other.map_err(|e| e.to_string()),
     }
 }
 
-fn outcome(line: Line) -> Result<Outcome, Failure> {
-    match (line.value, line.failed) {
+fn outcome(line: &Line) -> Result<Outcome, Failure> {
+    match (line.value, &line.failed) {
         (Some(value), None) => Ok(Outcome::Complete(value)),
-        (None, Some(reason)) => Ok(Outcome::Failed { reason }),
+        (None, Some(reason)) => Ok(Outcome::Failed { reason: reason.clone() }),
         _ => Err("expected a value, or why there is none".to_owned()),
     }
+}
+
+/// What else the evaluation gave.
+fn note(line: &Line) -> Result<Object, Failure> {
+    let Some(raw) = &line.result else { return Ok(Object::default()) };
+    let result = Object::new(raw.get()).map_err(|e| format!("`result`: {e}"))?;
+    Ok(Object::with_result(&result))
 }

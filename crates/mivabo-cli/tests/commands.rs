@@ -82,14 +82,19 @@ fn what_is_exported_can_be_imported() {
     let folder = Folder::new("", "");
     let space = "[parameters]\nvalue = { type = \"choice\", values = [\"a,b\", \"\", 2, \"q\\\"\", \"\\n\"] }\n\
         flag = { type = \"bool\" }\ny = { type = \"float\", low = -1.0, high = 1.0, when = \"flag\" }\n\
-        state = { type = \"int\", low = 1, high = 9 }\n\"params.state\" = { type = \"int\", low = 1, high = 9 }\n";
+        state = { type = \"int\", low = 1, high = 9 }\n\"params.state\" = { type = \"int\", low = 1, high = 9 }\n\
+        \"result.text\" = { type = \"int\", low = 1, high = 9 }\n";
     for name in ["study", "csv", "json"] {
         folder.write(&format!("{name}.toml"), &format!("name = 'a'\n{space}[run]\nstrategy = 'random'"));
     }
     folder.run(&["ask", "study.toml", "--count", "9"]);
     for id in 0..8 {
         let value = (0.1 + f64::from(id)).to_string();
-        folder.run(&["tell", "study.toml", &id.to_string(), if id == 3 { "nan" } else { &value }]);
+        let result =
+            json!({ "value": "other", "text": "a,b", "epochs": [id, 2.5], "late": true }).to_string();
+        let value = if id == 3 { "nan" } else { &value };
+        let told = folder.run(&["tell", "study.toml", &id.to_string(), value, "--result", &result]);
+        assert!(told.status.success(), "{}", stderr(&told));
     }
     for format in ["csv", "json"] {
         let exported = folder.run(&["export", "study.toml", "--format", format]);
@@ -106,12 +111,16 @@ fn what_is_exported_can_be_imported() {
         assert!(stderr(&imported).contains("has no value: skipped"), "{}", stderr(&imported));
         let all = |file: &str| {
             let shown = lines(&stdout(&folder.run(&["show", file, "--json", "--state", "complete"])));
-            shown
-                .into_iter()
-                .map(|trial| (trial["params"].clone(), trial["value"].clone()))
-                .collect::<Vec<_>>()
+            let kept = |trial: Value| {
+                let mut result = trial["result"].clone();
+                // CSV has it in the column of the value.
+                result.as_object_mut().unwrap().remove("value");
+                (trial["params"].clone(), trial["value"].clone(), result)
+            };
+            shown.into_iter().map(kept).collect::<Vec<_>>()
         };
         assert_eq!(all(&format!("{format}.toml")), all("study.toml"));
+        assert_eq!(all("study.toml")[0].2, json!({ "text": "a,b", "epochs": [0, 2.5], "late": true }));
     }
 }
 

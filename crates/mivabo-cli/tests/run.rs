@@ -388,7 +388,7 @@ fn every_value_that_cannot_be_stored_is_said() {
 
     assert_eq!(code(&output), 1);
     for id in 0..3 {
-        let hint = format!("`mivabo tell study.toml {id} {id}.5` stores it later");
+        let hint = format!("`mivabo tell study.toml {id} {id}.5` stores it");
         assert!(stderr(&output).contains(&hint), "{}", stderr(&output));
     }
 }

@@ -24,6 +24,17 @@ impl Object {
         }
     }
 
+    /// The note of a trial whose evaluation gave this object, beside or around its value.
+    pub fn with_result(result: &Object) -> Object {
+        Object(format!(r#"{{"result":{result}}}"#))
+    }
+
+    /// The object under a key, if there is one.
+    pub(crate) fn get(&self, key: &str) -> Option<Object> {
+        let values: BTreeMap<String, &RawValue> = serde_json::from_str(&self.0).ok()?;
+        values.get(key).and_then(|value| Object::new(value.get()).ok())
+    }
+
     /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -262,18 +262,18 @@ impl Session {
         outcome: Outcome,
     ) -> Result<u64, Error> {
         let point = self.space().point_where_active(values)?;
-        let ids = self.add_all(vec![(point, outcome)])?;
+        let ids = self.add_all(vec![(point, outcome, Object::default())])?;
         Ok(ids.start)
     }
 
-    /// The same for many points, all of them or none. Their numbers are the answer.
+    /// The same for many points, all of them or none, each with what to add to its note. Their numbers are the answer.
     ///
     /// # Errors
     /// [`Error::Study`] when a point does not fit the space, or what the store meets; nothing is then added.
-    pub fn add_all(&mut self, results: Vec<(Point, Outcome)>) -> Result<std::ops::Range<u64>, Error> {
+    pub fn add_all(&mut self, results: Vec<(Point, Outcome, Object)>) -> Result<std::ops::Range<u64>, Error> {
         let now = (self.clock)();
-        let told = results.into_iter().map(|(point, outcome)| {
-            let tell = Tell { now, ..Tell::new(finite(outcome)) };
+        let told = results.into_iter().map(|(point, outcome, note)| {
+            let tell = Tell { now, note, ..Tell::new(finite(outcome)) };
             Ok((proposal(self.space(), &point, "added")?, tell))
         });
         let told = told.collect::<Result<Vec<_>, Error>>()?;
@@ -390,6 +390,11 @@ impl Trial {
             origin: String,
         }
         serde_json::from_str(self.note.as_str()).map_or(String::new(), |note: Note| note.origin)
+    }
+
+    /// What its evaluation gave beside or around its value, as it was written ([`Object::with_result`]).
+    pub fn result(&self) -> Option<Object> {
+        self.note.get("result")
     }
 
     /// Where it is.
