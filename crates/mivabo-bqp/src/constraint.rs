@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::assignment::Assignment;
 use crate::interval::{Impossible, IntervalRow, Scratch};
+use crate::supports::{Common, Fixed};
 use crate::table::Table;
 
 /// A row or a table, ready to be propagated.
@@ -37,8 +38,12 @@ impl Constraint<'_> {
             Self::Row(row) => row.is_settled(assignment, scratch),
             Self::Table(table) => {
                 let n_free = table.bits().iter().filter(|&&bit| assignment.is_free(bit)).count();
-                let n_patterns = compatible(table, assignment).count() as u128;
-                n_patterns == 1 << n_free
+                let n_points = 1_u128 << n_free;
+                let n_patterns = || match table.supports() {
+                    Some(supports) => u128::from(supports.count(fixed(table, assignment))),
+                    None => compatible(table, assignment).count() as u128,
+                };
+                n_points <= table.allowed().len() as u128 && n_patterns() == n_points
             }
         }
     }
@@ -79,19 +84,11 @@ fn tighten_table(
     fixed: &mut Vec<usize>,
 ) -> Result<(), Impossible> {
     let free = table.pattern_where(|bit| assignment.is_free(bit));
-    let (mut in_all, mut in_any) = (free, 0);
-    let mut is_supported = false;
-    for pattern in compatible(table, assignment) {
-        is_supported = true;
-        in_all &= pattern;
-        in_any |= pattern & free;
-        if in_all == 0 && in_any == free {
-            return Ok(());
-        }
-    }
-    if !is_supported {
-        return Err(Impossible);
-    }
+    let found = match table.supports() {
+        Some(supports) => supports.common(self::fixed(table, assignment), free),
+        None => common(compatible(table, assignment), free),
+    };
+    let Common { in_all, in_any } = found.ok_or(Impossible)?;
     for (k, &bit) in table.bits().iter().enumerate() {
         let mask = 1 << k;
         if free & mask != 0 && (in_all & mask != 0 || in_any & mask == 0) {
@@ -100,6 +97,20 @@ fn tighten_table(
         }
     }
     Ok(())
+}
+
+/// What these patterns have in common on `free`; none where there is no pattern.
+fn common(patterns: impl Iterator<Item = u64>, free: u64) -> Option<Common> {
+    let mut found: Option<Common> = None;
+    for pattern in patterns {
+        let Common { in_all, in_any } = found.unwrap_or(Common { in_all: free, in_any: 0 });
+        let both = Common { in_all: in_all & pattern, in_any: in_any | pattern & free };
+        found = Some(both);
+        if both.in_all == 0 && both.in_any == free {
+            break;
+        }
+    }
+    found
 }
 
 /// The first free bit of the scope, with its value in the first pattern that agrees with the assignment.
@@ -114,7 +125,12 @@ pub(crate) fn compatible<'t>(
     table: &'t Table,
     assignment: &Assignment,
 ) -> impl Iterator<Item = u64> + use<'t> {
-    let fixed = table.pattern_where(|bit| !assignment.is_free(bit));
-    let ones = table.pattern_where(|bit| assignment.value(bit) == Some(true));
+    let Fixed { fixed, ones } = fixed(table, assignment);
     table.allowed().iter().copied().filter(move |pattern| pattern & fixed == ones)
+}
+
+/// What an assignment says of the bits of a table.
+pub(crate) fn fixed(table: &Table, assignment: &Assignment) -> Fixed {
+    let fixed = table.pattern_where(|bit| !assignment.is_free(bit));
+    Fixed { fixed, ones: table.pattern_where(|bit| assignment.value(bit) == Some(true)) }
 }

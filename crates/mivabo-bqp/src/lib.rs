@@ -53,6 +53,7 @@ mod row;
 mod sample;
 mod search;
 mod solver;
+mod supports;
 mod table;
 mod tabu;
 mod tilt;

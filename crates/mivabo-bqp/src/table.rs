@@ -1,9 +1,13 @@
 //! Table constraints: a scope of bits and the patterns allowed on it enter, a checked [`Table`] leaves.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::Error;
+use crate::supports::Supports;
+
+/// From so many patterns on they are kept as sets too.
+const MANY: usize = 1024;
 
 /// A scope of at most 64 bits and the patterns that they may take together.
 ///
@@ -20,12 +24,34 @@ use crate::error::Error;
 /// assert!(!table.allows(table.pattern(&[false, false, true, false, true])));
 /// # Ok::<(), mivabo_bqp::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Table {
     name: Arc<str>,
     bits: Vec<usize>,
-    allowed: Vec<u64>,
+    patterns: Arc<Patterns>,
 }
+
+/// What copies of a table share.
+#[derive(Debug)]
+struct Patterns {
+    allowed: Vec<u64>,
+    /// Made when it is first asked for.
+    supports: OnceLock<Supports>,
+}
+
+impl From<Vec<u64>> for Patterns {
+    fn from(allowed: Vec<u64>) -> Patterns {
+        Patterns { allowed, supports: OnceLock::new() }
+    }
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Table) -> bool {
+        (&self.name, &self.bits, self.allowed()) == (&other.name, &other.bits, other.allowed())
+    }
+}
+
+impl Eq for Table {}
 
 impl Table {
     /// A table over `bits`; the patterns may come in any order and more than once.
@@ -47,7 +73,7 @@ impl Table {
         if let Some(&pattern) = allowed.last().filter(|&&p| n_bits < 64 && p >> n_bits != 0) {
             return Err(Error::PatternOutOfRange { name, pattern, n_bits });
         }
-        Ok(Self { name, bits, allowed })
+        Ok(Self { name, bits, patterns: Arc::new(allowed.into()) })
     }
 
     /// The table's name.
@@ -62,7 +88,7 @@ impl Table {
 
     /// The allowed patterns, rising.
     pub fn allowed(&self) -> &[u64] {
-        &self.allowed
+        &self.patterns.allowed
     }
 
     /// The pattern of point `x` on the scope.
@@ -75,7 +101,7 @@ impl Table {
 
     /// Whether `pattern` is allowed.
     pub fn allows(&self, pattern: u64) -> bool {
-        self.allowed.binary_search(&pattern).is_ok()
+        self.allowed().binary_search(&pattern).is_ok()
     }
 
     /// The table that these patterns leave on the bits to which `number` gives new numbers.
@@ -90,7 +116,13 @@ impl Table {
         allowed.sort_unstable();
         allowed.dedup();
         let bits = self.bits.iter().filter_map(|&bit| number(bit)).collect();
-        Self { name: self.name.clone(), bits, allowed }
+        Self { name: self.name.clone(), bits, patterns: Arc::new(allowed.into()) }
+    }
+
+    /// Its patterns as sets, where there are so many that a walk over them takes longer.
+    pub(crate) fn supports(&self) -> Option<&Supports> {
+        let supports = || Supports::new(self.allowed(), self.bits.len());
+        (self.allowed().len() >= MANY).then(|| self.patterns.supports.get_or_init(supports))
     }
 
     /// The pattern of those bits of the scope for which `holds`.

@@ -11,7 +11,7 @@
 //! two free bits counts qᵢⱼ/4 towards each: its expectation at fair coins.
 
 use crate::assignment::Assignment;
-use crate::constraint::{Constraint, compatible};
+use crate::constraint::{Constraint, compatible, fixed};
 use crate::interval::IntervalRow;
 use crate::propagate::Propagator;
 use crate::row::Sense;
@@ -43,10 +43,13 @@ pub(crate) fn log_odds(propagator: &Propagator, assignment: &Assignment, bit: us
 /// By the numbers of compatible patterns: choosing bit after bit, every pattern is equally likely.
 fn of_table(table: &Table, assignment: &Assignment, bit: usize) -> f64 {
     let Some(k) = table.bits().iter().position(|&b| b == bit) else { return 0.0 };
-    let counts = compatible(table, assignment).fold([0_u32; 2], |mut counts, pattern| {
-        counts[usize::from(pattern >> k & 1 == 1)] += 1;
-        counts
-    });
+    let counts = match table.supports() {
+        Some(supports) => supports.counts(fixed(table, assignment), k),
+        None => compatible(table, assignment).fold([0_u32; 2], |mut counts, pattern| {
+            counts[usize::from(pattern >> k & 1 == 1)] += 1;
+            counts
+        }),
+    };
     (f64::from(counts[1]) / f64::from(counts[0]).max(0.5)).max(f64::MIN_POSITIVE).ln()
 }
 
