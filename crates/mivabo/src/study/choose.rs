@@ -28,8 +28,12 @@ const GOOD: usize = 5;
 impl Study {
     /// The point of the next trial, and who proposes it.
     pub(super) fn chosen(&mut self) -> Result<(Feasible, Origin), Error> {
-        let is_design =
-            self.trials.len() < self.spec.n_initial(&self.space) || !self.trials.iter().any(has_value);
+        // Where all have failed, a process knows where, and chance has every second turn: it finds other places.
+        let is_blind = match self.model {
+            Some(Model::Process(_)) if self.trials.len().is_multiple_of(2) => self.told.is_empty(),
+            _ => !self.trials.iter().any(has_value),
+        };
+        let is_design = self.trials.len() < self.spec.n_initial(&self.space) || is_blind;
         match self.model.take() {
             None => Ok((self.random()?, Origin::Random)),
             Some(model) if is_design => {
@@ -219,9 +223,10 @@ impl Study {
                 let search = process.settings().search;
                 let improvement = process.after(&self.told_points(), &[])?;
                 let aim = Aim { improving: &improvement, tried: None };
-                let found = self.climbed(&aim, &self.incumbents(GOOD), search, &mut stream)?.minimum;
-                let mean = self.spec.direction.turned(improvement.mean(&found.feasible));
-                Ok(Recommendation { feasible: found.feasible, mean })
+                let found = self.climbed(&aim, &self.incumbents(GOOD), search, &mut stream)?.minimum.feasible;
+                let found = if improvement.is_likely(&found) { found } else { best };
+                let mean = self.spec.direction.turned(improvement.mean(&found));
+                Ok(Recommendation { feasible: found, mean })
             }
         }
     }

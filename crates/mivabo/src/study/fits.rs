@@ -23,6 +23,8 @@ pub(super) struct Fits {
     /// One for each kernel.
     priors: Vec<Process>,
     outputs: Transform,
+    /// Whether low outcomes tell more than others.
+    is_ranked: bool,
     fitted: Option<Fitted>,
 }
 
@@ -37,9 +39,15 @@ struct Fitted {
 }
 
 impl Fits {
-    pub(super) fn new(layout: &Layout, kernels: &[Kernel], outputs: Transform) -> Fits {
+    /// Of values that are to be minimised.
+    pub(super) fn of_values(layout: &Layout, kernels: &[Kernel], outputs: Transform) -> Fits {
         let priors = kernels.iter().map(|kernel| Process::new(layout.clone(), *kernel)).collect();
-        Fits { priors, outputs, fitted: None }
+        Fits { priors, outputs, is_ranked: true, fitted: None }
+    }
+
+    /// Of 1 and -1.
+    pub(super) fn of_signs(layout: &Layout, kernels: &[Kernel]) -> Fits {
+        Fits { is_ranked: false, ..Fits::of_values(layout, kernels, Transform::Identity) }
     }
 
     /// The process after these observations, and how its outputs are made.
@@ -88,7 +96,8 @@ impl Fits {
             let (point, code, y) = observations[at];
             (process.layout().traits(point, code), outputs.to_model(y))
         };
-        let seen: Vec<(Traits, f64)> = telling(&raw, MOST).into_iter().map(seen).collect();
+        let chosen = if self.is_ranked { telling(&raw, MOST) } else { spread_out(raw.len(), MOST) };
+        let seen: Vec<(Traits, f64)> = chosen.into_iter().map(seen).collect();
         process.observe_all(&seen)?;
         Ok((process, outputs))
     }

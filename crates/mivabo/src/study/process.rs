@@ -27,10 +27,13 @@ use crate::error::Error;
 use crate::random::{Purpose, stream};
 use crate::space::{Point, Space};
 use crate::surrogate::process::{Kernel, Layout, Process, Sloped, Traits};
-use crate::surrogate::{Outputs, Prediction, Transform};
+use crate::surrogate::{Outputs, Prediction};
 
-/// From this probability on a point may be recommended: it is likelier to have a value than not.
+/// From this probability on a point may be recommended.
 const LIKELY: f64 = 0.5;
+
+/// By how much the mean must be lower, in deviations of the outputs, where log P is lower by one.
+const BARRIER: f64 = 1e3;
 
 /// Slopes of the deviation are taken at this one where it is smaller.
 const LEAST_DEVIATION: f64 = 1e-9;
@@ -81,8 +84,8 @@ impl ProcessModel {
         let shares = layout.shares_of(probes.iter().map(Feasible::point));
         let layout = layout.with_shares(shares)?;
         let kernels = settings.kernel.map_or(vec![Kernel::Additive, Kernel::Product], |kernel| vec![kernel]);
-        let values = Fits::new(&layout, &kernels, settings.outputs);
-        let successes = Fits::new(&layout, &kernels, Transform::Identity);
+        let values = Fits::of_values(&layout, &kernels, settings.outputs);
+        let successes = Fits::of_signs(&layout, &kernels);
         let drawn = Thompson { learn: true, outputs: settings.outputs, ..Thompson::default() };
         let tables = space.encoding().problem().tables();
         let is_small = tables.iter().map(|table| table.allowed().len()).sum::<usize>() <= DRAWN_PATTERNS;
@@ -179,6 +182,12 @@ impl Improving {
         self.outputs.from_model(self.process.predict(&self.traits(at)).mean)
     }
 
+    /// Whether it is likelier to have a value than not.
+    pub(super) fn is_likely(&self, at: &Feasible) -> bool {
+        let log = |success: &Success| success.logs(&[self.traits(at)])[0];
+        self.success.as_ref().is_none_or(|success| log(success) >= LIKELY.ln())
+    }
+
     fn traits(&self, at: &Feasible) -> Traits {
         self.process.layout().traits(at.point(), at.code())
     }
@@ -196,7 +205,7 @@ pub(super) struct Aim<'a> {
 impl Aim<'_> {
     /// What a point loses by the logarithm of its probability to have a value.
     fn loss(&self, log_success: f64) -> f64 {
-        if self.tried.is_some() { -log_success } else { (LIKELY.ln() - log_success).max(0.0) }
+        if self.tried.is_some() { -log_success } else { BARRIER * (LIKELY.ln() - log_success).max(0.0) }
     }
 }
 
@@ -235,8 +244,9 @@ impl Landscape for Aim<'_> {
             let (log, slopes) = success.log_with_gradient(&traits);
             let loss = self.loss(log);
             value += loss;
+            let by_log = if self.tried.is_some() { 1.0 } else { BARRIER };
             if loss > 0.0 {
-                gradient.iter_mut().zip(slopes).for_each(|(g, slope)| *g -= slope);
+                gradient.iter_mut().zip(slopes).for_each(|(g, slope)| *g -= by_log * slope);
             }
         }
         value

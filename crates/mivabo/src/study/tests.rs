@@ -444,6 +444,31 @@ fn what_is_near_failures_is_avoided() {
     }
 }
 
+/// The value falls towards a border beyond which all fails.
+#[test]
+fn what_is_recommended_is_likely_to_have_a_value() {
+    let mut space = Space::builder();
+    let _ = space.float("x", 0.0..=1.0);
+    let space = space.build().unwrap();
+    let at = |point: &Point| space.value(point, "x").and_then(|x| x.as_f64()).unwrap();
+    for seed in 0..6 {
+        let mut study = Study::new(space.clone(), Spec { seed, ..Spec::default() }).unwrap();
+        for _ in 0..20 {
+            let suggestion = study.ask().unwrap();
+            let x = at(suggestion.point());
+            if x > 0.6 {
+                study.tell_failed(suggestion.id(), "diverged").unwrap();
+            } else {
+                study.tell(suggestion.id(), -10.0 * x).unwrap();
+            }
+        }
+
+        let found = at(study.recommend().unwrap().point());
+
+        assert!((0.55..=0.61).contains(&found), "{seed}: {found}");
+    }
+}
+
 /// Every third trial fails, wherever it is: what the others taught stands, and what is recommended has its true value.
 #[test]
 fn failures_by_chance_spoil_nothing() {
