@@ -15,32 +15,43 @@ def parted(returned: Any) -> tuple[Any, str | None]:
     """The value that an objective returned, and all else as JSON."""
     if not isinstance(returned, Mapping) or "value" not in returned:
         return returned, None
-    return returned["value"], as_json({key: inner for key, inner in returned.items() if key != "value"})
+    value = returned["value"]
+    try:
+        return value, as_json({key: inner for key, inner in returned.items() if key != "value"})
+    except Exception:  # by somebody's own mapping
+        return value, None
 
 
 def as_json(result: Mapping[Any, Any]) -> str:
     """What JSON does not know becomes a text; numbers that are none, or that no float can hold, become null."""
-    return json.dumps(_plain(result, DEPTH))
+    return json.dumps({_text(key): _plain(inner, ()) for key, inner in result.items()})
 
 
-def _plain(value: Any, depth: int) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+def _text(value: object) -> str:
+    try:
+        return str(value).encode("utf-8", "replace").decode()
+    except Exception:  # by somebody's own `__str__`
+        return f"of type {type(value).__name__}"
+
+
+def _plain(value: Any, around: tuple[int, ...]) -> Any:
+    """``around`` are the ids of what holds it."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
         return int(value) if abs(value) < 2**1000 else None
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
+    if isinstance(value, str) or id(value) in around or len(around) == DEPTH:
+        return _text(value)
     try:
-        if depth == 0:
-            return _plain(str(value), depth)
+        around = (*around, id(value))
         if isinstance(value, Mapping):
-            return {_plain(str(key), depth): _plain(inner, depth - 1) for key, inner in value.items()}
+            return {_text(key): _plain(inner, around) for key, inner in value.items()}
         if isinstance(value, (list, tuple, set, frozenset)):
-            return [_plain(inner, depth - 1) for inner in value]
+            return [_plain(inner, around) for inner in value]
         if hasattr(value, "tolist"):  # a scalar or an array of numpy, a tensor of torch
-            return _plain(value.tolist(), depth - 1)
-        return _plain(str(value), depth)
-    except Exception:  # by somebody's own `__str__`, such as that
-        return f"of type {type(value).__name__}"
+            return _plain(value.tolist(), around)
+    except Exception:  # by somebody's own mapping
+        pass
+    return _text(value)

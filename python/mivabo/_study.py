@@ -275,15 +275,15 @@ class Study:
         import pandas
 
         facts = ["value", "state", "feasible", "origin", "seconds", "reason"]
-        column = _columns(self.space.names, {"trial", *facts})
+        trials = self.trials
+        results = [{f"result.{key}": value for key, value in (trial.result or {}).items()} for trial in trials]
+        others = list(dict.fromkeys(key for result in results for key in result if key != "result.value"))
+        column = _columns(self.space.names, {"trial", *facts, *others})
         rows = []
-        keys: dict[str, None] = {}
-        for trial in self.trials:
+        for trial, result in zip(trials, results, strict=True):
             params = {column[name]: value for name, value in trial.params.items()}
-            result = {f"result.{key}": value for key, value in (trial.result or {}).items() if key != "value"}
-            keys.update(dict.fromkeys(result))
-            rows.append({"trial": trial.id, **result, **params, **{fact: getattr(trial, fact) for fact in facts}})
-        return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts, *keys]).set_index("trial")
+            rows.append({**result, "trial": trial.id, **params, **{fact: getattr(trial, fact) for fact in facts}})
+        return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts, *others]).set_index("trial")
 
     def importance(self) -> Importance:
         """Compute which parameters matter, and which pairs of them, by a model of the told trials."""

@@ -77,8 +77,8 @@ class MivaboSampler(BaseSampler):
       Constraints hold from the first trial on: they need ``search_space``, and may name its parameters alone.
     * The choices ``None`` and objects of other kinds are texts in constraints: ``activation == 'None'``.
     * Pruned trials count with their last intermediate value, but never as better than the best complete trial
-      before them; without a value they count as failed. Failed trials count as the worst so far, and are not
-      tried again.
+      before them; without a value they count as failed. The model learns where failed trials are likely, and
+      they are not tried again.
     * Running trials of all workers are taken into account. What an enqueued trial leaves open is drawn at
       random from what is feasible with the rest of it.
     * When all points of a finite space were tried, points are drawn at random once more.

@@ -233,7 +233,7 @@ impl Study {
     ) -> PyResult<()> {
         let id = natural("trial", id)?;
         let value = number(&format!("the value of trial {id}"), value)?;
-        self.with(py, |session| session.tell_outcome(id, Outcome::Complete(value), note(result)?))
+        self.with(py, |session| session.tell_outcome(id, Outcome::Complete(value), Object::note_of(result)?))
     }
 
     /// A trial without a value.
@@ -245,7 +245,9 @@ impl Study {
         result: Option<&str>,
     ) -> PyResult<()> {
         let (id, reason) = (natural("trial", id)?, text("reason", reason)?);
-        self.with(py, |session| session.tell_outcome(id, Outcome::Failed { reason }, note(result)?))
+        self.with(py, |session| {
+            session.tell_outcome(id, Outcome::Failed { reason }, Object::note_of(result)?)
+        })
     }
 
     /// A result from elsewhere: a value, or why there is none.
@@ -491,10 +493,6 @@ impl Record {
         found.set_item("finished", trial.finished.map(seconds))?;
         Ok(found)
     }
-}
-
-fn note(result: Option<&str>) -> Result<Object, Error> {
-    result.map_or(Ok(Object::default()), |result| Ok(Object::with_result(&Object::new(result)?)))
 }
 
 fn seconds(millis: i64) -> f64 {

@@ -185,6 +185,7 @@ def test_what_else_came_of_a_trial_is_kept(space: Space, tmp_path: Path) -> None
         "text": "ü\ud800",
         "odd": Odd(),
         3: {"deep": (1, True, None)},
+        Odd(): "key",
     }
     study.tell(study.ask(), 0.5, result=result)
     study.tell(study.ask(), failed="out of memory", result={"cyclic": cyclic})
@@ -198,10 +199,10 @@ def test_what_else_came_of_a_trial_is_kept(space: Space, tmp_path: Path) -> None
         "path": "model.pt",
         "text": "ü?",
         "odd": "of type Odd",
+        "of type Odd": "key",
         "3": {"deep": [1, True, None]},
     }
-    assert failed.result is not None
-    assert failed.result["cyclic"][0] == 1
+    assert failed.result == {"cyclic": [1, "[1, [...]]"]}
     assert bare.result is None
     assert study.best.result is None
     frame = study.frame()
@@ -209,3 +210,14 @@ def test_what_else_came_of_a_trial_is_kept(space: Space, tmp_path: Path) -> None
     assert frame["result.accuracy"].isna()[2]
     with pytest.raises(TypeError, match="the result of trial 3: expected a mapping, not list"):
         study.tell(study.ask(), 1.0, result=[1])  # type: ignore[arg-type]
+
+
+def test_a_parameter_may_be_named_like_a_result() -> None:
+    space = Space()
+    space.int("result.a", 1, 3)
+    study = Study(space)
+    study.tell(study.ask(), 1.0, result={"a": 5.5, "value": 7})
+    frame = study.frame()
+    assert list(frame.columns)[-1] == "result.a"
+    assert frame["result.a"][0] == 5.5
+    assert frame["param result.a"][0] in (1, 2, 3)

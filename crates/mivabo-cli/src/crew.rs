@@ -314,8 +314,8 @@ pub fn counts(session: &Session) -> (u64, u64) {
 fn tell(session: &mut Session, id: u64, end: &End) -> Result<(), Error> {
     match end {
         End::Value(value, object) => {
-            let result = object.as_deref().and_then(|text| Object::new(text).ok());
-            let note = result.as_ref().map(Object::with_result).unwrap_or_default();
+            // A value is not lost by what came with it.
+            let note = Object::note_of(object.as_deref()).unwrap_or_default();
             session.tell_outcome(id, Outcome::Complete(*value), note)
         }
         End::Failed { reason, .. } => session.tell_failed(id, reason),

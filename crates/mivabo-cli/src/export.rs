@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use mivabo::space::Parameter;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::Failure;
@@ -29,7 +30,7 @@ pub fn run(args: &Export) -> Result<String, Failure> {
         return Ok(format!("{all:#}\n"));
     }
     let names: Vec<&str> = visible(session.space()).map(Parameter::name).collect();
-    let results: Vec<Map<String, Value>> = rows.iter().map(|row| given(row.result())).collect();
+    let results: Vec<Map<String, Value>> = rows.iter().map(beside).collect();
     let keys: BTreeSet<&String> = results.iter().flat_map(Map::keys).collect();
     let header = COLUMNS.map(ToOwned::to_owned).into_iter().chain(names.iter().map(|name| column(name)));
     let header = header.chain(keys.iter().map(|key| format!("{RESULT}{key}"))).collect::<Vec<_>>();
@@ -41,15 +42,16 @@ pub fn run(args: &Export) -> Result<String, Failure> {
 }
 
 /// What an evaluation gave beside its value.
-fn given(result: Option<Value>) -> Map<String, Value> {
-    let Some(Value::Object(mut result)) = result else { return Map::new() };
+fn beside(row: &Row) -> Map<String, Value> {
+    let mut result = row.result().unwrap_or_default();
     result.remove("value");
     result
 }
 
-/// A text as it is, anything else as JSON.
+/// A text as it is, anything else as JSON, and so a text that is empty or looks like JSON.
 fn written(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+    let is_plain = |text: &&str| !text.is_empty() && serde_json::from_str::<IgnoredAny>(text).is_err();
+    value.as_str().filter(is_plain).map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
 /// The column of a parameter.

@@ -105,7 +105,8 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
         let params = object.get("params").and_then(serde_json::Value::as_object).unwrap_or(&object);
         let is_flat = std::ptr::eq(params, &raw const object);
         if is_flat {
-            check_columns(object.keys().map(String::as_str), value_key, space)?;
+            let others = object.iter().filter(|(key, value)| *key != "result" || !value.is_object());
+            check_columns(others.map(|(key, _)| key.as_str()), value_key, space)?;
         }
         let is_parameter = |name: &str| visible(space).any(|p| p.name() == name) && name != value_key;
         let given =
@@ -129,10 +130,7 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
             (Some(value), _) => Some(Outcome::Complete(value)),
             (None, _) => None,
         };
-        let result = fact("result").filter(|result| !result.is_null()).map(|result| {
-            result.as_object().cloned().ok_or_else(|| format!("{place}: the result {result} is no object"))
-        });
-        let note = noted(result.transpose()?)?;
+        let note = noted(fact("result").and_then(serde_json::Value::as_object).cloned())?;
         Ok(Imported { values: values.collect::<Result<_, _>>()?, place, outcome, note })
     };
     objects.into_iter().enumerate().map(read).collect()
@@ -162,7 +160,7 @@ fn check_columns<'a>(
     }
     let is_known = |name: &str| {
         let bare = name.strip_prefix("params.").unwrap_or(name);
-        let is_fact = COLUMNS.contains(&name) || name == "result" || name.starts_with(RESULT);
+        let is_fact = COLUMNS.contains(&name) || name.starts_with(RESULT);
         name == value_column || is_fact || space.parameters().iter().any(|p| p.name() == bare)
     };
     let ignored: Vec<&str> = columns.into_iter().filter(|name| !is_known(name)).collect();
@@ -179,9 +177,8 @@ fn loose(cell: &str) -> serde_json::Value {
 
 /// The note of a trial that gave this beside its value.
 fn noted(result: Option<Map<String, serde_json::Value>>) -> Result<Object, Failure> {
-    let Some(result) = result else { return Ok(Object::default()) };
-    let result = Object::new(serde_json::Value::Object(result).to_string()).map_err(|e| e.to_string())?;
-    Ok(Object::with_result(&result))
+    let text = result.map(|result| serde_json::Value::Object(result).to_string());
+    Object::note_of(text.as_deref()).map_err(|e| e.to_string())
 }
 
 /// A cell as a value of a domain, or as a text that it will refuse. A cell that two values look like is refused here.

@@ -244,10 +244,27 @@ fn number(line: &str) -> Option<(f64, Option<String>)> {
     if let Ok(value) = line.parse::<f64>() {
         return Some((value, None));
     }
-    let line = Some(line).filter(|line| line.starts_with('{'))?;
-    let object: Object<'_> = serde_json::from_str(line).ok()?;
-    let text = object.value.get().trim_matches('"');
-    Some((text.parse().ok()?, Some(line.to_owned())))
+    let line = in_quotes(Some(line).filter(|line| line.starts_with('{'))?);
+    let object: Object<'_> = serde_json::from_str(&line).ok()?;
+    let value = object.value.get().trim_matches('"').parse().ok()?;
+    Some((value, Some(line)))
+}
+
+/// With what Python writes for numbers that JSON does not know as texts.
+fn in_quotes(line: &str) -> String {
+    let (mut out, mut rest, mut is_text) = (String::with_capacity(line.len()), line, false);
+    while let Some(c) = rest.chars().next() {
+        let odd = ["NaN", "Infinity", "-Infinity"].into_iter().find(|odd| !is_text && rest.starts_with(odd));
+        let mut n = odd.map_or(c.len_utf8(), str::len);
+        if is_text && c == '\\' {
+            n += rest[n..].chars().next().map_or(0, char::len_utf8);
+        }
+        is_text ^= c == '"';
+        let quote = if odd.is_some() { "\"" } else { "" };
+        out.extend([quote, &rest[..n], quote]);
+        rest = &rest[n..];
+    }
+    out
 }
 
 /// The beginning of a line.
@@ -272,6 +289,7 @@ mod tests {
             ("7", 7.0),
             (r#"{"value": 2, "b": [1]}"#, 2.0),
             (r#"{"value":"3.5"}"#, 3.5),
+            (r#"{"a": NaN, "value": 4, "b": [-Infinity, "NaN \" NaN", Infinity]}"#, 4.0),
         ] {
             assert_eq!(number(line).map(|(value, _)| value), Some(value), "{line}");
         }

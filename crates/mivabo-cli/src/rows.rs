@@ -61,10 +61,9 @@ impl Row {
         Some(finished.saturating_sub(started) as f64 / 1000.0)
     }
 
-    /// What its evaluation gave beside or around its value, by key; a text where a number in it is one that no program can hold.
-    pub fn result(&self) -> Option<serde_json::Value> {
-        let object = self.trial.result()?;
-        Some(serde_json::from_str(object.as_str()).unwrap_or_else(|_| json!(object.as_str())))
+    /// What its evaluation gave beside or around its value.
+    pub fn result(&self) -> Option<Map<String, serde_json::Value>> {
+        self.trial.result().and_then(|result| serde_json::from_str(result.as_str()).ok())
     }
 
     /// For a program.

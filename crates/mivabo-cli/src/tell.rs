@@ -62,7 +62,5 @@ fn outcome(line: &Line) -> Result<Outcome, Failure> {
 
 /// What else the evaluation gave.
 fn note(line: &Line) -> Result<Object, Failure> {
-    let Some(raw) = &line.result else { return Ok(Object::default()) };
-    let result = Object::new(raw.get()).map_err(|e| format!("`result`: {e}"))?;
-    Ok(Object::with_result(&result))
+    Object::note_of(line.result.as_ref().map(|raw| raw.get())).map_err(|e| format!("`result`: {e}"))
 }

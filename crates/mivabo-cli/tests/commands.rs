@@ -90,10 +90,9 @@ fn what_is_exported_can_be_imported() {
     folder.run(&["ask", "study.toml", "--count", "9"]);
     for id in 0..8 {
         let value = (0.1 + f64::from(id)).to_string();
-        let result =
-            json!({ "value": "other", "text": "a,b", "epochs": [id, 2.5], "late": true }).to_string();
+        let result = r#"{"value": "x", "text": "a,b", "epochs": [1, 2.5], "late": true, "no": "", "id": "1e5", "big": 1e400}"#;
         let value = if id == 3 { "nan" } else { &value };
-        let told = folder.run(&["tell", "study.toml", &id.to_string(), value, "--result", &result]);
+        let told = folder.run(&["tell", "study.toml", &id.to_string(), value, "--result", result]);
         assert!(told.status.success(), "{}", stderr(&told));
     }
     for format in ["csv", "json"] {
@@ -120,7 +119,9 @@ fn what_is_exported_can_be_imported() {
             shown.into_iter().map(kept).collect::<Vec<_>>()
         };
         assert_eq!(all(&format!("{format}.toml")), all("study.toml"));
-        assert_eq!(all("study.toml")[0].2, json!({ "text": "a,b", "epochs": [0, 2.5], "late": true }));
+        let result =
+            json!({ "text": "a,b", "epochs": [1, 2.5], "late": true, "no": "", "id": "1e5", "big": "1e400" });
+        assert_eq!(all("study.toml")[0].2, result);
     }
 }
 
@@ -227,6 +228,31 @@ fn parameters_may_be_named_like_columns_of_an_export() {
 
     let found: Vec<_> = shown.iter().map(|trial| (&trial["params"]["worker"], &trial["value"])).collect();
     assert_eq!(found, [(&json!(3), &json!(0.5)), (&json!(4), &json!(0.25))]);
+}
+
+#[test]
+fn a_column_may_be_named_result() {
+    let folder = folder();
+    folder.write("odd.toml", "[parameters]\nx = { type = 'float', low = 0.0, high = 1.0 }\n");
+    for (file, text, value) in [
+        ("a.json", r#"[{"x": 0.5, "result": 0.25}]"#, "result"),
+        ("b.json", r#"[{"x": 0.5, "value": 0.5, "result": "ok"}]"#, "value"),
+        ("c.json", r#"[{"x": 0.5, "value": 0.75, "result": {"a": 1}}]"#, "value"),
+        ("d.csv", "x,value,result,result.b\n0.5,1,ok,2\n", "value"),
+    ] {
+        folder.write(file, text);
+        let imported = folder.run(&["import", "odd.toml", file, "--value", value]);
+        assert!(imported.status.success(), "{}", stderr(&imported));
+        let is_ignored = stderr(&imported).contains("no parameter has that name: result");
+        assert_eq!(is_ignored, text.contains("ok"), "{}", stderr(&imported));
+    }
+
+    let shown = lines(&stdout(&folder.run(&["show", "odd.toml", "--json"])));
+
+    let found: Vec<_> = shown.iter().map(|trial| (&trial["value"], &trial["result"])).collect();
+    let (a, b) = (json!({"a": 1}), json!({"b": 2}));
+    let none = Value::Null;
+    assert_eq!(found, [(&json!(0.25), &none), (&json!(0.5), &none), (&json!(0.75), &a), (&json!(1.0), &b)]);
 }
 
 #[test]

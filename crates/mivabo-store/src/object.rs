@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, Value};
 
 use crate::error::{Error, short};
 
@@ -25,14 +25,24 @@ impl Object {
     }
 
     /// The note of a trial whose evaluation gave this object, beside or around its value.
-    pub fn with_result(result: &Object) -> Object {
-        Object(format!(r#"{{"result":{result}}}"#))
+    ///
+    /// # Errors
+    /// [`Error::NotAnObject`].
+    pub fn note_of(result: Option<&str>) -> Result<Object, Error> {
+        let Some(result) = result else { return Ok(Object::default()) };
+        Ok(Object(format!(r#"{{"result":{}}}"#, Object::new(result)?)))
     }
 
-    /// The object under a key, if there is one.
-    pub(crate) fn get(&self, key: &str) -> Option<Object> {
+    /// The object under `result`, if there is one. What not every program can read in it, such as 1e400, is a text.
+    pub(crate) fn result(&self) -> Option<Object> {
         let values: BTreeMap<String, &RawValue> = serde_json::from_str(&self.0).ok()?;
-        values.get(key).and_then(|value| Object::new(value.get()).ok())
+        let result: BTreeMap<String, &RawValue> = serde_json::from_str(values.get("result")?.get()).ok()?;
+        let readable = |raw: &RawValue| match serde_json::from_str::<Value>(raw.get()) {
+            Ok(_) => raw.to_owned().into(),
+            Err(_) => serde_json::value::to_raw_value(raw.get()).ok(),
+        };
+        let result: BTreeMap<_, _> = result.into_iter().map(|(key, raw)| (key, readable(raw))).collect();
+        serde_json::to_string(&result).ok().map(Object)
     }
 
     /// As it was written.

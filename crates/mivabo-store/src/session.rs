@@ -392,9 +392,9 @@ impl Trial {
         serde_json::from_str(self.note.as_str()).map_or(String::new(), |note: Note| note.origin)
     }
 
-    /// What its evaluation gave beside or around its value, as it was written ([`Object::with_result`]).
+    /// What its evaluation gave beside or around its value ([`Object::note_of`]). What not every program can read in it is a text.
     pub fn result(&self) -> Option<Object> {
-        self.note.get("result")
+        self.note.result()
     }
 
     /// Where it is.
