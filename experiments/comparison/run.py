@@ -1,12 +1,15 @@
 """Tasks × methods × seeds, one JSON line for each evaluation.
 
     python run.py --out results/ours.jsonl [--tasks a,b] [--methods a,b] [--seeds 8] [--evals 80] [--jobs 1] [--data DATA]
-                  [--again] [--minutes 60] [--invalid 600]
+                  [--again] [--minutes 60] [--invalid 600] [--failing 0.3 | --failing untold]
 
 A line holds task, method, seed, index (from 0), value (without noise; null where none was found), feasible, violations
 (so far) and the seconds of the suggestion. A suggestion that breaks a constraint is not counted: the method is told so
 (peers as a penalty). After 50 of them in a row the evaluation is given up, after `--invalid` in all (600, or 100 for the
 slowest peers) the run.
+
+With `--failing` evaluations fail: by chance, or where they break a constraint that the method was not told. A failed one counts,
+has no value, and is told as an infeasible one.
 
 Runs that the file holds are left out, so the same command resumes an interrupted comparison; a run is written whole or not
 at all. `--again` first drops the runs of these tasks and methods from the file. After `--minutes` no further run is
@@ -46,6 +49,7 @@ class Job:
     evals: int
     data: Path | None
     in_all: int = IN_ALL_OTHERS  # infeasible suggestions in the run
+    failing: str | None = None
 
 
 def run(job: Job) -> str:
@@ -53,24 +57,29 @@ def run(job: Job) -> str:
     task = tasks.make(job.task, job.seed, job.data)
     penalty = task.penalty
     if penalty is None:
-        penalty = scale.read()[scale.key(task)]["worst"] if task.is_constrained else 0.0
+        penalty = scale.read()[scale.key(task)]["worst"] if task.is_constrained or job.failing else 0.0
+    if job.failing:
+        task = task.untold() if job.failing == "untold" else task.failing(float(job.failing))
     method = methods.make(job.method, methods.Setting(task, job.seed, job.evals, penalty))
     noise = np.random.default_rng([job.seed, 77])
     lines, violations = "", 0
     for index in range(job.evals):
-        value, seconds = None, 0.0
+        value, is_feasible, seconds = None, False, 0.0
         for _ in range(min(CAP, job.in_all - violations)):
             start = time.perf_counter()
             params = method.ask()
             seconds += time.perf_counter() - start
-            if task.is_feasible(params):
+            is_feasible = task.is_feasible(params)
+            if is_feasible and not task.fails(params):
                 value = task.value(params)
                 method.tell(params, value + task.noise * float(noise.normal()))
                 break
-            violations += 1
             method.tell(params, None)
+            if is_feasible:
+                break
+            violations += 1
         entry = {"task": job.task, "method": job.method, "seed": job.seed, "index": index, "value": value}
-        entry |= {"feasible": value is not None, "violations": violations, "seconds": round(seconds, 4)}
+        entry |= {"feasible": is_feasible, "violations": violations, "seconds": round(seconds, 4)}
         lines += json.dumps(entry) + "\n"
     return lines
 
@@ -113,7 +122,8 @@ def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
             for seed in range(arguments.first_seed, arguments.seeds):
                 if (name, method, seed) not in done and applies(method, task):
                     in_all = IN_ALL.get(method, IN_ALL_OTHERS) if arguments.invalid is None else arguments.invalid
-                    yield Job(name, method, seed, min(arguments.evals, task.budget), arguments.data, in_all)
+                    evals = min(arguments.evals, task.budget)
+                    yield Job(name, method, seed, evals, arguments.data, in_all, arguments.failing)
 
 
 def main() -> None:
@@ -126,6 +136,7 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--evals", type=int, default=80)
     parser.add_argument("--invalid", type=int, help="in a run; 600, or 100 for the slowest peers")
+    parser.add_argument("--failing", help="the share of evaluations that fail by chance, or `untold`")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--minutes", type=float, default=float("inf"))

@@ -71,8 +71,10 @@ class Runs:
     def scores(self, task: str, method: str) -> dict[int, np.ndarray]:
         found = {}
         for seed, curve in self.seeds(task, method).items():
-            low, median = self.low(task, seed), self.scale[self.instance(task, seed)]["median"]
-            found[seed] = np.clip(np.nan_to_num((curve - low) / (median - low), posinf=1.0), 0, 1)
+            low = self.low(task, seed)
+            gap = self.scale[self.instance(task, seed)]["median"] - low
+            # Where all evaluations may fail, nobody may be below the median.
+            found[seed] = np.clip((curve - low) / gap, 0, 1) if gap > 0 else np.ones(len(curve))
         return found
 
     @staticmethod

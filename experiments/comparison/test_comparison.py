@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import ablation
+import failures
 import methods
 import run
 import scale
@@ -112,6 +113,26 @@ class Comparison(unittest.TestCase):
                 self.assertEqual([line["index"] for line in found], [0, 1, 2, 3])
                 if method in ours:
                     self.assertTrue(all(line["feasible"] and line["violations"] == 0 for line in found))
+
+    def test_failed_evaluations_count_and_have_no_value(self):
+        def values(name: str, failing: str) -> list[float | None]:
+            job = run.Job(name, "mivabo:improvement", 0, 12, None, failing=failing)
+            found = [json.loads(line) for line in run.run(job).splitlines()]
+            self.assertTrue(all(line["feasible"] and line["violations"] == 0 for line in found))
+            return [line["value"] for line in found]
+
+        self.assertEqual(values("func3c", "1.0"), [None] * 12)
+        self.assertIn(values("func3c", "0.5").count(None), range(2, 11))
+        self.assertEqual(len(values("heads", "untold")), 12)
+        heads = tasks.make("heads", 0)
+        self.assertNotIn("[constraints]", heads.untold().text)
+        self.assertEqual(heads.untold().space, heads.space)
+        points = [drawn(heads.space, random.Random(seed)) for seed in range(50)]
+        self.assertEqual([heads.untold().fails(p) for p in points], [not heads.is_feasible(p) for p in points])
+
+    def test_the_committed_table_of_failures_is_that_of_its_lines(self):
+        folder = failures.RESULTS
+        self.assertEqual((folder / "README.md").read_text(), failures.text(sorted(folder.glob("*.gz"))))
 
     @unittest.skipUnless("optuna-tpe" in INSTALLED, "Optuna is not installed")
     def test_a_repaired_peer_is_never_infeasible(self):

@@ -4,9 +4,10 @@ The constraints of the study file are what mivabo knows. `excess` says the same 
 breaks each of them, at most 0 where it holds. The harness decides by `excess` alone whether a suggestion counts.
 """
 
+import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,6 +20,10 @@ def nothing(_: Params) -> list[float]:
     return []
 
 
+def never(_: Params) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Task:
     name: str
@@ -26,6 +31,7 @@ class Task:
     text: str
     value: Callable[[Params], float]
     excess: Callable[[Params], list[float]] = nothing
+    fails: Callable[[Params], bool] = never
     best: float | None = None  # the known optimum
     noise: float = 0.0  # standard deviation of what a method is told
     fixed: bool = False
@@ -42,6 +48,17 @@ class Task:
 
     def is_feasible(self, params: Params) -> bool:
         return all(amount <= TOLERANCE for amount in self.excess(params))
+
+    def failing(self, chance: float) -> "Task":
+        """The same task where each evaluation fails with this chance."""
+        luck = np.random.default_rng([self.seed, 78])
+        return replace(self, fails=lambda _: bool(luck.random() < chance))
+
+    def untold(self) -> "Task":
+        """The same task where nobody knows the constraints: what breaks them fails."""
+        parts = re.split(r"^(?=\[)", self.text, flags=re.MULTILINE)
+        text = "".join(part for part in parts if not part.startswith("[constraints]"))
+        return replace(self, text=text, excess=nothing, fails=lambda params: not self.is_feasible(params))
 
 
 def draws(name: str, seed: int) -> np.random.Generator:
