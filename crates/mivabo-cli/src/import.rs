@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use mivabo::Space;
-use mivabo::space::{Domain, Value};
-use mivabo_store::{Object, Outcome};
+use mivabo::space::{Domain, Point, Value};
+use mivabo_store::{Object, Outcome, Session};
 use serde_json::Map;
 
 use crate::Failure;
@@ -54,8 +54,29 @@ pub fn run(args: &Import) -> Result<String, Failure> {
         told.push((point, outcome, result.note));
     }
     let n = told.len();
+    let n_known = n_known(&session, &told);
+    if n_known > 0 {
+        say!(
+            "rows like trials that the study has, with equal values: {n_known}; they are added all the same"
+        );
+    }
     session.add_all(told).map_err(|e| e.to_string())?;
     Ok(format!("imported {n} of {n_rows} rows, {n_infeasible} of them not feasible\n"))
+}
+
+/// How many of these the study has already.
+fn n_known(session: &Session, told: &[(Point, Outcome, Object)]) -> usize {
+    let mut known: BTreeMap<u64, Vec<&Point>> = BTreeMap::new();
+    for trial in session.trials() {
+        if let Some(value) = trial.value() {
+            known.entry(value.to_bits()).or_default().push(&trial.point);
+        }
+    }
+    let is_known = |(point, outcome, _): &&(Point, Outcome, Object)| match outcome {
+        Outcome::Complete(value) => known.get(&value.to_bits()).is_some_and(|points| points.contains(&point)),
+        Outcome::Failed { .. } => false,
+    };
+    told.iter().filter(is_known).count()
 }
 
 fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>, Failure> {

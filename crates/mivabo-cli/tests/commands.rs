@@ -122,6 +122,9 @@ fn what_is_exported_can_be_imported() {
         let result =
             json!({ "text": "a,b", "epochs": [1, 2.5], "late": true, "no": "", "id": "1e5", "big": "1e400" });
         assert_eq!(all("study.toml")[0].2, result);
+
+        let again = folder.run(&["import", &format!("{format}.toml"), &format!("trials.{format}")]);
+        assert!(stderr(&again).contains("with equal values: 7"), "{}", stderr(&again));
     }
 }
 
