@@ -178,7 +178,9 @@ class _Loop:
         if error is None:
             value, result = parted(future.result())
             try:
-                is_told = self._told(trial, "value", value, lambda: self.study._inner.tell(trial.id, value, result))
+                is_told = self._told(
+                    trial, "value", value, lambda: self.study._inner.tell(trial.id, (value, None), result)
+                )
             except TypeError as wrong:
                 error = wrong  # What was returned is no number.
         if error is None:

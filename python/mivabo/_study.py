@@ -151,10 +151,7 @@ class Study:
         if result is not None and not isinstance(result, Mapping):
             raise TypeError(f"the result of trial {number}: expected a mapping, not {type(result).__name__}")
         text = None if result is None else as_json(result)
-        if reason is None:
-            self._inner.tell(number, value, text)
-        else:
-            self._inner.tell_failed(number, reason, text)
+        self._inner.tell(number, (value, reason), text)
 
     def add(self, params: Mapping[str, Value], value: float | None = None, *, failed: bool | str = False) -> Trial:
         """Add a result from elsewhere, feasible or not.
@@ -174,7 +171,7 @@ class Study:
         if left_out:
             taken = ", ".join(f"`{name}` for {params.get(name)!r}" for name in left_out)
             warnings.warn(f"left out, and taken: {taken}", stacklevel=2)
-        number = self._inner.add(params, value if reason is None else None, reason)
+        number = self._inner.add(params, (value, reason))
         return self._trial(number)
 
     def enqueue(self, params: Mapping[str, Value]) -> Trial:

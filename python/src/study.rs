@@ -223,48 +223,23 @@ impl Study {
         found.transpose()
     }
 
-    /// The value of a trial, with what else came of it as JSON.
+    /// The value of a trial, or why there is none, with what else came of it as JSON.
     fn tell(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
-        value: &Bound<'_, PyAny>,
+        told: Told<'_>,
         result: Option<&str>,
     ) -> PyResult<()> {
         let id = natural("trial", id)?;
-        let value = number(&format!("the value of trial {id}"), value)?;
-        self.with(py, |session| session.tell_outcome(id, Outcome::Complete(value), Object::note_of(result)?))
-    }
-
-    /// A trial without a value.
-    fn tell_failed(
-        &self,
-        py: Python<'_>,
-        id: &Bound<'_, PyAny>,
-        reason: &Bound<'_, PyAny>,
-        result: Option<&str>,
-    ) -> PyResult<()> {
-        let (id, reason) = (natural("trial", id)?, text("reason", reason)?);
-        self.with(py, |session| {
-            session.tell_outcome(id, Outcome::Failed { reason }, Object::note_of(result)?)
-        })
+        let outcome = outcome(&format!("the value of trial {id}"), told)?;
+        self.with(py, |session| session.tell_outcome(id, outcome, Object::note_of(result)?))
     }
 
     /// A result from elsewhere: a value, or why there is none.
-    fn add(
-        &self,
-        py: Python<'_>,
-        params: &Bound<'_, PyDict>,
-        value: Option<&Bound<'_, PyAny>>,
-        reason: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<u64> {
+    fn add(&self, py: Python<'_>, params: &Bound<'_, PyDict>, told: Told<'_>) -> PyResult<u64> {
         let given = values(params)?;
-        let outcome = match (value, reason) {
-            (Some(value), None) => Outcome::Complete(number("value", value)?),
-            (_, reason) => {
-                Outcome::Failed { reason: reason.map_or(Ok(String::new()), |reason| text("reason", reason))? }
-            }
-        };
+        let outcome = outcome("value", told)?;
         self.with(py, |session| session.add(borrowed(&given), outcome))
     }
 
@@ -492,6 +467,16 @@ impl Record {
         found.set_item("started", trial.started.map(seconds))?;
         found.set_item("finished", trial.finished.map(seconds))?;
         Ok(found)
+    }
+}
+
+/// A value, or why there is none.
+type Told<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+
+fn outcome(what: &str, told: Told<'_>) -> PyResult<Outcome> {
+    match told {
+        (_, Some(reason)) => Ok(Outcome::Failed { reason: text("reason", &reason)? }),
+        (value, None) => Ok(Outcome::Complete(number(what, &value)?)),
     }
 }
 
