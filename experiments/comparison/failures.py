@@ -35,7 +35,7 @@ def row(runs: Runs, method: str, first: str, failed: dict[str, list[bool]]) -> l
         off = np.subtract(ours, theirs)
         cells.append(f"{np.mean(ours):.3f}")
         cells.append("" if method == first else f"{np.mean(off):+.3f} ± {np.std(off, ddof=1) / np.sqrt(len(off)):.3f}")
-    return [f"`{method}`", *cells, f"{100 * np.mean(failed[method]):.0f} %"]
+    return [f"`{method}`", str(len(off)), *cells, f"{100 * np.mean(failed[method]):.0f} %"]
 
 
 def section(path: Path) -> str:
@@ -47,10 +47,9 @@ def section(path: Path) -> str:
             failed.setdefault(line["method"], []).append(line["value"] is None)
     chosen = list(dict.fromkeys(line["method"] for line in lines))
     first = chosen[0]
-    head = ["method", *[cell for k in POINTS for cell in (f"after {k}", "against the first")], "failed at last"]
-    n = len({(line["task"], line["seed"]) for line in lines if line["method"] == first})
+    head = ["method", "runs", *[cell for k in POINTS for cell in (f"after {k}", "against the first")], "failed at last"]
     table = grid(head, [row(runs, method, first, failed) for method in chosen])
-    return f"## {path.name.partition('.jsonl')[0]}\n\n{n} runs each.\n\n{table}"
+    return f"## {path.name.partition('.jsonl')[0]}\n\n{table}"
 
 
 def text(files: list[Path]) -> str:

@@ -38,7 +38,7 @@ impl Object {
         let values: BTreeMap<String, &RawValue> = serde_json::from_str(&self.0).ok()?;
         let result: BTreeMap<String, &RawValue> = serde_json::from_str(values.get("result")?.get()).ok()?;
         let readable = |raw: &RawValue| match serde_json::from_str::<Value>(raw.get()) {
-            Ok(_) => raw.to_owned().into(),
+            Ok(_) => Some(raw.to_owned()),
             Err(_) => serde_json::value::to_raw_value(raw.get()).ok(),
         };
         let result: BTreeMap<_, _> = result.into_iter().map(|(key, raw)| (key, readable(raw))).collect();
