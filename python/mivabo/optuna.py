@@ -24,30 +24,23 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from optuna.distributions import (
-    BaseDistribution,
-    CategoricalDistribution,
-    FloatDistribution,
-    IntDistribution,
-)
-from optuna.samplers import BaseSampler, RandomSampler
-from optuna.search_space import intersection_search_space
+from optuna import logging
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, TPESampler
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from ._branches import Branches, SearchSpace, infer
 from ._constraints import Constraints, named
-from ._errors import ExhaustedError, SpaceError
-from ._labels import Labels
-from ._space import Space, Statement
+from ._follower import ASKED, Follower
+from ._layout import Layout, Point
+from ._space import Space
 from ._study import Study as _Study
-from ._trial import Value
 
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
@@ -55,26 +48,22 @@ if TYPE_CHECKING:
 
 __all__ = ["MivaboSampler"]
 
-_SearchSpace = dict[str, BaseDistribution]
-
-_Point = dict[str, float]
-"""Names and values, as Optuna's storages keep them."""
-
-_ASKED = "mivabo:asked"
-"""The attribute of a trial that keeps what was suggested: an objective may not look at all of it."""
-
-_FOREVER = 1e9
-"""Seconds for which a trial runs: whether its worker lives is Optuna's to know."""
+# Below Optuna's own, so that its verbosity holds here too.
+_logger = logging.get_logger("optuna.mivabo")
 
 
 class MivaboSampler(BaseSampler):
     """A sampler for one objective, whose suggestions satisfy constraints that are known.
 
-    Parameters of ``search_space``, or without one those that all completed trials have in common, are sampled
-    together by mivabo. Any others, such as conditional ones, are left to ``independent_sampler``.
+    Parameters are sampled together by mivabo, those that only some trials have among them: from trials that ended
+    it finds out which ones appear for which values of others, or ``space`` says so.
 
-    * Without ``search_space`` the first trial is drawn independently, since nobody knows its parameters yet.
-      Constraints hold from the first trial on: they need ``search_space``, and may name its parameters alone.
+    * Without ``space`` and ``search_space`` the first trial is drawn independently, since nobody knows its parameters
+      yet, and so are parameters that no trial had so far, such as those of a branch that was never taken.
+    * Parameters go to ``independent_sampler``, with a warning, if their range differs between trials or if no values
+      of choices and integers tell when they appear.
+    * Constraints hold from the first trial on: they need ``space`` or ``search_space``. What only some trials have,
+      they can name in ``space`` alone.
     * The choices ``None`` and objects of other kinds are texts in constraints: ``activation == 'None'``.
     * Pruned trials count with their last intermediate value, but never as better than the best complete trial
       before them; without a value they count as failed. The model learns where failed trials are likely, and
@@ -84,82 +73,97 @@ class MivaboSampler(BaseSampler):
     * When all points of a finite space were tried, points are drawn at random once more.
 
     :param seed: equal seeds and equal trials give equal suggestions; by default a random one.
-    :param search_space: the parameters that are known before, as ``{name: distribution}``.
-    :param constraints: statements in mivabo's language, as texts or expressions; a dict gives them names.
+    :param space: a ``mivabo.Space`` with all parameters, conditions and constraints; the objective suggests the same
+        names with the same ranges or choices, each where it is active.
+    :param search_space: the parameters of every trial that are known before, as ``{name: distribution}``.
+    :param constraints: on those of ``search_space``, in mivabo's language, as texts or expressions; a dict gives them
+        names.
     :param strategy: one of ``mivabo.STRATEGIES``, with settings if need be: ``"improvement:draws=no"``.
     :param n_startup: trials before the model is asked; by default 6, and by the space for Thompson sampling.
-    :param independent_sampler: for all other parameters; by default Optuna's ``RandomSampler``.
+    :param independent_sampler: for all other parameters; by default Optuna's ``TPESampler``.
+    :param warn_independent_sampling: whether to warn, once for each parameter, when that sampler is used although
+        earlier trials had the parameter.
     """
 
     def __init__(
         self,
         *,
         seed: int | None = None,
+        space: Space | None = None,
         search_space: Mapping[str, BaseDistribution] | None = None,
         constraints: Constraints = (),
         strategy: str | None = None,
         n_startup: int | None = None,
         independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
     ) -> None:
         self._seed = secrets.randbits(63) if seed is None else seed
         self._strategy = strategy
         self._n_startup = n_startup
         self._constraints = named(constraints)
         self._search_space = None if search_space is None else dict(search_space)
-        random = RandomSampler(None if seed is None else seed % 2**32)
-        self._independent_sampler = independent_sampler or random
+        self._given = None if space is None else _given(space)
+        self._independent_sampler = independent_sampler or TPESampler(seed=None if seed is None else seed % 2**32)
+        self._warn_independent_sampling = warn_independent_sampling
         self._forget()
-        if self._search_space is not None:
-            # What is wrong with it is said here, before anything is evaluated.
-            self._study(_space(_axes(self._search_space), self._constraints), "minimize")
+        # What is wrong with it is said here, before anything is evaluated.
+        if self._given is not None:
+            if self._search_space is not None or self._constraints:
+                raise ValueError("space has parameters and constraints: leave out search_space and constraints")
+            self._study(self._given.space, "minimize")
+        elif self._search_space is not None:
+            self._study(Layout(self._search_space, {}, self._constraints).space, "minimize")
         elif self._constraints:
-            raise ValueError("constraints need search_space, so that the first trial satisfies them too")
+            raise ValueError("constraints need search_space or space, so that the first trial satisfies them too")
 
     def reseed_rng(self) -> None:
         """Take another seed, for a copy of this sampler: threads that share it do not collide anyway."""
         self._seed = secrets.randbits(63)
         self._independent_sampler.reseed_rng()
 
-    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> _SearchSpace:
-        """Tell which parameters are sampled together."""
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> SearchSpace:
+        """Tell which parameters are sampled together; not all of them need be active in a trial."""
         self._raise_error_if_multi_objective(study)
-        if self._search_space is not None:
-            return dict(self._search_space)
-        common = intersection_search_space(study.get_trials(deepcopy=False), include_pruned=True)
-        return {
-            name: distribution
-            for name, distribution in common.items()
-            if not distribution.single() and _is_known(name, distribution)
-        }
+        if self._given is not None:
+            return dict(self._given.search_space)
+        found = self._branches(study).search_space
+        known = self._search_space or {}
+        return {**known, **{name: found[name] for name in sorted(found.keys() - known.keys())}}
 
-    def sample_relative(self, study: Study, trial: FrozenTrial, search_space: _SearchSpace) -> dict[str, Any]:
-        """Suggest values of these parameters, which satisfy every constraint."""
+    def sample_relative(self, study: Study, trial: FrozenTrial, search_space: SearchSpace) -> dict[str, Any]:
+        """Suggest values of those of these parameters that are active, which satisfy every constraint."""
         self._raise_error_if_multi_objective(study)
-        if self._constraints and search_space.keys() != (self._search_space or {}).keys():
-            raise ValueError("constraints cannot be kept when another sampler fixes parameters; enqueue trials instead")
+        self._refuse_if_fixed(search_space)
         given = trial.system_attrs.get("fixed_params", {})
         fixed = {name: given[name] for name in search_space if name in given}
         if len(fixed) == len(search_space):
             return {}
         with self._lock:
             if fixed:
-                point = self._completed(fixed, search_space, trial.number)
+                point = self._layout(study, search_space).complete(fixed, (self._seed + trial.number) % 2**64)
             else:
                 point = self._following(study, trial, search_space).ask(trial.number)
-        study._storage.set_trial_system_attr(trial._trial_id, _ASKED, point)
-        return {name: search_space[name].to_external_repr(point[name]) for name in search_space}
+        study._storage.set_trial_system_attr(trial._trial_id, ASKED, point)
+        if self._given is not None:
+            # They are handed out one by one, where the objective says what it suggests from.
+            return {}
+        return {name: search_space[name].to_external_repr(point[name]) for name in search_space if name in point}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Suggest the value of a parameter that is not sampled together with others."""
         self._raise_error_if_multi_objective(study)
-        if self._constraints and param_name in (self._search_space or {}):
-            known = (self._search_space or {})[param_name]
+        if self._given is not None and param_name in self._given.search_space:
+            return _handed_out(self._given, trial, param_name, param_distribution)
+        known = self._search_space or {}
+        if self._constraints and param_name in known:
             raise ValueError(
                 f"parameter `{param_name}` is suggested from {param_distribution}, "
-                f"but search_space says {known}: constraints could not be kept"
+                f"but search_space says {known[param_name]}: constraints could not be kept"
             )
+        if self._warn_independent_sampling:
+            self._warn(study, trial, param_name)
         return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
@@ -172,7 +176,7 @@ class MivaboSampler(BaseSampler):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the model: a copy makes its own."""
-        inside = ("_lock", "_follower")
+        inside = ("_lock", "_follower", "_found", "_warned")
         return {name: value for name, value in self.__dict__.items() if name not in inside}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -182,17 +186,57 @@ class MivaboSampler(BaseSampler):
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
-        self._follower: _Follower | None = None
+        self._follower: Follower | None = None
+        self._found: tuple[tuple[BaseStorage, int, int], Branches] | None = None
+        self._warned: set[str] = set()
 
-    def _following(self, study: Study, trial: FrozenTrial, search_space: _SearchSpace) -> _Follower:
+    def _refuse_if_fixed(self, search_space: SearchSpace) -> None:
+        """Another sampler may have fixed some parameters, and told nobody to what."""
+        needed: SearchSpace = {}
+        if self._given is not None:
+            needed = self._given.search_space
+        elif self._constraints:
+            needed = self._search_space or {}
+        if not needed.keys() <= search_space.keys():
+            raise ValueError("constraints cannot be kept when another sampler fixes parameters; enqueue trials instead")
+
+    def _branches(self, study: Study) -> Branches:
+        """What trials that ended tell about parameters: a trial ends once, so their number says what is new."""
+        trials = study.get_trials(deepcopy=False)
+        home = (study._storage, study._study_id, sum(trial.state.is_finished() for trial in trials))
+        found = self._found
+        if found is None or found[0] != home:
+            found = self._found = (home, infer(trials, self._search_space))
+        return found[1]
+
+    def _layout(self, study: Study, search_space: SearchSpace) -> Layout:
+        """The space for these parameters, of which another sampler may have taken some."""
+        if self._given is not None:
+            return self._given
+        found = self._branches(study)
+        conditions = {
+            name: found.conditions[name]
+            for name, distribution in search_space.items()
+            if found.search_space.get(name) == distribution
+        }
+        kept = dict(search_space)
+        while orphans := [
+            name for name in kept if any(condition.parent not in kept for condition in conditions.get(name, ()))
+        ]:
+            for name in orphans:
+                del kept[name]
+        kept_conditions = {name: conditions.get(name, ()) for name in kept}
+        return Layout(kept, kept_conditions, self._constraints, is_partial=bool(found.left))
+
+    def _following(self, study: Study, trial: FrozenTrial, search_space: SearchSpace) -> Follower:
         """Bring the model up to all trials but this one, or make a new one where the old one does not fit."""
         trials = [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
+        layout = self._layout(study, search_space)
         follower = self._follower
-        if follower is None or not follower.is_of(study, search_space) or not follower.follow(trials):
-            axes = _axes(search_space)
+        if follower is None or not follower.is_of(study, layout) or not follower.follow(trials):
             is_low = study.direction != StudyDirection.MAXIMIZE
-            inner = self._study(_space(axes, self._constraints), "minimize" if is_low else "maximize")
-            follower = _Follower(study._storage, study._study_id, axes, inner)
+            inner = self._study(layout.space, "minimize" if is_low else "maximize")
+            follower = Follower(study._storage, study._study_id, layout, inner)
             follower.follow(trials)
             self._follower = follower
         return follower
@@ -206,247 +250,37 @@ class MivaboSampler(BaseSampler):
             n_initial=self._n_startup,
         )
 
-    def _completed(self, fixed: dict[str, Any], search_space: _SearchSpace, number: int) -> _Point:
-        """Draw a random feasible point with these values."""
-        pinned = {
-            name: _pinned(distribution, fixed[name]) if name in fixed else distribution
-            for name, distribution in search_space.items()
-        }
-        axes = _axes(pinned)
-        space = _space(axes, self._constraints)
-        for axis in axes:
-            if isinstance(axis, _Choice) and axis.name in fixed:
-                chosen = axis.distribution.to_internal_repr(fixed[axis.name])
-                space.add(space[axis.name] == axis.encode(chosen), name=f"{axis.name} is fixed")
-        return _drawn(space, axes, (self._seed + number) % 2**64)
+    def _warn(self, study: Study, trial: FrozenTrial, name: str) -> None:
+        """Say once why a parameter that trials had before is not sampled with the others."""
+        if name in self._warned:
+            return
+        reason = "it is not in the space" if self._given is not None else self._branches(study).left.get(name)
+        if reason is None:
+            return
+        self._warned.add(name)
+        _logger.warning(
+            f"The parameter `{name}` in Trial#{trial.number} is sampled independently using "
+            f"`{type(self._independent_sampler).__name__}` instead of `{type(self).__name__}`: {reason}. "
+            "`warn_independent_sampling=False` turns this warning off."
+        )
 
 
-class _Follower:
-    """A mivabo study that knows what an Optuna study knows about some parameters."""
-
-    def __init__(self, storage: BaseStorage, study_id: int, axes: list[_Axis], study: _Study) -> None:
-        self.home = (storage, study_id, os.getpid())
-        self.axes = axes
-        self.study = study
-        self.running: dict[int, tuple[int, _Point]] = {}
-        """Trials that run: for Optuna's number, ours and the point."""
-        self.settled: set[int] = set()
-        """Trials that ended, whether they fit or not."""
-        self.best: float | None = None
-
-    def is_of(self, study: Study, search_space: _SearchSpace) -> bool:
-        """Whether it follows this study in this search space."""
-        storage, *others = self.home
-        is_same = storage is study._storage and others == [study._study_id, os.getpid()]
-        return is_same and search_space == {axis.name: axis.distribution for axis in self.axes}
-
-    def follow(self, trials: list[FrozenTrial]) -> bool:
-        """Take in what is new; False if a trial went another way than was suggested: then nothing fits."""
-        for trial in trials:
-            if trial.number in self.settled or trial.state == TrialState.WAITING:
-                continue
-            point = self._point(trial)
-            if not self._agrees(trial, point):
-                return False
-            if trial.state.is_finished():
-                self.settled.add(trial.number)
-            if point is not None and trial.state.is_finished():
-                self._end(trial, point)
-            elif point is not None and trial.number not in self.running:
-                self._begin(trial.number, point)
-        return True
-
-    def ask(self, number: int) -> _Point:
-        """Suggest a point for this trial of Optuna."""
-        if number in self.running:
-            return dict(self.running[number][1])
-        try:
-            trial = self.study.ask(lease=_FOREVER)
-        except ExhaustedError:
-            return _drawn(self.study.space, self.axes, (self.study.seed + number) % 2**64)
-        point = _decoded(self.axes, trial.params)
-        self.running[number] = (trial.id, point)
-        return dict(point)
-
-    def _point(self, trial: FrozenTrial) -> _Point | None:
-        """Read the values of a trial; None if some are unknown or outside of their ranges."""
-        asked = trial.system_attrs.get(_ASKED, {})
-        point = {}
-        for axis in self.axes:
-            try:
-                if axis.name in trial.params:
-                    value = axis.distribution.to_internal_repr(trial.params[axis.name])
-                else:
-                    value = asked[axis.name]
-            except (KeyError, ValueError):
-                return None
-            if not axis.distribution._contains(value):
-                return None
-            point[axis.name] = float(value)
-        return point
-
-    def _agrees(self, trial: FrozenTrial, point: _Point | None) -> bool:
-        """Whether a trial that we know of stayed where it was suggested."""
-        if trial.number not in self.running:
-            return True
-        # One that was just suggested may not have been written down yet.
-        is_new = point is None and not trial.state.is_finished()
-        return is_new or point == self.running[trial.number][1]
-
-    def _begin(self, number: int, point: _Point) -> None:
-        params = _encoded(self.axes, point)
-        if not self.study.space.check(params):
-            self.study.enqueue(params)
-            self.running[number] = (self.study.ask(lease=_FOREVER).id, point)
-
-    def _end(self, trial: FrozenTrial, point: _Point) -> None:
-        value = self._value(trial)
-        if trial.number in self.running:
-            number, _ = self.running.pop(trial.number)
-            self.study.tell(number, value, failed=value is None)
-        else:
-            self.study.add(_encoded(self.axes, point), value, failed=value is None)
-
-    def _value(self, trial: FrozenTrial) -> float | None:
-        is_low = self.study.direction == "minimize"
-        if trial.state == TrialState.COMPLETE and trial.value is not None:
-            known = trial.value if self.best is None else self.best
-            self.best = min(known, trial.value) if is_low else max(known, trial.value)
-            return trial.value
-        if trial.state == TrialState.PRUNED and trial.intermediate_values:
-            last = trial.intermediate_values[max(trial.intermediate_values)]
-            known = last if self.best is None else self.best
-            return max(known, last) if is_low else min(known, last)
-        return None
+def _given(space: Space) -> Layout:
+    if not isinstance(space, Space):
+        raise TypeError(f"space: expected a mivabo.Space, not {space!r:.60}")
+    return Layout.of_space(space)
 
 
-class _Axis(Protocol):
-    """A parameter on both sides: what Optuna's storages keep, and a value of mivabo under some name."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def inner(self) -> str: ...
-
-    @property
-    def distribution(self) -> BaseDistribution: ...
-
-    def declare(self, space: Space) -> None: ...
-
-    def encode(self, value: float) -> Value: ...
-
-    def decode(self, value: Value) -> float: ...
-
-
-class _Number:
-    """A real or a whole number, as it is."""
-
-    def __init__(self, name: str, distribution: FloatDistribution | IntDistribution) -> None:
-        self.name = self.inner = name
-        self.distribution = distribution
-
-    def declare(self, space: Space) -> None:
-        known = self.distribution
-        if isinstance(known, FloatDistribution):
-            space.float(self.name, known.low, known.high, log=known.log)
-        else:
-            space.int(self.name, known.low, known.high, step=known.step, log=known.log)
-
-    def encode(self, value: float) -> Value:
-        return int(value) if isinstance(self.distribution, IntDistribution) else value
-
-    def decode(self, value: Value) -> float:
-        return float(value)
-
-
-class _Grid:
-    """A real with steps: their number is the parameter, and the value a definition, exact in decimals."""
-
-    def __init__(self, name: str, distribution: FloatDistribution, step: float) -> None:
-        self.name = name
-        self.inner = f"steps of {name}"
-        self.distribution = distribution
-        self.step = step
-
-    def declare(self, space: Space) -> None:
-        known = self.distribution
-        steps = space.int(self.inner, 0, int(self.encode(known.high)))
-        space.define(self.name, known.low + self.step * steps)
-
-    def encode(self, value: float) -> Value:
-        return round((value - self.distribution.low) / self.step)
-
-    def decode(self, value: Value) -> float:
-        exact = Decimal(repr(self.distribution.low)) + Decimal(repr(self.step)) * int(value)
-        return min(float(exact), self.distribution.high)
-
-
-class _Choice:
-    """One of several objects."""
-
-    def __init__(self, name: str, distribution: CategoricalDistribution) -> None:
-        self.name = self.inner = name
-        self.distribution = distribution
-        self.labels = Labels(distribution.choices)
-
-    def declare(self, space: Space) -> None:
-        space.choice(self.name, self.labels.values)
-
-    def encode(self, value: float) -> Value:
-        return self.labels.values[int(value)]
-
-    def decode(self, value: Value) -> float:
-        return float(self.labels.place(value))
-
-
-def _axis(name: str, distribution: BaseDistribution) -> _Axis:
-    if isinstance(distribution, CategoricalDistribution):
-        return _Choice(name, distribution)
-    if isinstance(distribution, FloatDistribution) and distribution.step is not None:
-        return _Grid(name, distribution, distribution.step)
-    if isinstance(distribution, FloatDistribution | IntDistribution):
-        return _Number(name, distribution)
-    raise TypeError(f"parameter `{name}`: expected a distribution of Optuna, not {distribution!r:.60}")
-
-
-def _axes(search_space: Mapping[str, BaseDistribution]) -> list[_Axis]:
-    return [_axis(name, distribution) for name, distribution in search_space.items()]
-
-
-def _is_known(name: str, distribution: BaseDistribution) -> bool:
-    """Whether mivabo has such parameters: not beyond 2^40, for example."""
-    try:
-        _axis(name, distribution).declare(Space())
-    except (SpaceError, TypeError):
-        return False
-    return True
-
-
-def _space(axes: list[_Axis], constraints: list[tuple[str | None, Statement]]) -> Space:
-    space = Space()
-    for axis in axes:
-        axis.declare(space)
-    for name, statement in constraints:
-        space.add(statement, name=name)
-    return space
-
-
-def _encoded(axes: list[_Axis], point: _Point) -> dict[str, Value]:
-    return {axis.inner: axis.encode(point[axis.name]) for axis in axes}
-
-
-def _decoded(axes: list[_Axis], params: Mapping[str, Value]) -> _Point:
-    return {axis.name: axis.decode(params[axis.inner]) for axis in axes}
-
-
-def _drawn(space: Space, axes: list[_Axis], seed: int) -> _Point:
-    return _decoded(axes, space.sample(1, seed)[0])
-
-
-def _pinned(distribution: BaseDistribution, value: Any) -> BaseDistribution:
-    """Leave a number one value; which choice is fixed, a constraint says."""
-    if isinstance(distribution, CategoricalDistribution):
-        return distribution
-    kind = IntDistribution if isinstance(distribution, IntDistribution) else FloatDistribution
-    return kind(value, value)
+def _handed_out(layout: Layout, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
+    """What was suggested for a parameter of the user's space, if the objective means the same by it."""
+    axis = layout.axis(name)
+    assert axis is not None, "the layout has this parameter"
+    if not axis.agrees(distribution):
+        raise ValueError(f"parameter `{name}` is suggested from {distribution}, but the space says {axis.distribution}")
+    point: Point = trial.system_attrs.get(ASKED, {})
+    if name not in point:
+        when = layout.space._parameters[axis.inner].get("when", "")
+        raise ValueError(
+            f"parameter `{name}` is suggested, but the space has it only where `{when}`, which does not hold here"
+        )
+    return axis.hand_out(point[name], distribution)

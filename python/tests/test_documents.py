@@ -13,7 +13,8 @@ import conftest
 import pytest
 
 CORE = ["mivabo", "mivabo._space", "mivabo._study", "mivabo._trial", "mivabo._errors", "mivabo._optimize"]
-MODULES = [*CORE, "mivabo._constraints", "mivabo._labels", "mivabo.optuna", "mivabo.sklearn"]
+ADAPTERS = ["mivabo._branches", "mivabo._constraints", "mivabo._labels", "mivabo.optuna", "mivabo.sklearn"]
+MODULES = [*CORE, *ADAPTERS]
 
 
 @pytest.mark.parametrize("name", MODULES)
