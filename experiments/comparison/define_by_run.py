@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from math import log10
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import mivabo
@@ -134,9 +134,14 @@ def table(lines: list[dict]) -> str:
             found = [line["best"] for line in lines if (line["objective"], line["method"]) == (objective, method)]
             if found:
                 good = sum(value < GOOD[objective] for value in found)
-                row = [objective, method, f"{median(found):.3f}", f"{max(found):.3f}", f"{good} of {len(found)}"]
+                row = [
+                    objective,
+                    method,
+                    *(f"{of(found):.3f}" for of in (median, mean, max)),
+                    f"{good} of {len(found)}",
+                ]
                 rows.append(row)
-    return grid(["objective", "method", "median of the best", "worst", "seeds below 0.25"], rows)
+    return grid(["objective", "method", "median of the best", "mean", "worst", "seeds below 0.25"], rows)
 
 
 def main() -> None:
@@ -145,7 +150,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--methods", default=None, help="names separated by semicolons; all by default")
-    parser.add_argument("--out", type=Path, help="PATH.jsonl and PATH.md are written; the table is printed anyway")
+    parser.add_argument("--out", type=Path, help="a folder for lines.jsonl and README.md; the table is printed anyway")
     arguments = parser.parse_args()
     methods = METHODS if arguments.methods is None else arguments.methods.split(";")
     jobs = [
@@ -159,8 +164,9 @@ def main() -> None:
     text = f"mivabo {mivabo.__version__}, optuna {optuna.__version__}; {arguments.trials} trials\n\n{table(lines)}"
     print(text)
     if arguments.out is not None:
-        arguments.out.with_suffix(".jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
-        arguments.out.with_suffix(".md").write_text(text.rstrip() + "\n")
+        arguments.out.mkdir(exist_ok=True)
+        (arguments.out / "lines.jsonl").write_text("".join(json.dumps(each) + "\n" for each in lines))
+        (arguments.out / "README.md").write_text(f"# Define-by-run objectives\n\nMade by `define_by_run.py`.\n\n{text}")
 
 
 if __name__ == "__main__":

@@ -262,6 +262,17 @@ class Speed(unittest.TestCase):
             self.assertEqual(len(speed.times(side(known), 2)), 2)
 
 
+class DefineByRun(unittest.TestCase):
+    @unittest.skipUnless(HAS_MIVABO and "optuna-tpe" in INSTALLED, "mivabo or Optuna is not installed")
+    def test_every_method_evaluates_both_objectives(self):
+        import define_by_run
+
+        jobs = [(name, method, 0, 4) for name in define_by_run.OBJECTIVES for method in define_by_run.METHODS]
+        lines = [define_by_run.line(job) for job in jobs]
+
+        self.assertEqual(define_by_run.table(lines).count(" of 1 |"), len(jobs))
+
+
 class Data(unittest.TestCase):
     def test_monks_has_432_rows_of_which_half_are_positive(self):
         x, y = boosting.monks()
