@@ -383,9 +383,13 @@ class Report:
         self.html = html
         """The page."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page to a file."""
-        Path(path).write_text(self.html, encoding="utf-8")
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the page to a file, whole or not at all.
+
+        It replaces an older report. Any other file and a link are refused with ``FileExistsError`` unless ``force`` is
+        true; folders and databases always are.
+        """
+        _native.save_page(path, self.html, force)
 
     def __repr__(self) -> str:
         """How large it is."""

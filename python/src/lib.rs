@@ -7,6 +7,7 @@ mod copy;
 mod error;
 mod expr;
 mod fork;
+mod page;
 mod space;
 mod study;
 mod value;
@@ -20,6 +21,8 @@ mod _native {
     use crate::expr::{Expr, at_least, at_most, exactly, exp, log, max, min, sqrt, statement, sum};
     #[pymodule_export]
     use crate::fork::{after_fork, before_fork};
+    #[pymodule_export]
+    use crate::page::save_page;
     #[pymodule_export]
     use crate::space::Space;
     #[pymodule_export]

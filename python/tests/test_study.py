@@ -129,6 +129,35 @@ def test_the_report_is_a_page_that_shows_itself(small: Space, tmp_path: Path) ->
     assert "my <study>" in repr(study)
 
 
+def test_a_report_replaces_a_report_and_nothing_else_unless_forced(small: Space, tmp_path: Path) -> None:
+    report = Study(small).report()
+    theirs, page, link = tmp_path / "theirs.html", tmp_path / "page.html", tmp_path / "link.html"
+    theirs.write_text("<p>theirs</p>")
+    link.symlink_to(theirs)
+    report.save(page)
+    report.save(page)
+    for path in (theirs, link):
+        with pytest.raises(FileExistsError, match=r"it was left as it is; force=True replaces it"):
+            report.save(path)
+    assert theirs.read_text() == "<p>theirs</p>"
+    report.save(link, force=True)
+    assert not link.is_symlink()
+    assert link.read_text() == page.read_text() == report.html
+    assert theirs.read_text() == "<p>theirs</p>"
+    report.save(theirs, force=True)
+    assert theirs.read_text() == report.html
+
+
+def test_a_report_never_replaces_a_database_or_a_folder(small: Space, tmp_path: Path) -> None:
+    study = Study(small, storage=tmp_path / "study.db")
+    for path in (tmp_path / "study.db", tmp_path):
+        with pytest.raises(FileExistsError, match=r"it was left as it is$"):
+            study.report().save(path, force=True)
+    with pytest.raises(FileNotFoundError, match=r"none/page\.html: "):
+        study.report().save(tmp_path / "none" / "page.html")
+    assert study.ask().id == 0
+
+
 def test_trials_are_a_data_frame(space: Space) -> None:
     pandas = pytest.importorskip("pandas")
     study = Study(space)

@@ -222,7 +222,8 @@ pub enum StateName {
 /// `mivabo report`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The page needs nothing else: no network, no script from elsewhere. Its path is printed.
+The page needs nothing else: no network, no script from elsewhere. Its path is printed. It replaces an older report, \
+and nothing else without --force; databases never.
 
 Examples:
   mivabo report study.toml                       writes study.html
@@ -233,6 +234,9 @@ pub struct Report {
     /// Where to write; - for standard output [default: the file's name with .html]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace a file that is not a report, or a link
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `mivabo export`

@@ -1,8 +1,8 @@
 //! `mivabo init`: a few answers in, a study file to begin with out.
 
-use std::fs::OpenOptions;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
+use mivabo_report::{Over, save};
 use mivabo_store::direction_named;
 
 use crate::Failure;
@@ -13,7 +13,7 @@ const TEMPLATE: &str = include_str!("template.toml");
 /// Writes a study file that does not exist yet.
 pub fn run(args: &Init) -> Result<String, Failure> {
     let place = args.file.display();
-    if args.file.exists() {
+    if args.file.symlink_metadata().is_ok() {
         return Err(format!("{place} exists; it was left as it is"));
     }
     if args.file.extension().is_some_and(|extension| extension == "json") {
@@ -45,8 +45,7 @@ pub fn run(args: &Init) -> Result<String, Failure> {
             text => text.to_owned(),
         })
         .collect();
-    let written = OpenOptions::new().write(true).create_new(true).open(&args.file);
-    written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| format!("{place}: {e}"))?;
+    save(&args.file, &text, Over::Nothing).map_err(|e| e.to_string())?;
     say!("wrote {place}; next: say what your parameters are, then `mivabo check {place}`");
     Ok(String::new())
 }

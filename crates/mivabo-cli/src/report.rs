@@ -3,22 +3,31 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use mivabo_report::{Row, html};
+use mivabo_report::{Over, Row, SaveError, html};
 use mivabo_store::Session;
 
 use crate::Failure;
 use crate::args::Report;
 
+/// Names of standard output. Opened anew it would be written from its beginning, over the page, by the line that follows.
+const STANDARD_OUTPUT: [&str; 3] = ["-", "/dev/stdout", "/dev/fd/1"];
+
 /// Writes the page, and says where.
 pub fn run(args: &Report) -> Result<String, Failure> {
     let (session, database) = args.source.read_with_place()?;
     let page = page(&session)?;
-    if args.out.as_ref().is_some_and(|out| out.as_os_str() == "-") {
+    if args.out.as_ref().is_some_and(|out| STANDARD_OUTPUT.iter().any(|name| out == Path::new(name))) {
         return Ok(page);
     }
     let out = args.out.clone().unwrap_or_else(|| beside(&args.source.file));
     refuse_source(&args.source.file, &database, &out)?;
-    std::fs::write(&out, page).map_err(|e| format!("{}: {e}", out.display()))?;
+    let over = if args.force { Over::Any } else { Over::Page };
+    // A FIFO is written to only where somebody asks for it: who reads from one that was left there?
+    let write = if args.out.is_some() { mivabo_report::write } else { mivabo_report::save };
+    write(&out, &page, over).map_err(|error| match error {
+        SaveError::Taken { .. } => format!("{error}\nhint: --force replaces it, --out FILE writes elsewhere"),
+        error => error.to_string(),
+    })?;
     Ok(format!("{}\n", out.display()))
 }
 

@@ -1,7 +1,8 @@
 //! A study as one HTML page: its trials enter, a page that needs nothing else leaves.
 //!
 //! The page has no external script, font or style, and is readable without its script, which only sorts the table of
-//! trials and shows one trial in all charts at once. Equal reports give equal pages.
+//! trials and shows one trial in all charts at once. Equal reports give equal pages. [`save`] writes one whole or not at
+//! all, and never over a file that is not a page.
 //!
 //! ```
 //! use mivabo::space::Space;
@@ -29,6 +30,7 @@
 mod constraints;
 mod convergence;
 mod digest;
+mod file;
 mod importance;
 mod overview;
 mod page;
@@ -43,6 +45,8 @@ mod track;
 
 use mivabo::space::Space;
 use mivabo::study::{Direction, Importance, Trial};
+
+pub use crate::file::{Over, SaveError, save, write};
 
 /// What a page is made of.
 #[derive(Debug, Clone, Copy)]

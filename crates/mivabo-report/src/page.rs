@@ -10,6 +10,9 @@ const SCRIPT: &str = include_str!("script.js");
 /// Nothing may be fetched, whatever the page says.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
+/// How the last lines begin, in every version: by this a page is known.
+pub(crate) const FOOTER: &str = "<footer>Made by mivabo ";
+
 type Section = (&'static str, &'static str, fn(&Digest<'_>) -> String);
 
 const SECTIONS: [Section; 7] = [
@@ -34,7 +37,7 @@ pub(crate) fn page(digest: &Digest<'_>) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <nav aria-label=\"Sections\"><ul>{links}</ul></nav>\n<main>\n{}\n{}</main>\n\
-         <footer>Made by mivabo {}.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+         {FOOTER}{}.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         escape(POLICY),
         escape(digest.report.name),
         overview::header(digest),

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use mivabo::Space;
 use mivabo::space::Domain;
 use mivabo::study::{Direction, State, Trial};
-use mivabo_report::Row;
+use mivabo_report::{Over, Row, save};
 use samples::{Sample, falling, large, markup, usual, with};
 
 /// Elements that have no content.
@@ -278,4 +278,15 @@ fn the_order_of_rows_does_not_matter() {
     let rows: Vec<Row> = sample.rows.iter().rev().cloned().collect();
 
     assert_eq!(Sample { rows, ..usual() }.page(), sample.page());
+}
+
+#[test]
+fn a_page_replaces_one_that_was_made_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    save(&path, &usual().page(), Over::Page).unwrap();
+
+    let again = save(&path, &usual().page(), Over::Page);
+
+    assert!(again.is_ok(), "{again:?}");
 }
