@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mivabo::acquire::random::RandomPoints;
 use mivabo::random::{Purpose, stream};
-use mivabo::space::{Class, Parameter, Point};
+use mivabo::space::{Class, Constraint, Parameter, Point};
 use mivabo::{Error, Space};
 use mivabo_bqp::{Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::Failure;
 use crate::args::Check;
 use crate::study_file::StudyFile;
+use crate::text::{padded, width};
 
 /// Work for counting the feasible combinations, and for finding one, before giving up.
 const NODES: u64 = 200_000;
@@ -86,15 +87,16 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
         counted(encoding.n_bits(), "bit"),
         encoding.n_reals()
     )?;
-    let width = space.parameters().iter().map(|p| p.name().chars().count()).max().unwrap_or(0);
+    let widest = width(space.parameters().iter().map(Parameter::name));
     for parameter in space.parameters() {
-        writeln!(out, "  {:width$}  {}", parameter.name(), described(parameter))?;
+        writeln!(out, "  {}  {}", padded(parameter.name(), widest), described(parameter))?;
     }
     writeln!(out, "\n{}", counted(space.constraints().len(), "constraint"))?;
-    let width = space.constraints().iter().map(|c| c.name().chars().count()).max().unwrap_or(0);
+    let widest = width(space.constraints().iter().map(Constraint::name));
     for constraint in space.constraints() {
         let class = constraint.class().to_string();
-        writeln!(out, "  {:width$}  {class:20}  {}", constraint.name(), constraint.expression())?;
+        let name = padded(constraint.name(), widest);
+        writeln!(out, "  {name}  {class:20}  {}", constraint.expression())?;
     }
     writeln!(out)?;
     let what = "feasible combinations of the discrete parameters";

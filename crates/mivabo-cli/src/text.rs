@@ -21,20 +21,30 @@ pub fn brief(x: f64) -> String {
     }
 }
 
+/// The widest that a column gets: a name of a megabyte does not widen each line.
+const WIDEST: usize = 100;
+
+/// How wide the column of these cells is.
+pub fn width<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
+    cells.map(|cell| cell.chars().count()).max().unwrap_or(0).min(WIDEST)
+}
+
+/// A cell with the space that fills its column. The width of a format is at most 65,535, and more is a panic.
+pub fn padded(cell: &str, width: usize) -> String {
+    let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
+    format!("{cell}{padding}")
+}
+
 /// Rows of cells in columns, two spaces apart. Characters that a terminal would obey are spaces.
 pub fn table(rows: &[Vec<String>]) -> String {
     let plain = |cell: &String| cell.replace(char::is_control, " ");
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(plain).collect()).collect();
     let n = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width =
-        |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..n).map(|column| width(column).unwrap_or(0)).collect();
+    let cells = |column: usize| rows.iter().filter_map(move |row| row.get(column)).map(String::as_str);
+    let widths: Vec<usize> = (0..n).map(|column| width(cells(column))).collect();
     let mut out = String::new();
     for row in &rows {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| {
-            let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
-            format!("{cell}{padding}")
-        });
+        let cells = row.iter().zip(&widths).map(|(cell, width)| padded(cell, *width));
         out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         out.push('\n');
     }
