@@ -56,6 +56,8 @@ pub struct Tally {
     /// There are no more points.
     is_exhausted: bool,
     is_waiting: bool,
+    /// Why the last trial without a log has none.
+    unlogged: Option<Failure>,
     /// What made the run end before its time.
     pub failure: Option<GivenUp>,
 }
@@ -258,8 +260,17 @@ impl<'a> Crew<'a> {
         command.env("MIVABO_TRIAL", asked.id.to_string()).env("MIVABO_STUDY", &self.file.name);
         let what = format!("trial {}, attempt {}: {input}", asked.id, retry + 1);
         let mut log = Log::begin(&self.file.logs(), asked.id, what.trim_end());
+        self.say_unlogged(asked.id, log.trouble());
         let limits = Limits { timeout: self.objective.timeout, grace: self.objective.grace };
         process::evaluate(command, input, limits, &mut log, self.stop)
+    }
+
+    /// Says why a trial has no log, but not for each trial the same.
+    fn say_unlogged(&self, id: u64, trouble: Option<&Failure>) {
+        let Some(why) = trouble else { return };
+        if lock(&self.tally).unlogged.replace(why.clone()).as_ref() != Some(why) {
+            self.progress.say(&format!("trial {id} has no log: {why}"));
+        }
     }
 
     fn count(&self, session: &Session, id: u64, end: &End, time: Duration) {
@@ -267,7 +278,9 @@ impl<'a> Crew<'a> {
             End::Value(value, _) => (format!("trial {id}: {} in {}", brief(*value), rounded(time)), false),
             End::Failed { reason, .. } => {
                 let log = log::path(&self.file.logs(), id);
-                (format!("trial {id} failed: {reason} (log: {})", log.display()), true)
+                let has_log = log.symlink_metadata().is_ok_and(|data| data.is_file());
+                let place = if has_log { format!(" (log: {})", log.display()) } else { String::new() };
+                (format!("trial {id} failed: {reason}{place}"), true)
             }
             End::Stopped | End::Unable(_) => return,
         };

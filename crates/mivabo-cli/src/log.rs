@@ -2,10 +2,21 @@
 //!
 //! The log of a trial holds the first [`HEAD`] bytes of each attempt, both streams as they came, and the last [`LOGGED`]
 //! ones of each stream where there was more. Memory holds no more than the tails, of [`TAIL`] bytes each.
+//!
+//! Of the names that this program chooses, `<database>.logs` and what is in it, none may be a link: what an objective prints
+//! would go into any file of the user that somebody else chose. Nor may a log be a FIFO, whose reader would be waited for.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, OFlag, openat};
+use nix::sys::stat::{Mode, mkdirat};
+
+use crate::Failure;
 
 /// Bytes of an attempt that its log holds from the beginning.
 pub const HEAD: usize = 8 << 20;
@@ -18,8 +29,8 @@ pub const LOGGED: usize = 64 << 10;
 
 /// The log of one attempt.
 pub struct Log {
-    /// None when it cannot be written: an evaluation does not fail for want of a log.
-    file: Option<File>,
+    /// Or why it cannot be written: an evaluation does not fail for want of a log.
+    file: Result<File, Failure>,
     n_bytes: usize,
     /// Standard output.
     pub out: Tail,
@@ -38,13 +49,15 @@ pub struct Tail {
 impl Log {
     /// Appends to the log of a trial, under a line that says what begins.
     pub fn begin(folder: &Path, trial: u64, what: &str) -> Log {
-        let open = || {
-            std::fs::create_dir_all(folder)?;
-            let mut file = OpenOptions::new().create(true).append(true).open(path(folder, trial))?;
-            writeln!(file, "--- {what}")?;
-            Ok::<_, std::io::Error>(file)
-        };
-        Log { file: open().ok(), n_bytes: 0, out: Tail::default(), err: Tail::default() }
+        let mut log =
+            Log { file: opened(folder, trial), n_bytes: 0, out: Tail::default(), err: Tail::default() };
+        log.write(format!("--- {what}\n").as_bytes());
+        log
+    }
+
+    /// Why there is no log.
+    pub fn trouble(&self) -> Option<&Failure> {
+        self.file.as_ref().err()
     }
 
     /// Takes in what was printed.
@@ -71,8 +84,9 @@ impl Log {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        if self.file.as_mut().is_some_and(|file| file.write_all(bytes).is_err()) {
-            self.file = None;
+        let written = self.file.as_mut().map(|file| file.write_all(bytes));
+        if let Ok(Err(error)) = written {
+            self.file = Err(format!("it cannot be written: {error}"));
         }
     }
 }
@@ -102,7 +116,70 @@ impl Tail {
 
 /// Where the log of a trial is.
 pub fn path(folder: &Path, trial: u64) -> PathBuf {
-    folder.join(format!("{trial:06}.log"))
+    folder.join(name(trial))
+}
+
+fn name(trial: u64) -> String {
+    format!("{trial:06}.log")
+}
+
+/// Refuses a folder of logs that is a link or a file, before anything is evaluated.
+pub fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let other =
+        folder.ancestors().take(2).find(|part| part.symlink_metadata().is_ok_and(|data| !data.is_dir()));
+    match other {
+        Some(part) => Err(format!(
+            "{} is a link or not a folder, and the logs of trials belong there\n\
+             hint: remove it, or choose another `storage`",
+            part.display()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The log of a trial, to append to, in folders that are made where they are missing.
+fn opened(folder: &Path, trial: u64) -> Result<File, Failure> {
+    let logs = folder.parent().unwrap_or(Path::new("."));
+    let at = |path: &Path, expected: &str, errno: Errno| {
+        let place = path.display();
+        match errno {
+            Errno::ELOOP | Errno::ENOTDIR | Errno::EISDIR | Errno::ENXIO => {
+                format!("{place} is a link or not a {expected}")
+            }
+            errno => format!("{place}: {}", std::io::Error::from(errno)),
+        }
+    };
+    let outer = folder_at(AT_FDCWD, logs).map_err(|errno| at(logs, "folder", errno))?;
+    let study = folder.strip_prefix(logs).unwrap_or(folder);
+    let inner = folder_at(outer, study).map_err(|errno| at(folder, "folder", errno))?;
+    file_at(inner, &name(trial)).map_err(|errno| at(&path(folder, trial), "file", errno))
+}
+
+/// Opens a folder, made if it is missing, unless its last name is a link.
+fn folder_at(parent: impl AsFd, name: &Path) -> Result<OwnedFd, Errno> {
+    let open = || {
+        let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        openat(&parent, name, flags, Mode::empty())
+    };
+    match open() {
+        Err(Errno::ENOENT) => {}
+        other => return other,
+    }
+    match mkdirat(&parent, name, Mode::from_bits_truncate(0o777)) {
+        // Another worker was faster.
+        Ok(()) | Err(Errno::EEXIST) => open(),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Opens a file to append to, made if it is missing, unless it is a link or no file. Nobody is waited for.
+fn file_at(folder: OwnedFd, name: &str) -> Result<File, Errno> {
+    let append = OFlag::O_WRONLY | OFlag::O_APPEND | OFlag::O_CREAT;
+    let safely = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+    let file = File::from(openat(folder, name, append | safely, Mode::from_bits_truncate(0o666))?);
+    let data = file.metadata().map_err(|_| Errno::EIO)?;
+    // A hard link is another name of a file that is not a log.
+    if data.is_file() && data.nlink() <= 1 { Ok(file) } else { Err(Errno::ELOOP) }
 }
 
 #[cfg(test)]

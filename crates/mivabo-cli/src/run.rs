@@ -3,6 +3,7 @@
 use crate::args::Run;
 use crate::best;
 use crate::crew::{Crew, GivenUp};
+use crate::log;
 use crate::source::open;
 use crate::stop::Stop;
 use crate::study_file::StudyFile;
@@ -50,6 +51,7 @@ fn settled(args: &Run) -> Result<(StudyFile, u64), Failure> {
     file.workers = args.workers.unwrap_or(file.workers);
     let objective = file.objective.as_ref().ok_or_else(|| no_objective(&file))?;
     objective.check_program(&file.folder).map_err(|e| format!("{place}: {e}"))?;
+    log::check_folder(&file.logs())?;
     let budget = args
         .trials
         .or(file.trials)
