@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -30,7 +31,12 @@ LEASE = 60.0
 PAUSE = 0.2
 """Seconds between two looks at what others do."""
 
+SILENCE = 2.0
+"""Seconds of waiting after which it is said what is waited for."""
+
 MAX_WORKERS = 1024
+
+_log = logging.getLogger("mivabo")
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,10 @@ class _Loop:
     """The last ask gave nothing."""
     is_exhausted: bool = False
     """All has been tried."""
+    waited: float = 0.0
+    """Seconds spent waiting for trials of others."""
+    has_said: bool = False
+    """The user knows of that."""
 
     def run(self) -> None:
         began = time.monotonic()
@@ -150,13 +160,22 @@ class _Loop:
             return False
         self.has_nothing = False
         try:
-            is_waiting = self._goes_on(seconds) and self.study._inner.awaits(2 * LEASE)
+            awaited = self.study._inner.awaited(2 * LEASE) if self._goes_on(seconds) else None
         except StorageError as error:
             self.error = self.error or error
             return False
-        if is_waiting:
-            time.sleep(PAUSE)
-        return is_waiting
+        if awaited is None:
+            return False
+        self._say(*awaited)
+        time.sleep(PAUSE)
+        return True
+
+    def _say(self, number: int, worker: str) -> None:
+        """Say what is waited for, once, when that takes a while."""
+        self.waited += PAUSE
+        if self.waited > SILENCE and not self.has_said:
+            self.has_said = True
+            _log.warning("waiting for trial %d of `%s`, which runs for %s", number, self.study.storage, worker)
 
     def _ask(self) -> Trial | None:
         # Where all has been tried, nothing but what comes back is left.
@@ -233,12 +252,8 @@ class _Loop:
             return False
 
     def _give_back(self, trial: Trial) -> None:
-        if self.held.pop(trial.id, None) is None:
-            return
-        try:
-            self.study.release(trial)
-        except (TrialError, StorageError):
-            pass  # Others have it by now, or will have it when its lease ends.
+        if self.held.pop(trial.id, None) is not None:
+            self.study._give_back(trial.id)
 
     def _show(self) -> None:
         if self.bar is not None:

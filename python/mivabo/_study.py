@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native, _optimize
-from ._errors import Error, ExhaustedError, SpaceError, StorageError, StudyError
+from ._errors import Error, ExhaustedError, SpaceError, StorageError, StudyError, TrialError
 from ._optimize import Callback, Objective
 from ._result import as_json
 from ._space import Space, _dict, _read, _size, _table
@@ -115,7 +115,8 @@ class Study:
     def ask(self, *, lease: float = _DAY) -> Trial:
         """Take the next trial to evaluate; it satisfies every constraint.
 
-        After ``lease`` seconds without a tell it may be handed out again.
+        After ``lease`` seconds without a tell it may be handed out again. Ctrl-C interrupts it, and leaves no trial
+        behind that runs.
         """
         trial = self._ask(lease, None)
         if trial is None:
@@ -363,8 +364,22 @@ class Study:
         self._definition = json.loads(native.definition())
 
     def _ask(self, lease: float, max_trials: int | None) -> Trial | None:
-        asked = self._inner.ask(lease, max_trials)
-        return None if asked is None else Trial(**asked)
+        claimed: list[int] = []
+        try:
+            asked = self._inner.ask(lease, max_trials, claimed)
+            return None if asked is None else Trial(**asked)
+        except BaseException:
+            # Ctrl-C in the last moment: nobody else knows of this trial.
+            for number in claimed:
+                self._give_back(number)
+            raise
+
+    def _give_back(self, number: int) -> None:
+        """Let a trial of this process wait again, if it still is this process's."""
+        try:
+            self._inner.release(number)
+        except (TrialError, StorageError):
+            pass  # Others have it by now, or will have it when its lease ends.
 
     def _trial(self, number: int) -> Trial:
         return Trial(**self._inner.trial(number))

@@ -85,6 +85,8 @@ class MivaboSampler(BaseSampler):
         earlier trials had the parameter.
     """
 
+    _follower: Follower | None
+
     def __init__(
         self,
         *,
@@ -139,10 +141,15 @@ class MivaboSampler(BaseSampler):
         if len(fixed) == len(search_space):
             return {}
         with self._lock:
-            if fixed:
-                point = self._layout(study, search_space).complete(fixed, (self._seed + trial.number) % 2**64)
-            else:
-                point = self._following(study, trial, search_space).ask(trial.number)
+            try:
+                if fixed:
+                    point = self._layout(study, search_space).complete(fixed, (self._seed + trial.number) % 2**64)
+                else:
+                    point = self._following(study, trial, search_space).ask(trial.number)
+            except BaseException:
+                # After Ctrl-C it may know half of a trial: the next one is asked of a new one.
+                self._follower = None
+                raise
         study._storage.set_trial_system_attr(trial._trial_id, ASKED, point)
         if self._given is not None:
             # They are handed out one by one, where the objective says what it suggests from.
@@ -186,7 +193,7 @@ class MivaboSampler(BaseSampler):
 
     def _forget(self) -> None:
         self._lock = threading.Lock()
-        self._follower: Follower | None = None
+        self._follower = None
         self._found: tuple[tuple[BaseStorage, int, int], Branches] | None = None
         self._warned: set[str] = set()
 

@@ -220,9 +220,14 @@ def _increase(values: list[Any]) -> bool:
 
 def _batch(study: Study, n: int) -> list[Trial]:
     trials: list[Trial] = []
-    while len(trials) < n:
-        try:
+    try:
+        while len(trials) < n:
             trials.append(study.ask())
-        except ExhaustedError:
-            break
+    except ExhaustedError:
+        pass
+    except BaseException:
+        # Ctrl-C: nobody evaluates the others either.
+        for trial in trials:
+            study.release(trial)
+        raise
     return trials

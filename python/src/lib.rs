@@ -7,10 +7,12 @@ mod copy;
 mod error;
 mod expr;
 mod fork;
+mod interrupt;
 mod page;
 mod space;
 mod study;
 mod value;
+mod waiting;
 
 use pyo3::pymodule;
 
@@ -35,6 +37,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        mivabo_store::on_long_wait(crate::waiting::say);
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("STRATEGIES", Strategy::NAMES.to_vec())?;
         module.add("DEFAULT_STRATEGY", mivabo_store::default_strategy())

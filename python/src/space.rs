@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::error::of_method;
+use crate::interrupt::interruptible;
 use crate::value::{borrowed, dict, natural, object, values};
 
 /// A valid space. Cheap to clone.
@@ -22,15 +23,15 @@ pub struct Space {
 impl Space {
     /// Reads JSON of the shape of a study file.
     #[new]
-    fn new(py: Python<'_>, json: &str) -> PyResult<Space> {
-        let inner = py.detach(|| Inner::from_json(json)).map_err(|error| of_method(&error))?;
+    fn new(py: Python<'_>, json: String) -> PyResult<Space> {
+        let inner = interruptible(py, move || Inner::from_json(&json))?.map_err(|error| of_method(&error))?;
         Ok(Space { inner })
     }
 
     /// Reads the space of a study file.
     #[staticmethod]
-    fn from_toml(py: Python<'_>, text: &str) -> PyResult<Space> {
-        let inner = py.detach(|| Inner::from_toml(text)).map_err(|error| of_method(&error))?;
+    fn from_toml(py: Python<'_>, text: String) -> PyResult<Space> {
+        let inner = interruptible(py, move || Inner::from_toml(&text))?.map_err(|error| of_method(&error))?;
         Ok(Space { inner })
     }
 
@@ -49,7 +50,8 @@ impl Space {
     /// Feasible combinations of the discrete parameters; none when counting took more than `nodes` steps.
     fn count(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<Option<u128>> {
         let nodes = natural("effort", nodes)?;
-        Ok(py.detach(|| mivabo_bqp::count(self.inner.encoding().problem(), nodes)))
+        let space = self.inner.clone();
+        interruptible(py, move || mivabo_bqp::count(space.encoding().problem(), nodes))
     }
 
     /// Random feasible points.
@@ -62,14 +64,13 @@ impl Space {
         let seed = natural("seed", seed)?;
         let mut found = Vec::new();
         for at in 0..n {
-            // One at a time, so that Ctrl-C is heard.
-            let point = py.detach(|| {
+            let space = self.inner.clone();
+            let point = interruptible(py, move || {
                 let mut stream = stream(seed, at as u64, Purpose::Sample);
-                RandomPoints::new(&self.inner).draw(&mut stream)
+                RandomPoints::new(&space).draw(&mut stream)
             });
-            let point = point.map_err(|error| of_method(&error))?;
+            let point = point?.map_err(|error| of_method(&error))?;
             found.push(self.dict(py, point.point())?);
-            py.check_signals()?;
         }
         Ok(found)
     }
@@ -95,7 +96,8 @@ impl Space {
     fn nearest<'py>(&self, py: Python<'py>, params: &Bound<'_, PyDict>) -> PyResult<Bound<'py, PyDict>> {
         let given = values(params)?;
         let wish = self.inner.point_where_active(borrowed(&given)).map_err(|error| of_method(&error))?;
-        let found = py.detach(|| self.inner.nearest(&wish)).map_err(|error| of_method(&error))?;
+        let space = self.inner.clone();
+        let found = interruptible(py, move || space.nearest(&wish))?.map_err(|error| of_method(&error))?;
         self.dict(py, found.point())
     }
 

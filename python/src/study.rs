@@ -1,27 +1,30 @@
 //! A study: asks and tells enter, trials leave, and the store keeps them. See [`Session`].
 //!
-//! Python's lock is released around every call, and threads take turns at the session. Files are closed before a process
+//! Python's lock is released around every call, Ctrl-C [interrupts](crate::interrupt) it, and threads take turns at the session. Files are closed before a process
 //! forks, see [`fork`](crate::fork), and opened anew by the next call; so are those whose log another SQLite library in this
 //! process removed.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
+use mivabo::interrupt;
 use mivabo_report::{Report, Row, html};
 use mivabo_store::{
     Definition, Error, Memory, Object, Outcome, Session, Sqlite, State, Store, StudyFile, Trial,
     direction_named,
 };
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 use crate::copy::{Kept, kept, restored};
 use crate::error::{StudyError, of_store};
 use crate::fork::{Slot, is_forking, pass, watch};
+use crate::interrupt::interruptible;
 use crate::space::{Space, visible};
 use crate::value::{borrowed, dict, natural, number, text, values};
+use crate::waiting;
 
 /// How often workers may die over a trial before it counts as failed: as on the command line.
 const MAX_ATTEMPTS: u32 = 5;
@@ -29,13 +32,12 @@ const MAX_ATTEMPTS: u32 = 5;
 /// A study that this process follows.
 #[pyclass(frozen, module = "mivabo._native")]
 pub struct Study {
-    home: Home,
+    home: Arc<Home>,
     /// Touched only while Python's lock is held, and never for long: so nobody holds it when a process forks.
     open: Mutex<Open>,
 }
 
 /// Where a study is.
-#[derive(Clone)]
 struct Home {
     /// The file; none for a study in memory.
     storage: Option<PathBuf>,
@@ -134,7 +136,7 @@ impl Study {
     ) -> PyResult<Study> {
         let definition = settings.definition(space.get())?;
         let home = Home { storage, name, worker };
-        Study::opened(space.py(), home, |home, store| Session::open(store, &home.name, &definition))
+        Study::opened(space.py(), home, move |home, store| Session::open(store, &home.name, &definition))
     }
 
     /// The study of this name as it is stored; the only one of the file where no name is given.
@@ -154,21 +156,21 @@ impl Study {
     fn from_file(py: Python<'_>, path: PathBuf, text: &str, worker: String) -> PyResult<Study> {
         let file = py.detach(|| StudyFile::parse(&path, text)).map_err(|error| of_store(&error))?;
         let home = Home { storage: Some(file.storage), name: file.name, worker };
-        Study::opened(py, home, |home, store| Session::open(store, &home.name, &file.definition))
+        let definition = file.definition;
+        Study::opened(py, home, move |home, store| Session::open(store, &home.name, &definition))
     }
 
     /// A study in memory from what `kept` gave.
     #[staticmethod]
-    #[expect(clippy::needless_pass_by_value, reason = "what Python gives is owned")]
     fn restore(
         py: Python<'_>,
         name: String,
-        definition: &str,
+        definition: String,
         trials: Vec<Kept>,
         worker: String,
     ) -> PyResult<Study> {
         let home = Home { storage: None, name, worker };
-        Study::opened(py, home, |home, store| restored(store, &home.name, definition, &trials))
+        Study::opened(py, home, move |home, store| restored(store, &home.name, &definition, &trials))
     }
 
     /// What a copy of a study in memory is made from: its definition and its trials.
@@ -199,19 +201,28 @@ impl Study {
         self.with(py, |session| Ok(Space { inner: session.space().clone() }))
     }
 
-    /// A trial to evaluate, held for `lease` seconds; none when there are `max_trials`.
+    /// A trial to evaluate, held for `lease` seconds; none when there are `max_trials`. Its number is put into `claimed` whatever
+    /// happens next: an interrupt may come when the trial is claimed already.
     fn ask<'py>(
         &self,
         py: Python<'py>,
         lease: &Bound<'_, PyAny>,
         max_trials: Option<u64>,
+        claimed: &Bound<'_, PyList>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let lease = duration(lease)?;
-        let asked = self.with(py, |session| {
+        let number = Arc::new(OnceLock::new());
+        let found = number.clone();
+        let asked = self.with(py, move |session| {
             session.release_expired(MAX_ATTEMPTS)?;
-            session.ask(max_trials, lease)
-        })?;
-        let found = asked.map(|asked| {
+            // What was released stays so, whatever becomes of the ask.
+            interrupt::unsettle();
+            let asked = session.ask(max_trials, lease)?;
+            asked.as_ref().map(|asked| found.set(asked.id));
+            Ok(asked)
+        });
+        number.get().map(|number| claimed.append(number)).transpose()?;
+        let found = asked?.map(|asked| {
             let found = PyDict::new(py);
             found.set_item("id", asked.id)?;
             found.set_item("params", dict(py, &asked.values)?)?;
@@ -233,44 +244,48 @@ impl Study {
     ) -> PyResult<()> {
         let id = natural("trial", id)?;
         let outcome = outcome(&format!("the value of trial {id}"), told)?;
-        self.with(py, |session| session.tell_outcome(id, outcome, Object::note_of(result)?))
+        let note = Object::note_of(result).map_err(|error| of_store(&error))?;
+        self.with(py, move |session| session.tell_outcome(id, outcome, note))
     }
 
     /// A result from elsewhere: a value, or why there is none.
     fn add(&self, py: Python<'_>, params: &Bound<'_, PyDict>, told: Told<'_>) -> PyResult<u64> {
         let given = values(params)?;
         let outcome = outcome("value", told)?;
-        self.with(py, |session| session.add(borrowed(&given), outcome))
+        self.with(py, move |session| session.add(borrowed(&given), outcome))
     }
 
     /// A point to evaluate before any other.
     fn enqueue(&self, py: Python<'_>, params: &Bound<'_, PyDict>) -> PyResult<u64> {
         let given = values(params)?;
-        self.with(py, |session| session.enqueue(borrowed(&given)))
+        self.with(py, move |session| session.enqueue(borrowed(&given)))
     }
 
     /// The point of a trial once more.
     fn replicate(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<u64> {
         let id = natural("trial", id)?;
-        self.with(py, |session| session.replicate(id))
+        self.with(py, move |session| session.replicate(id))
     }
 
     /// Gives back a trial of this process: it waits again.
     fn release(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<()> {
         let id = natural("trial", id)?;
-        self.with(py, |session| session.release(id))
+        self.with(py, move |session| session.release(id))
     }
 
     /// A sign of life: the lease begins anew.
     fn heartbeat(&self, py: Python<'_>, id: &Bound<'_, PyAny>, lease: &Bound<'_, PyAny>) -> PyResult<()> {
         let (id, lease) = (natural("trial", id)?, duration(lease)?);
-        self.with(py, |session| session.heartbeat(id, lease))
+        self.with(py, move |session| session.heartbeat(id, lease))
     }
 
-    /// Whether a trial runs that may come back or end within `seconds`.
-    fn awaits(&self, py: Python<'_>, seconds: &Bound<'_, PyAny>) -> PyResult<bool> {
+    /// A running trial that may come back or end within `seconds`, and whose it is.
+    fn awaited(&self, py: Python<'_>, seconds: &Bound<'_, PyAny>) -> PyResult<Option<(u64, String)>> {
         let within = duration(seconds)?;
-        self.with(py, |session| Ok(session.awaited(within, &BTreeSet::new())?.is_some()))
+        self.with(py, move |session| {
+            let found = session.awaited(within, &BTreeSet::new())?;
+            Ok(found.map(|trial| (trial.id, trial.worker.unwrap_or_default())))
+        })
     }
 
     /// All trials, by number.
@@ -288,7 +303,7 @@ impl Study {
 
     /// One trial.
     fn trial<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyDict>> {
-        let record = self.with(py, |session| Record::new(session, session.record(id)?))?;
+        let record = self.with(py, move |session| Record::new(session, session.record(id)?))?;
         record.dict(py)
     }
 
@@ -358,45 +373,51 @@ impl Study {
     fn opened(
         py: Python<'_>,
         home: Home,
-        open: impl FnOnce(&Home, Store) -> Result<Session, Error> + Send,
+        open: impl FnOnce(&Home, Store) -> Result<Session, Error> + Send + 'static,
     ) -> PyResult<Study> {
         refuse_while_forking()?;
-        let slot = py.detach(|| {
+        let home = Arc::new(home);
+        let place = home.clone();
+        let slot = interruptible(py, move || {
+            waiting::at(place.storage.as_deref());
             let pass = pass();
-            let slot = Arc::new(Mutex::new(Some(home.session(open)?)));
-            if home.storage.is_some() {
+            let slot = Arc::new(Mutex::new(Some(place.session(open)?)));
+            if place.storage.is_some() {
                 watch(&slot, &pass);
             }
             Ok(slot)
         });
-        let slot = slot.map_err(|error| of_store(&error))?;
+        let slot = slot?.map_err(|error: Error| of_store(&error))?;
         Ok(Study { home, open: Mutex::new(Open { process: std::process::id(), slot }) })
     }
 
     /// Acts on the session, when it is this thread's turn.
-    fn with<T: Send>(
+    fn with<T: Send + 'static>(
         &self,
         py: Python<'_>,
-        act: impl FnOnce(&mut Session) -> Result<T, Error> + Send,
+        act: impl FnOnce(&mut Session) -> Result<T, Error> + Send + 'static,
     ) -> PyResult<T> {
         refuse_while_forking()?;
-        let slot = self.slot()?;
-        let answer = py.detach(|| {
+        let (slot, home) = (self.slot()?, self.home.clone());
+        let answer = interruptible(py, move || {
+            waiting::at(home.storage.as_deref());
             let pass = pass();
             let mut held = lock(&slot);
+            // Other threads may have had it for long.
+            interrupt::check();
             if held.as_ref().is_some_and(Session::is_cut_off) {
                 *held = None;
             }
             let session = match &mut *held {
                 Some(session) => session,
                 closed => {
-                    let session = closed.insert(self.home.load()?);
+                    let session = closed.insert(home.load()?);
                     watch(&slot, &pass);
                     session
                 }
             };
             act(session)
-        });
+        })?;
         answer.map_err(|error| of_store(&error))
     }
 
@@ -493,10 +514,12 @@ fn duration(seconds: &Bound<'_, PyAny>) -> PyResult<Duration> {
 /// The name of the only study of a file, which must exist.
 fn only(py: Python<'_>, storage: &Path) -> PyResult<String> {
     refuse_while_forking()?;
-    let studies = py.detach(|| {
+    let place = storage.to_owned();
+    let studies = interruptible(py, move || {
+        waiting::at(Some(&place));
         let _pass = pass();
-        Sqlite::open_read_only(storage).and_then(|file| Store::new(file).studies())
-    });
+        Sqlite::open_read_only(&place).and_then(|file| Store::new(file).studies())
+    })?;
     let studies = studies.map_err(|error| of_store(&error))?;
     match studies.as_slice() {
         [only] => Ok(only.name.clone()),

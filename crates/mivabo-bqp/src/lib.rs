@@ -40,6 +40,7 @@ mod exhaustive;
 mod hitting;
 #[cfg(feature = "json")]
 mod instances;
+pub mod interrupt;
 mod interval;
 mod model;
 mod nearest;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::assignment::Assignment;
 use crate::constraint::Constraint;
+use crate::interrupt;
 use crate::interval::{Impossible, IntervalRow, Scratch};
 use crate::model::Bqp;
 
@@ -97,6 +98,8 @@ impl<'a> Propagator<'a> {
 
     fn run(&self, mut queue: Queue, assignment: &mut Assignment) -> Result<(), Conflict> {
         assert_eq!(assignment.n(), self.n, "the assignment must be over the problem's bits");
+        // Every search passes here at each of its nodes.
+        interrupt::check();
         let mut scratch = Scratch::default();
         let mut fixed = Vec::new();
         while let Some(id) = queue.pop() {

@@ -4,7 +4,7 @@ use crate::args::Run;
 use crate::best;
 use crate::crew::{Crew, GivenUp};
 use crate::log;
-use crate::source::open;
+use crate::source::{open, say_waits};
 use crate::stop::Stop;
 use crate::study_file::StudyFile;
 use crate::{Answer, Failure, NO_VALUE};
@@ -12,6 +12,9 @@ use crate::{Answer, Failure, NO_VALUE};
 /// Runs a study until it has all its trials.
 pub fn run(args: &Run) -> Result<Answer, Failure> {
     let (file, budget) = settled(args)?;
+    if !args.quiet {
+        say_waits(&file.storage);
+    }
     let session = open(&file)?;
     let stop = Stop::listen()?;
     let crew = Crew::new(&file, session, &stop, (budget, args.quiet));

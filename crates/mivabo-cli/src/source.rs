@@ -43,6 +43,7 @@ impl Source {
         if self.is_study_file() {
             let file = StudyFile::read(&self.file)?;
             if self.study.as_ref().is_none_or(|name| *name == file.name) {
+                say_waits(&file.storage);
                 return open(&file);
             }
         }
@@ -55,6 +56,7 @@ impl Source {
         if !path.exists() {
             return Err(format!("{} does not exist", path.display()));
         }
+        say_waits(&path);
         let store = Store::new(Sqlite::open(&path).map_err(|e| e.to_string())?);
         load(store, name, &path).map(named)
     }
@@ -71,6 +73,14 @@ impl Source {
         }
         Ok((self.file.clone(), self.study.clone()))
     }
+}
+
+/// From now on a long wait for the turn to write this database is said.
+pub fn say_waits(path: &Path) {
+    let path = path.to_owned();
+    mivabo_store::on_long_wait(move || {
+        say!("waiting for `{}`, which another process is writing", path.display());
+    });
 }
 
 /// The study of a study file, made if there is none.

@@ -73,6 +73,7 @@ mod session;
 mod sqlite;
 mod store;
 mod trial;
+mod waiting;
 
 pub use crate::backend::{Backend, Last, Rows, Transaction};
 pub use crate::definition::{Definition, default_strategy, direction_name, direction_named};
@@ -85,3 +86,4 @@ pub use crate::session::{Asked, Session};
 pub use crate::sqlite::Sqlite;
 pub use crate::store::{Changes, Claim, Lease, Store, Tell};
 pub use crate::trial::{Outcome, Proposal, Revision, State, Study, StudyId, Trial};
+pub use crate::waiting::on_long_wait;

@@ -4,8 +4,9 @@
 //! wrote since. An ask is one transaction of the store: whoever asks has seen every trial before it, so the same seed
 //! and the same tells give the same suggestions, whichever session asks.
 //!
-//! If a transaction fails after the study chose a point, the study in memory knows a trial that the store does not.
-//! It is then thrown away and folded again: that is rare, and cannot go wrong.
+//! If a transaction fails after the study chose a point, the study in memory knows a trial that the store does not; if it is
+//! [interrupted](mivabo::interrupt), or panics, the study may be half changed. It is then thrown away and folded again, at the
+//! latest by the next call that takes in what others wrote: that is rare, and cannot go wrong.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -48,6 +49,8 @@ pub struct Session {
     study: Study,
     /// Up to where the study in memory follows the store.
     revision: Revision,
+    /// Whether a change of the study in memory began and did not end.
+    is_torn: bool,
     worker: String,
     clock: fn() -> i64,
 }
@@ -97,7 +100,7 @@ impl Session {
     fn follow(store: Store, (id, name): (StudyId, &str), study: Study) -> Result<Session, Error> {
         let worker = std::process::id().to_string();
         let (name, revision) = (name.to_owned(), Revision::default());
-        let mut session = Session { store, id, name, study, revision, worker, clock: now };
+        let mut session = Session { store, id, name, study, revision, is_torn: false, worker, clock: now };
         session.sync()?;
         Ok(session)
     }
@@ -184,8 +187,15 @@ impl Session {
     /// # Errors
     /// [`Error::BadTrial`], [`Error::Study`], or what the store meets.
     pub fn sync(&mut self) -> Result<(), Error> {
+        if self.is_torn {
+            self.study = Study::new(self.study.space().clone(), self.study.spec().clone())?;
+            self.revision = Revision::default();
+        }
         let changes = self.store.changes(self.id, self.revision)?;
-        take_in(&mut self.study, &mut self.revision, &changes)
+        self.is_torn = true;
+        take_in(&mut self.study, &mut self.revision, &changes)?;
+        self.is_torn = false;
+        Ok(())
     }
 
     /// A trial to evaluate: one that waits, or a new one; none when nothing waits and there are `max_trials` trials.
@@ -196,24 +206,29 @@ impl Session {
     pub fn ask(&mut self, max_trials: Option<u64>, lease: Duration) -> Result<Option<Asked>, Error> {
         // Outside of the transaction, so that others wait less.
         self.sync()?;
-        let Session { store, id, study, revision, worker, clock, .. } = self;
+        let Session { store, id, study, revision, is_torn, worker, clock, .. } = self;
         let began = clock();
         let claim = Claim { lease: leased(worker, began, lease), since: *revision, max_trials };
         let mut is_new = false;
         let claimed = store.claim(*id, &claim, |changes| {
+            *is_torn = true;
             take_in(study, revision, changes)?;
-            let suggestion = study.ask()?;
+            let suggestion = study.ask();
+            // A study that has no point to suggest is as it was.
+            *is_torn = suggestion.is_ok();
+            let suggestion = suggestion?;
             is_new = true;
             proposal(study.space(), suggestion.point(), &suggestion.origin().to_string())
         });
         let trial = match claimed {
             Ok(Some(trial)) => trial,
             Ok(None) => return Ok(None),
-            Err(error) if is_new => return Err(self.fold_again().err().unwrap_or(error)),
+            Err(error) if is_new => return Err(self.sync().err().unwrap_or(error)),
             Err(error) => return Err(error),
         };
         if is_new {
             self.revision = trial.revision;
+            self.is_torn = false;
         } else {
             // The trial is ours now: what goes wrong here is met again by the next call.
             self.sync().ok();
@@ -363,14 +378,10 @@ impl Session {
     /// [`Error::Study`] when no feasible trial has a value, or what the store meets.
     pub fn recommend(&mut self) -> Result<Recommendation, Error> {
         self.sync()?;
-        Ok(self.study.recommend()?)
-    }
-
-    /// The study from the store alone.
-    fn fold_again(&mut self) -> Result<(), Error> {
-        self.study = Study::new(self.study.space().clone(), self.study.spec().clone())?;
-        self.revision = Revision::default();
-        self.sync()
+        self.is_torn = true;
+        let found = self.study.recommend();
+        self.is_torn = false;
+        Ok(found?)
     }
 
     fn asked(&self, trial: &Trial) -> Result<Asked, Error> {

@@ -1,5 +1,7 @@
 //! The store: what users call, and the rules of the [crate](crate), over the rows of a [`Backend`].
 
+use mivabo::interrupt;
+
 use crate::backend::{Backend, Rows, Transaction};
 use crate::error::Error;
 use crate::object::Object;
@@ -297,13 +299,15 @@ impl Store {
         self.backend.is_cut_off()
     }
 
-    /// Everything or nothing: an error, or a panic, leaves the rows as they were.
+    /// Everything or nothing: an error, a panic or an [interrupt] leaves the rows as they were.
     fn write<T, E: From<Error>>(
         &mut self,
         act: impl FnOnce(&mut dyn Transaction) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut transaction = self.backend.write()?;
         let answer = act(&mut *transaction)?;
+        // Whoever interrupts later finds that it has happened.
+        interrupt::settle();
         transaction.commit()?;
         Ok(answer)
     }

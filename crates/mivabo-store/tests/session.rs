@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mivabo::interrupt::Interrupt;
 use mivabo::space::{Point, Value};
 use mivabo::study::State;
 use mivabo::{Space, Study};
@@ -205,6 +206,52 @@ fn a_transaction_that_fails_leaves_no_trace() {
         }
         assert_eq!(session.trials(), study.trials());
     }
+}
+
+#[test]
+fn an_interrupted_ask_is_as_if_it_had_never_been() {
+    for strategy in ["thompson", "improvement"] {
+        let definition = definition(strategy, 5);
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(Sqlite::open(folder.path().join("a.db")).unwrap());
+        let mut session = Session::open(store, "a", &definition).unwrap();
+        let mut study = Study::new(definition.space.clone(), definition.spec().unwrap()).unwrap();
+        let mut delays = (0..).map(Duration::from_micros).step_by(173);
+
+        for _ in 0..12 {
+            let interrupt = Interrupt::default();
+            let wish = interrupt.clone();
+            let delay = delays.next().unwrap();
+            let other = std::thread::spawn(move || {
+                std::thread::sleep(delay);
+                wish.request()
+            });
+            let ended = interrupt.run(|| session.ask(None, LEASE).unwrap());
+            other.join().unwrap();
+            assert_eq!(session.running().unwrap().len(), usize::from(ended.is_some()));
+
+            let asked = ended.unwrap_or_else(|| session.ask(None, LEASE).unwrap()).unwrap();
+
+            let alone = study.ask().unwrap();
+            assert_eq!((asked.id, &asked.point), (alone.id(), alone.point()), "{strategy}");
+            let value = objective(&definition.space, &asked.point);
+            session.tell(asked.id, value).unwrap();
+            study.tell(alone.id(), value).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_to_end_before_it_is_written_is_not_written() {
+    let interrupt = Interrupt::default();
+    let mut session = Session::open(Store::new(Memory::default()), "a", &definition("random", 5)).unwrap();
+    let asked = session.ask(None, LEASE).unwrap().unwrap();
+    assert!(interrupt.request());
+
+    assert_eq!(interrupt.run(|| session.tell(asked.id, 1.0)), None);
+
+    session.sync().unwrap();
+    assert_eq!(session.trials()[0].state, State::Pending);
 }
 
 #[test]

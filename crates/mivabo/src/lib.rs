@@ -19,6 +19,7 @@ pub mod surrogate;
 pub use crate::error::{BadCode, Error, Place, Snippet, nearest};
 pub use crate::space::Space;
 pub use crate::study::Study;
+pub use mivabo_bqp::interrupt;
 
 /// The code of the README and of the documents is tested like any other.
 #[cfg(doctest)]

@@ -16,6 +16,7 @@ use super::node::{Expansion, Node, Scene, Worker};
 use super::relaxation::{Dual, Relaxation};
 use super::spins::Spins;
 use crate::assignment::Assignment;
+use crate::interrupt;
 use crate::model::Bqp;
 use crate::oracle::{Infeasible, Limits, Outcome, Solution, Status};
 use crate::propagate::Propagator;
@@ -113,6 +114,8 @@ impl<'a> Tree<'a> {
         let patience = CUTS_PAY.contains(&n_free).then_some(NODES_WITHOUT_CUTS * n_free as u64);
         self.push(Node::root(root, self.problem.objective().min()));
         loop {
+            // The threads that expand nodes are not this one.
+            interrupt::check();
             let bound = self.open_bound();
             if bound == f64::INFINITY {
                 break;

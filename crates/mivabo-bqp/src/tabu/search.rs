@@ -1,5 +1,6 @@
 //! Restarts: walks from perturbed good points and from random ones, until the moves are used up.
 
+use crate::interrupt;
 use crate::model::Bqp;
 use crate::search::{Feasibility, feasible};
 
@@ -86,6 +87,9 @@ impl<'p, 'a> Search<'p, 'a> {
                 end = self.moves + patience;
             }
             let is_asked = self.moves.is_multiple_of(STOP_CHECKED_EVERY);
+            if is_asked {
+                interrupt::check();
+            }
             self.is_over |= self.moves >= self.until.moves || is_asked && (self.until.stop)();
         }
         self.admit(best);

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use mivabo::interrupt;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
@@ -22,11 +23,15 @@ use self::hold::Hold;
 use self::rows::Tables;
 use crate::backend::{Backend, Rows, Transaction};
 use crate::error::Error;
+use crate::waiting;
 
 /// How often a locked file is tried again, and the longest pause between two attempts. The pauses add up to ten minutes:
 /// many workers may wait in line while each of them computes a suggestion.
 const ATTEMPTS: i32 = 120_000;
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// The attempt after two seconds, when it is said what is waited for.
+const LONG_WAIT: i32 = 420;
 
 /// The longest path that SQLite takes, in bytes. It refuses longer ones, and no file is made for them.
 const LONGEST_PATH: usize = 504;
@@ -296,8 +301,12 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
 
 /// What to do when others have the lock: a pause, and whether to try again.
 fn wait(attempt: i32) -> bool {
+    if attempt == LONG_WAIT {
+        waiting::is_long();
+    }
     sleep(PAUSE.min(Duration::from_millis(1 + u64::from(attempt.unsigned_abs()) / 10)));
-    attempt < ATTEMPTS
+    // SQLite's code, from which this may be called, cannot unwind.
+    attempt < ATTEMPTS && !interrupt::is_requested()
 }
 
 /// What was waited for, if it came.

@@ -17,6 +17,8 @@ pub mod random;
 mod tests;
 pub(crate) mod untried;
 
+use mivabo_bqp::interrupt;
+
 use crate::encoding::Encoded;
 use crate::space::domain::Set;
 use crate::space::eval::Setting;
@@ -49,6 +51,8 @@ impl Feasible {
     /// The point of a code, if the code has one and no constraint is violated there. Its own code is the canonical one:
     /// inactive parameters have their canonical bits and coordinates.
     pub fn of_code(space: &Space, bits: &[bool], unit: &[f64]) -> Option<Feasible> {
+        // Searches that draw points, or change them, pass here with each of them.
+        interrupt::check();
         let encoding = space.encoding();
         let evaluator = encoding.evaluator(bits, unit).ok()?;
         if !evaluator.all_hold() {

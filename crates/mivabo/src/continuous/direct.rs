@@ -4,6 +4,8 @@
 //! Boxes are trisected along their longest sides. Each round divides those that could hold the minimum for some rate
 //! of change K: the lower right convex hull of (size, value), where the value could fall by a share of the best.
 
+use mivabo_bqp::interrupt;
+
 use super::lbfgs::Minimum;
 
 /// A box must promise to improve on the best value by this share of it.
@@ -53,6 +55,7 @@ pub fn minimise(mut f: impl FnMut(&[f64]) -> f64, bounds: &[(f64, f64)], max_eva
     let mut n_evaluations = 0;
     let mut ask = |centre: Vec<f64>, levels: Vec<u8>| {
         n_evaluations += 1;
+        interrupt::check();
         let value = f(&place(&centre));
         Cell { centre, value: if value.is_finite() { value } else { f64::MAX }, levels }
     };

@@ -16,6 +16,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use mivabo_bqp::interrupt;
+
 use super::feasible;
 pub use super::landscape::Landscape;
 use super::landscape::middle;
@@ -201,6 +203,7 @@ impl<'a> Search<'a> {
         self.push(root, f64::NEG_INFINITY);
         let mut boxes = 0;
         while boxes < self.limits.boxes && self.open.peek().is_some_and(|cell| !self.is_enough(cell.bound)) {
+            interrupt::check();
             let Some(cell) = self.open.pop() else { break };
             boxes += 1;
             self.halve(&cell, boxes.is_power_of_two());

@@ -7,6 +7,8 @@
 
 use std::collections::VecDeque;
 
+use mivabo_bqp::interrupt;
+
 use super::vector::dot;
 
 /// How long to search and how many pairs to remember.
@@ -75,6 +77,8 @@ pub fn minimise(
     let mut n_evaluations = 0;
     let mut ask = |x: Vec<f64>| {
         n_evaluations += 1;
+        // Fits and descents pass here at each step.
+        interrupt::check();
         let mut gradient = vec![0.0; x.len()];
         let value = f(&x, &mut gradient);
         let is_number = value.is_finite() && gradient.iter().all(|g| g.is_finite());

@@ -4,6 +4,8 @@
 //! smooth function with its gradient. Both only guide a search: whether a point belongs to the region is decided by
 //! the expressions, as in [`Space::check`](crate::space::Space::check). MiVaBo, Sec. 3.3.
 
+use mivabo_bqp::interrupt;
+
 use super::{Encoding, scale};
 use crate::error::Error;
 use crate::space::check;
@@ -112,6 +114,7 @@ impl<'a> Region<'a> {
         }
         let mut open = vec![self.bounds.clone()];
         while let Some(piece) = open.pop() {
+            interrupt::check();
             let mut counted = self.comparisons.iter().filter(|(c, _)| counts(*c));
             if counted.any(|(_, comparison)| is_impossible(comparison, &piece)) {
                 continue;

@@ -17,6 +17,7 @@ use super::{Model, Study};
 use crate::acquire::random::RandomPoints;
 use crate::encoding::Encoded;
 use crate::error::Error;
+use crate::interrupt;
 use crate::random::{Purpose, Stream, stream};
 use crate::space::eval::Setting;
 use crate::space::{Point, Space};
@@ -188,6 +189,7 @@ impl Mixtures<'_> {
 
     /// The code of these settings, with canonical ones where a parameter is inactive.
     fn code(&self, settings: Vec<Option<Setting>>) -> Encoded {
+        interrupt::check();
         let encoding = self.space.encoding();
         let code = encoding.encode(&Point { settings });
         encoding.decode(&code.bits, &code.unit).map_or(code, |point| encoding.encode(&point))

@@ -6,6 +6,7 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_inverse::invert_lower_triangular;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, MatMut, MatRef, Par, Side};
+use mivabo_bqp::interrupt;
 
 use crate::continuous::vector::add_scaled;
 
@@ -54,6 +55,7 @@ pub(crate) fn gram(data: &[f64], columns: usize) -> Vec<f64> {
 /// The lower Cholesky factor of a row-major symmetric matrix, row by row without the upper half; none when the
 /// matrix is not positive definite.
 pub(crate) fn cholesky(symmetric: &[f64], n: usize) -> Option<Vec<f64>> {
+    interrupt::check();
     let factored = MatRef::from_row_major_slice(symmetric, n, n).llt(Side::Lower).ok()?;
     let lower = factored.L();
     let mut packed = Vec::with_capacity(n * (n + 1) / 2);

@@ -19,7 +19,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use mivabo_bqp::{DiscreteOracle, Limits, Solver};
+use mivabo_bqp::{DiscreteOracle, Limits, Solver, interrupt};
 
 use self::slaves::{Answer, Link, Slaves};
 use super::{Feasible, Minimum, alternating};
@@ -163,6 +163,7 @@ pub fn minimise(
     let mut ascent = Ascent::new(slaves.zeros());
     let mut iterations = 0;
     while let Some(answer) = ascent.answer(&mut slaves, settings.master) {
+        interrupt::check();
         iterations += 1;
         recovery.recover(&answer)?;
         let value = recovery.best.as_ref().map(|best| best.value);

@@ -27,6 +27,7 @@ use super::evidence::spread_out;
 use super::linalg::{Triangle, dot};
 use super::records::check_output;
 use crate::error::{BadCode, Error};
+use crate::interrupt;
 
 /// Candidates that are predicted at a time: their rows stay in the cache.
 const BATCH: usize = 64;
@@ -163,6 +164,7 @@ impl Process {
         let mut predictions = Vec::with_capacity(points.len());
         let factor = self.factor.dense();
         for points in points.chunks(BATCH) {
+            interrupt::check();
             let mut rows = self.sites.rows(&self.terms, points);
             let means: Vec<f64> =
                 (0..points.len()).map(|i| dot(&rows[i * n..][..n], &self.weights)).collect();

@@ -5,6 +5,7 @@ use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_s
 use faer::linalg::matmul::{matmul, triangular};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use mivabo_bqp::interrupt;
 use triangular::BlockStructure::{Rectangular, TriangularLower};
 
 /// The jitter on the diagonal, as a share of its mean: none, and then more until the factor exists.
@@ -64,6 +65,7 @@ impl Cholesky {
 }
 
 fn factor(a: &mut Mat<f64>) -> bool {
+    interrupt::check();
     let n = a.nrows();
     let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(n, Par::Seq, faer::prelude::default()));
     let done = cholesky_in_place(
