@@ -139,7 +139,7 @@ class _Loop:
 
     def loss(self) -> StorageError:
         """What was evaluated and could not be stored."""
-        return StorageError(f"{self.error}; not stored: {', '.join(self.not_stored)}")
+        return StorageError(f"{self.error or 'interrupted'}; not stored: {', '.join(self.not_stored)}")
 
     def _goes_on(self, seconds: float) -> bool:
         plan = self.plan
@@ -241,6 +241,11 @@ class _Loop:
             if not self._is_told(trial):
                 self.error = self.error or error
                 self.not_stored.append(f"trial {trial.id}: {what} {_brief(outcome)}")
+        except KeyboardInterrupt:
+            # It may have had to wait for its turn. The trial is given back, and what it cost is named.
+            if not self._is_told(trial):
+                self.not_stored.append(f"trial {trial.id}: {what} {_brief(outcome)}")
+            raise
         self.held.pop(trial.id, None)
         return is_first
 

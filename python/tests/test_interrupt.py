@@ -117,6 +117,40 @@ def test_a_wait_for_the_turn_to_write_is_said_and_ends_at_ctrl_c(stored: Path, c
     assert [trial.state for trial in Study.load(stored).trials] == ["complete", "running"]
 
 
+TELLS = (
+    BEGIN
+    + """
+import subprocess
+def objective(params):
+    global holder
+    holder = subprocess.Popen([sys.executable, "-c", sys.argv[2], sys.argv[1]], stdin=-1, stdout=-1, text=True)
+    holder.stdout.readline()
+    print("held", flush=True)
+    return 0.125
+def handler(*_):
+    if not handler.is_late:
+        handler.is_late = True
+        threading.Timer(0.3, lambda: holder.communicate("go\\n")).start()
+        raise KeyboardInterrupt
+handler.is_late = False
+signal.signal(signal.SIGINT, handler)
+mivabo.Study.load(sys.argv[1]).optimize(objective, trials=2, progress=False)
+"""
+)
+
+
+def test_a_value_whose_tell_is_interrupted_is_named_and_its_trial_given_back(stored: Path) -> None:
+    with running(TELLS, stored, HOLD) as process:
+        assert line(process) == "held"
+        assert process.stderr is not None
+        assert "waiting" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=BOUND)
+    assert "interrupted; not stored: trial 1: value 0.125" in errors
+    assert "KeyboardInterrupt" in errors
+    assert [trial.state for trial in Study.load(stored).trials] == ["complete", "waiting"]
+
+
 SIGNALLED = (
     BEGIN
     + """
