@@ -10,7 +10,7 @@
 //! [`Check`] of one point, what [`Propagator`] derives from a partial [`Assignment`], one [`feasible`] point, the
 //! exact [`count`] of them, random ones from a [`Sampler`], the [`nearest`] to a wish, the [`smallest_conflict`] where
 //! there are none, a good point from [`Tabu`] search, or the proved minimum from the [`Solver`]. [`Exhaustive`] is the
-//! slow, obvious oracle that the others are tested against.
+//! slow, obvious oracle that the others are tested against. All but that oracle end early where [`interrupt`] says so.
 //!
 //! The cargo feature `json` (off by default) adds `read_instance`, a reader of problems written as lines of JSON.
 //!
