@@ -19,7 +19,8 @@
 //! * **Revisions** of a study are numbered 1, 2, 3, …; each change of a trial takes the next one, so what changed since a
 //!   revision is found without reading the rest. A heartbeat is no change.
 //! * **What is acknowledged is kept.** A call that returned without an error has been written; one that returned an
-//!   error changed nothing, unless the disk itself failed or the file was taken away meanwhile.
+//!   error changed nothing, unless the disk itself failed or the file was taken away meanwhile. A file that is used under two
+//!   names, or lacks what was acknowledged last, is refused.
 //! * **Readers never block writers,** nor writers readers. Writers take turns.
 //! * Time is told by the caller, in milliseconds since 1970; the store has no clock.
 //!

@@ -7,14 +7,19 @@
 //! ones on bytes that SQLite does not use: for the turn to write, for a commit, while nobody begins to read, and while a
 //! connection is opened or closed. (Who begins to read in the middle of a commit whose locks are gone would mend the log.)
 //!
+//! One more byte says which log a connection uses. The locks are on the file itself, so they count under each of its names (hard
+//! links, bind mounts), while SQLite keeps one log for each name: whoever finds another log in use stays away.
+//!
 //! To close a file ends the locks that SQLite has on it in this process. So what was opened here stays open, for the next
 //! connection to use, until the last connection to that file is closed.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::mark::{self, Last, Mark};
+use super::place::Place;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 use super::wait;
 use super::{beside, identity};
@@ -30,8 +35,11 @@ const TURN: (i64, i64) = (0x4000_0200, 1);
 const DOOR: (i64, i64) = (0x4000_0201, 1);
 const COMMIT: (i64, i64) = (0x4000_0202, 1);
 
+/// Where connections say which log they use, one byte for each log: far behind everything that SQLite locks.
+const LOGS: (i64, i64) = (1 << 62, 1 << 61);
+
 /// Device and number of a file, which it has under whatever name.
-type Key = (u64, u64);
+pub(super) type Key = (u64, u64);
 
 /// The connections of this process.
 static CONNECTIONS: Mutex<BTreeMap<Key, Open>> = Mutex::new(BTreeMap::new());
@@ -49,12 +57,27 @@ pub(super) struct Hold {
     /// The database; none where this process may not open it by itself.
     database: Option<(Key, File)>,
     memory: Option<File>,
+    /// The byte of its log.
+    log: Option<i64>,
+    /// The log that must be gone, once the connection is closed, for the file to need no marks any more.
+    last_log: Option<PathBuf>,
 }
 
 impl Hold {
     /// To be called before a connection to this path is opened: nobody else opens or closes the file until [`keep`](Hold::keep).
     /// Makes the file, if it is asked to. None when others are at it for too long.
     pub(super) fn of(path: &Path, is_made: bool) -> Option<Hold> {
+        let hold = Hold::without_locks(path, is_made);
+        (hold.lock(DOOR, Kind::Exclusive) && hold.lock(COMMIT, Kind::Shared)).then_some(hold)
+    }
+
+    /// As long as it is there, nobody opens or closes the file, nor commits: what is in it and in its log stays as it is.
+    pub(super) fn still(path: &Path) -> Option<Hold> {
+        let hold = Hold::without_locks(path, false);
+        (hold.lock(DOOR, Kind::Shared) && hold.lock(COMMIT, Kind::Shared)).then_some(hold)
+    }
+
+    fn without_locks(path: &Path, is_made: bool) -> Hold {
         let mut connections = connections();
         let key = std::fs::metadata(path).ok().map(|data| identity(&data));
         let file = opened(connections.get_mut(&key.unwrap_or_default()), path, is_made);
@@ -63,13 +86,19 @@ impl Hold {
             connections.entry(*key).or_default().n_connections += 1;
         }
         drop(connections);
-        let hold = Hold { database, memory: None };
-        (hold.lock(DOOR, Kind::Exclusive) && hold.lock(COMMIT, Kind::Shared)).then_some(hold)
+        Hold { database, memory: None, log: None, last_log: None }
     }
 
-    /// Takes the locks of a user, once the connection is open.
-    pub(super) fn keep(&mut self, path: &Path) {
-        let Some((key, _)) = &self.database else { return };
+    /// Takes the locks of a user, once the connection is open, and marks the file with where its log is.
+    pub(super) fn keep(&mut self, path: &Path, place: Place) {
+        let Some((key, file)) = &self.database else { return };
+        if let Some(byte) = place.log_number().map(byte_of) {
+            lock(file, (byte, 1), Kind::Shared);
+            self.log = Some(byte);
+        }
+        if let Some(mark) = Mark::of(path, place) {
+            mark::set(file, *key, &mark);
+        }
         self.memory = opened(connections().get_mut(key), &beside(path, "-shm"), false);
         // Others may open and close other files while this waits.
         self.lock(READERS, Kind::Shared);
@@ -83,6 +112,49 @@ impl Hold {
     /// Device and number of the database that is held.
     pub(super) fn key(&self) -> Option<Key> {
         self.database.as_ref().map(|(key, _)| *key)
+    }
+
+    /// The database that is held.
+    pub(super) fn file(&self) -> Option<&File> {
+        self.database.as_ref().map(|(_, file)| file)
+    }
+
+    /// The memory that the users of the log share.
+    pub(super) fn memory(&self) -> Option<&File> {
+        self.memory.as_ref()
+    }
+
+    /// Whether others have the file open with another log than the one with this number.
+    pub(super) fn is_used_with_another_log(&self, number: Option<u64>) -> bool {
+        let (start, length) = LOGS;
+        let Some(own) = number.map(byte_of) else { return self.is_locked(LOGS) };
+        self.is_locked((start, own - start)) || self.is_locked((own + 1, start + length - own - 1))
+    }
+
+    fn is_locked(&self, bytes: (i64, i64)) -> bool {
+        self.file().is_some_and(|file| bytes.1 > 0 && is_locked(file, bytes))
+    }
+
+    /// Where the log was when the file was last open and not closed.
+    pub(super) fn mark(&self) -> Option<Mark> {
+        self.database.as_ref().and_then(|(key, file)| mark::get(file, *key))
+    }
+
+    /// The last change that was acknowledged, if the file was not closed since.
+    pub(super) fn last(&self) -> Option<Last> {
+        self.database.as_ref().and_then(|(key, file)| mark::last(file, *key))
+    }
+
+    /// Remembers the last change that is about to be acknowledged.
+    pub(super) fn set_last(&self, last: Last) {
+        if let Some((key, file)) = &self.database {
+            mark::set_last(file, *key, last);
+        }
+    }
+
+    /// The file is about to be closed in order: if this was the last connection, and the log is then gone, all is in the file.
+    pub(super) fn is_in_order(&mut self, path: &Path) {
+        self.last_log = Some(beside(path, "-wal"));
     }
 
     fn lock(&self, bytes: (i64, i64), kind: Kind) -> bool {
@@ -107,7 +179,13 @@ impl Hold {
     /// Ends the locks before the connection is closed: it may be the last one. Nobody opens the file until it is.
     pub(super) fn let_go(&self) {
         self.lock(DOOR, Kind::Exclusive);
-        for bytes in [TURN, COMMIT, READERS] {
+        self.unlock();
+    }
+
+    /// Ends all locks but that of the door.
+    fn unlock(&self) {
+        let log = self.log.map(|byte| (byte, 1));
+        for bytes in [TURN, COMMIT, READERS].into_iter().chain(log) {
             self.lock(bytes, Kind::None);
         }
         if let Some(file) = &self.memory {
@@ -119,7 +197,11 @@ impl Hold {
 impl Drop for Hold {
     /// After the connection was closed.
     fn drop(&mut self) {
-        self.let_go();
+        self.unlock();
+        let is_closed = self.last_log.take().is_some_and(|log| !log.exists()) && !self.is_locked(LOGS);
+        if let (true, Some(file)) = (is_closed, self.file()) {
+            mark::remove(file);
+        }
         self.lock(DOOR, Kind::None);
         let Some((key, file)) = self.database.take() else { return };
         let mut connections = connections();
@@ -135,12 +217,6 @@ impl Drop for Hold {
 /// The turn to do something, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Turn<'a>(&'a Hold, (i64, i64));
-
-impl<'a> Turn<'a> {
-    pub(super) fn hold(&self) -> &'a Hold {
-        self.0
-    }
-}
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
@@ -204,6 +280,12 @@ fn keep_clear_of_output() {
     }
 }
 
+/// The byte of the log with this number.
+fn byte_of(number: u64) -> i64 {
+    // Of 64 bits the first 61.
+    LOGS.0 + (number >> 3).cast_signed()
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     None,
@@ -216,22 +298,14 @@ enum Kind {
 fn lock(file: &File, (start, length): (i64, i64), kind: Kind) -> bool {
     use nix::errno::Errno;
     use nix::fcntl::{FcntlArg, fcntl};
-    use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK, SEEK_SET, flock};
+    use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK};
 
     let kind = match kind {
         Kind::None => F_UNLCK,
         Kind::Shared => F_RDLCK,
         Kind::Exclusive => F_WRLCK,
     };
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "small constants of the system, which its own struct has as shorts"
-    )]
-    let set = |kind| {
-        let wish =
-            flock { l_type: kind as _, l_whence: SEEK_SET as _, l_start: start, l_len: length, l_pid: 0 };
-        fcntl(file, FcntlArg::F_OFD_SETLK(&wish))
-    };
+    let set = |kind| fcntl(file, FcntlArg::F_OFD_SETLK(&wish((start, length), kind)));
     // A file that was opened to be read has shared locks only.
     let attempted = || match set(kind) {
         Err(Errno::EBADF) => set(F_RDLCK),
@@ -251,4 +325,29 @@ fn lock(file: &File, (start, length): (i64, i64), kind: Kind) -> bool {
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 fn lock(_file: &File, _bytes: (i64, i64), _kind: Kind) -> bool {
     true
+}
+
+/// Whether somebody else has locked any of these bytes.
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+fn is_locked(file: &File, bytes: (i64, i64)) -> bool {
+    use nix::fcntl::{FcntlArg, fcntl};
+    use nix::libc::{F_UNLCK, F_WRLCK};
+
+    let mut found = wish(bytes, F_WRLCK);
+    fcntl(file, FcntlArg::F_OFD_GETLK(&mut found)).is_ok() && i32::from(found.l_type) != F_UNLCK
+}
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+fn is_locked(_file: &File, _bytes: (i64, i64)) -> bool {
+    false
+}
+
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "small constants of the system, which its own struct has as shorts"
+)]
+fn wish((start, length): (i64, i64), kind: i32) -> nix::libc::flock {
+    let whence = nix::libc::SEEK_SET;
+    nix::libc::flock { l_type: kind as _, l_whence: whence as _, l_start: start, l_len: length, l_pid: 0 }
 }

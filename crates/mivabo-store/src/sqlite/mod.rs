@@ -7,19 +7,23 @@
 //! Write-ahead mode needs memory that all processes share: the file must be on a local disk, not on a network share.
 
 mod hold;
+mod live;
+mod look;
+mod mark;
+mod place;
 mod rows;
 mod schema;
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mivabo::interrupt;
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use self::hold::Hold;
+use self::live::Live;
+use self::look::Look;
 use self::rows::Tables;
 use crate::backend::{Backend, Rows, Transaction};
 use crate::error::Error;
@@ -41,45 +45,12 @@ const LONG_TURN: Duration = Duration::from_millis(50);
 
 /// Studies in a SQLite file. Each thread opens its own.
 #[derive(Debug)]
-pub struct Sqlite {
-    connection: Connection,
-    path: PathBuf,
-    /// Where it is, if it was opened to be written.
-    place: Option<Place>,
-    /// Dropped after the connection.
-    hold: Hold,
-}
+pub struct Sqlite(Access);
 
-/// What tells a file, and the shared memory beside it, from others of the same name: device and number.
-///
-/// What was removed can still be written, and nobody would ever read it. SQLite removes memory and log when the last
-/// connection is closed; a second SQLite library in the same process ends the locks of the first one when it closes the
-/// file, and so takes itself for the last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    file: Option<(u64, u64)>,
-    memory: Option<(u64, u64)>,
-}
-
-impl Place {
-    fn of(path: &Path) -> Place {
-        let at = |path: &Path| std::fs::metadata(path).ok().map(|data| identity(&data));
-        Place { file: at(path), memory: at(&beside(path, "-shm")) }
-    }
-
-    /// Whether what is written through a connection that was opened here still reaches the file.
-    fn check(self, path: &Path) -> Result<(), Error> {
-        let now = Place::of(path);
-        if now == self {
-            return Ok(());
-        }
-        if now.file != self.file {
-            return Err(Error::no_longer_there(path));
-        }
-        let why = "its log was removed while it was open, as another SQLite library in the same process does when it \
-                   closes the file; open it again";
-        Err(refused(path, why))
-    }
+#[derive(Debug)]
+enum Access {
+    Live(Live),
+    Look(Look),
 }
 
 impl Sqlite {
@@ -89,49 +60,11 @@ impl Sqlite {
     /// [`Error::NotADatabase`], [`Error::Foreign`], [`Error::Newer`] and [`Error::Corrupt`] for files that were left as
     /// they are; [`Error::ReadOnly`], [`Error::CannotOpen`], [`Error::Full`], [`Error::Busy`], [`Error::Database`].
     pub fn open(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
-        let path = absolute(path.as_ref())?;
-        let is_made = path.as_os_str().len() <= LONGEST_PATH;
-        let hold = in_time(Hold::of(&path, is_made), &path)?;
-        let is_new = length(&path) == 0;
-        if !is_new {
-            schema::peek(&path)?;
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        // What a dead process left to be written into the file stays where it is until the file is known to be ours.
-        let is_clean = length(&beside(&path, "-wal")) == 0;
-        let connection = connect(&path, flags)?;
-        // A link that led nowhere leads to a file now.
-        let mut store = Sqlite { connection, path: without_links(path), place: None, hold };
-        store.keep_log(!is_clean)?;
-        if store.check(store.connection.is_readonly("main"))? {
-            return Err(Error::ReadOnly { path: store.path.clone() });
-        }
-        if !is_new {
-            store.check_whole()?;
-        }
-        // Who has the turn may open the file once more: that waits only where something has to be written.
-        let version = schema::check(&store.connection, &store.path, schema::STEPS.len())?;
-        let turn =
-            if version < schema::STEPS.len() { Some(in_time(store.hold.turn(), &store.path)?) } else { None };
-        schema::migrate(&mut store.connection, &store.path, &schema::STEPS)?;
-        drop(turn);
-        store.write_ahead()?;
-        store.keep_log(false)?;
-        // The first look makes the shared memory.
-        store.check(store.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
-        store.hold.keep(&store.path);
-        let place = Place::of(&store.path);
-        store.place = Some(place);
-        if store.hold.key().is_some_and(|key| place.file != Some(key)) {
-            return Err(Error::no_longer_there(&store.path));
-        }
-        if cfg!(unix) && place.memory.is_none() {
-            return Err(refused(&store.path, "its log was removed while it was being opened; open it again"));
-        }
-        Ok(store)
+        Ok(Sqlite(Access::Live(Live::open(absolute(path.as_ref())?)?)))
     }
 
-    /// The file at `path`, to be looked at only; it must exist. Works beside writers, and on media that cannot be written.
+    /// The file at `path`, to be looked at only; it must exist. Works beside writers, and on media that cannot be written. Nothing
+    /// is made beside the file: each question is answered from a copy of its last state, in the folder for temporary files.
     ///
     /// # Errors
     /// As [`open`](Sqlite::open).
@@ -144,101 +77,29 @@ impl Sqlite {
             return Err(refused(&path, "it is empty: there is no study in it"));
         }
         schema::peek(&path)?;
-        let whole = |connect: &dyn Fn() -> Result<Connection, Error>| {
-            let hold = in_time(Hold::of(&path, false), &path)?;
-            let mut store = Sqlite { connection: connect()?, path: path.clone(), place: None, hold };
-            store.check_whole()?;
-            store.hold.keep(&store.path);
-            Ok(store)
-        };
-        match whole(&|| connect(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)) {
-            // The shared memory of write-ahead mode cannot be made here. Without a log nobody is writing either.
-            Err(Error::CannotOpen { .. } | Error::ReadOnly { .. }) if length(&beside(&path, "-wal")) == 0 => {
-                whole(&|| schema::connect_immutable(&path))
-            }
-            opened => opened,
-        }
-    }
-
-    /// A quick look at every page, before anything is written.
-    fn check_whole(&self) -> Result<(), Error> {
-        schema::check(&self.connection, &self.path, schema::STEPS.len())?;
-        let said: String =
-            self.check(self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
-        if said == "ok" { Ok(()) } else { Err(Error::Corrupt { path: self.path.clone(), what: said }) }
-    }
-
-    /// Switches to write-ahead mode, where the file stays. Two processes that make a file together can be in each
-    /// other's way here, which SQLite does not wait for by itself.
-    fn write_ahead(&self) -> Result<(), Error> {
-        for attempt in 0.. {
-            let mode =
-                self.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
-            match mode {
-                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait(attempt) => {
-                }
-                Ok(mode) if mode != "wal" => {
-                    let why = format!("its file system lets SQLite work in mode `{mode}` only, not in `wal`");
-                    return Err(refused(&self.path, &why));
-                }
-                mode => return self.check(mode).map(drop),
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the last one to close leaves the log beside the file, instead of writing it into the file.
-    fn keep_log(&self, keep: bool) -> Result<(), Error> {
-        let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
-        self.check(set).map(drop)
-    }
-
-    fn check<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
-        result.map_err(|error| translate(&self.path, &error))
+        Ok(Sqlite(Access::Look(Look::open(path)?)))
     }
 }
 
 impl Backend for Sqlite {
     fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
-        if let Some(place) = self.place.filter(|_| self.is_cut_off()) {
-            place.check(&self.path)?;
+        match &self.0 {
+            Access::Live(live) => live.read(),
+            Access::Look(look) => {
+                Ok(Box::new(Tables { connection: look.now()?, path: &look.path, turned: None }))
+            }
         }
-        let look = in_time(self.hold.look(), &self.path)?;
-        let connection = self.check(self.connection.unchecked_transaction())?;
-        // What it sees is what is there at its first look.
-        self.check(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
-        drop(look);
-        Ok(Box::new(Tables { connection, path: &self.path, place: None, begun: Instant::now(), turn: None }))
     }
 
     fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
-        if let Some(place) = self.place {
-            place.check(&self.path)?;
-        }
-        let (path, place) = (&self.path, self.place);
-        let turn = Some(in_time(self.hold.turn(), path)?);
-        match self.connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(connection) => Ok(Box::new(Tables { connection, path, place, begun: Instant::now(), turn })),
-            Err(error) => Err(translate(path, &error)),
+        match &mut self.0 {
+            Access::Live(live) => live.write(),
+            Access::Look(look) => Err(Error::ReadOnly { path: look.path.clone() }),
         }
     }
 
     fn is_cut_off(&self) -> bool {
-        self.place.is_some_and(|opened| {
-            let now = Place::of(&self.path);
-            now.file == opened.file && now.memory != opened.memory
-        })
-    }
-}
-
-impl Drop for Sqlite {
-    /// To close the last connection is to write the log into the file and to remove it, by its name: where that is now
-    /// another one, it must not be touched.
-    fn drop(&mut self) {
-        if self.place.is_some_and(|place| place.check(&self.path).is_err()) {
-            self.keep_log(true).ok();
-        }
-        self.hold.let_go();
+        matches!(&self.0, Access::Live(live) if live.is_cut_off())
     }
 }
 
@@ -286,17 +147,33 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
+/// A connection to a file, which errors call `path`.
+fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     let prepare = || {
-        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        let connection = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_handler(Some(wait))?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "checkpoint_fullfsync", true)?;
         connection.pragma_update(None, "foreign_keys", true)?;
+        // The log is written by commits alone, so that it can be copied between two of them.
+        connection.pragma_update(None, "cache_spill", false)?;
         Ok(connection)
     };
     prepare().map_err(|error| translate(path, &error))
+}
+
+/// A file of ours that is not damaged; without a look at every page if that is not asked for.
+fn check_whole(connection: &Connection, path: &Path, is_every_page: bool) -> Result<(), Error> {
+    schema::check(connection, path, schema::STEPS.len())?;
+    if !is_every_page {
+        return Ok(());
+    }
+    let said = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    match said.map_err(|error| translate(path, &error))? {
+        said if said == "ok" => Ok(()),
+        what => Err(Error::Corrupt { path: path.to_owned(), what }),
+    }
 }
 
 /// What to do when others have the lock: a pause, and whether to try again.
@@ -358,12 +235,14 @@ fn cannot_open(path: &Path, message: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use super::hold::Hold;
     use super::*;
-    use crate::{Object, Outcome, Proposal, Revision, Store, Tell};
+    use crate::{Claim, Lease, Object, Outcome, Proposal, Revision, Store, Tell};
 
     /// A stand-in for a full disk: the file may grow by a few pages only.
     fn limit_pages(store: &Sqlite, free: i64) {
-        let ask = |pragma: &str| store.connection.query_row(pragma, [], |row| row.get::<_, i64>(0)).unwrap();
+        let Access::Live(live) = &store.0 else { unreachable!("it was opened to be written") };
+        let ask = |pragma: &str| live.connection.query_row(pragma, [], |row| row.get::<_, i64>(0)).unwrap();
         let limit = ask("PRAGMA page_count") + free;
         assert_eq!(ask(&format!("PRAGMA max_page_count = {limit}")), limit);
     }
@@ -382,6 +261,27 @@ mod tests {
 
         let refused = store.create("b", "").unwrap_err().to_string();
         assert!(refused.contains("it was moved, removed or replaced"), "{refused}");
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    fn the_file_remembers_its_last_change_which_a_heartbeat_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let mut store = Store::new(Sqlite::open(&path).unwrap());
+        let study = store.create("a", "").unwrap();
+        let lease = Lease { worker: "w", now: 0, millis: 1_000 };
+        let claim = Claim { lease, since: Revision::default(), max_trials: None };
+        let held = store.claim(study, &claim, |_| Ok::<_, Error>(Object::default().into())).unwrap().unwrap();
+        store.enqueue(study, Object::default().into(), 0).unwrap();
+
+        store.heartbeat(study, held.id, &lease).unwrap();
+
+        let last = Hold::still(&path).unwrap().last();
+        let is_remembered = Hold::still(&path).unwrap().mark().is_some();
+        assert!(last == Some(mark::Last { study, revision: Revision(2) }) || !is_remembered, "{last:?}");
+        drop(store);
+        assert_eq!(Hold::still(&path).unwrap().mark(), None);
     }
 
     #[test]

@@ -9,7 +9,9 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::hold::Turn;
-use super::{LONG_TURN, PAUSE, Place, in_time, translate};
+use super::mark::Last as LastChange;
+use super::place::Home;
+use super::{LONG_TURN, PAUSE, translate};
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
 use crate::object::Object;
@@ -22,11 +24,18 @@ const COLUMNS: &str = "id, revision, params, state, lease, value, reason, told, 
 pub(super) struct Tables<'a, C> {
     pub(super) connection: C,
     pub(super) path: &'a Path,
-    /// Where the file was when it was opened to be written.
-    pub(super) place: Option<Place>,
+    /// None for those that only read.
+    pub(super) turned: Option<Turned<'a>>,
+}
+
+/// The turn to write.
+pub(super) struct Turned<'a> {
+    pub(super) home: &'a Home,
+    /// The last change of the transaction.
+    pub(super) last: Option<LastChange>,
     pub(super) begun: Instant,
     /// Given back after the end of the transaction.
-    pub(super) turn: Option<Turn<'a>>,
+    pub(super) _turn: Turn<'a>,
 }
 
 impl<C: Deref<Target = Connection>> Tables<'_, C> {
@@ -53,6 +62,22 @@ impl<C: Deref<Target = Connection>> Tables<'_, C> {
 
     fn execute(&self, statement: &str, params: impl Params) -> Result<(), Error> {
         self.check(self.connection.prepare_cached(statement).and_then(|mut s| s.execute(params))).map(drop)
+    }
+}
+
+impl Tables<'_, rusqlite::Transaction<'_>> {
+    /// Whether the revision is a new one. That of a heartbeat is not.
+    fn is_change(&self, change: LastChange) -> Result<bool, Error> {
+        let LastChange { study, revision } = change;
+        let is_next = |last: &LastChange| last.study == study && last.revision.0 < revision.0;
+        let before = self.turned.as_ref().and_then(|turned| turned.last.as_ref());
+        Ok(before.is_some_and(is_next) || self.last(study)?.revision.0 < revision.0)
+    }
+
+    fn changed(&mut self, change: LastChange) {
+        if let Some(turned) = &mut self.turned {
+            turned.last = Some(change);
+        }
     }
 }
 
@@ -109,7 +134,9 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
 impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
     fn insert_study(&mut self, study: &Study, definition: &str) -> Result<(), Error> {
         let values = params![whole(study.id.0), study.name, definition];
-        self.execute("INSERT INTO study (id, name, definition) VALUES (?, ?, ?)", values)
+        self.execute("INSERT INTO study (id, name, definition) VALUES (?, ?, ?)", values)?;
+        self.changed(LastChange { study: study.id, revision: Revision::default() });
+        Ok(())
     }
 
     fn put(&mut self, study: StudyId, trial: &Trial) -> Result<(), Error> {
@@ -144,19 +171,22 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
             trial.finished,
             trial.note.as_str(),
         ];
-        self.execute(&statement, values)
+        let change = LastChange { study, revision: trial.revision };
+        let is_change = self.is_change(change)?;
+        self.execute(&statement, values)?;
+        if is_change {
+            self.changed(change);
+        }
+        Ok(())
     }
 
     fn commit(self: Box<Self>) -> Result<(), Error> {
-        let Tables { connection, path, place, begun, turn } = *self;
-        let alone = turn.as_ref().map(|turn| in_time(turn.hold().commit(), path)).transpose()?;
-        connection.commit().map_err(|error| translate(path, &error))?;
-        drop(alone);
-        // Only what others can read is acknowledged.
-        if let Some(place) = place {
-            place.check(path)?;
-        }
-        drop(turn);
+        let Tables { connection, path, turned } = *self;
+        let Some(Turned { home, last, begun, _turn }) = turned else {
+            return connection.commit().map_err(|error| translate(path, &error));
+        };
+        home.commit(&connection, last)?;
+        drop((connection, _turn));
         if begun.elapsed() > LONG_TURN {
             sleep(2 * PAUSE);
         }

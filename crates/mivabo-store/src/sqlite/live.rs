@@ -1,0 +1,154 @@
+//! A connection to a file that may write.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+
+use super::hold::Hold;
+use super::mark::{admit, check_last, lacking};
+use super::place::{Home, Place};
+use super::rows::{Tables, Turned};
+use super::{
+    LONGEST_PATH, beside, check_whole, connect, in_time, length, refused, schema, translate, wait,
+    without_links,
+};
+use crate::backend::{Rows, Transaction};
+use crate::error::Error;
+
+/// An open file, and its place.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) connection: Connection,
+    /// Dropped after the connection.
+    home: Home,
+}
+
+impl Live {
+    pub(super) fn open(path: PathBuf) -> Result<Live, Error> {
+        let is_made = path.as_os_str().len() <= LONGEST_PATH;
+        let hold = in_time(Hold::of(&path, is_made), &path)?;
+        admit(&hold, &path)?;
+        let is_new = length(&path) == 0;
+        if !is_new {
+            schema::peek(&path)?;
+        } else if let Some(last) = hold.last() {
+            return Err(lacking(&path, last, 0));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        // What a dead process left to be written into the file stays where it is until the file is known to be ours.
+        let is_clean = length(&beside(&path, "-wal")) == 0;
+        let connection = connect(&path, &path, flags)?;
+        // A link that led nowhere leads to a file now.
+        let mut live = Live { connection, home: Home::new(without_links(path), hold) };
+        live.keep_log(!is_clean)?;
+        if live.check(live.connection.is_readonly("main"))? {
+            return Err(Error::ReadOnly { path: live.home.path.clone() });
+        }
+        if !is_new {
+            check_whole(&live.connection, &live.home.path, true)?;
+            check_last(&live.connection, live.home.hold.last(), &live.home.path)?;
+        }
+        live.make_tables()?;
+        live.write_ahead()?;
+        live.keep_log(false)?;
+        // The first look makes the shared memory.
+        live.check(live.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
+        live.settle()?;
+        Ok(live)
+    }
+
+    /// The tables as they are in this version.
+    fn make_tables(&mut self) -> Result<(), Error> {
+        let Live { connection, home } = self;
+        // Who has the turn may open the file once more: that waits only where something has to be written.
+        let version = schema::check(connection, &home.path, schema::STEPS.len())?;
+        let is_old = version < schema::STEPS.len();
+        let _turn = if is_old { Some(in_time(home.hold.turn(), &home.path)?) } else { None };
+        schema::migrate(connection, &home.path, &schema::STEPS)
+    }
+
+    /// Takes the locks of a user; from now on the file must stay where it is.
+    fn settle(&mut self) -> Result<(), Error> {
+        let home = &mut self.home;
+        let place = Place::of(&home.path);
+        home.hold.keep(&home.path, place);
+        home.settle();
+        if home.hold.key().is_some_and(|key| place.file != Some(key)) {
+            return Err(Error::no_longer_there(&home.path));
+        }
+        if cfg!(unix) && (place.memory.is_none() || place.log.is_none() || home.place != Some(place)) {
+            return Err(refused(&home.path, "its log was removed while it was being opened; open it again"));
+        }
+        Ok(())
+    }
+
+    /// Switches to write-ahead mode, where the file stays. Two processes that make a file together can be in each
+    /// other's way here, which SQLite does not wait for by itself.
+    fn write_ahead(&self) -> Result<(), Error> {
+        for attempt in 0.. {
+            let mode =
+                self.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+            match mode {
+                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait(attempt) => {
+                }
+                Ok(mode) if mode != "wal" => {
+                    let why = format!("its file system lets SQLite work in mode `{mode}` only, not in `wal`");
+                    return Err(refused(&self.home.path, &why));
+                }
+                mode => return self.check(mode).map(drop),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the last one to close leaves the log beside the file, instead of writing it into the file.
+    fn keep_log(&self, keep: bool) -> Result<(), Error> {
+        let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
+        self.check(set).map(drop)
+    }
+
+    fn check<T>(&self, result: rusqlite::Result<T>) -> Result<T, Error> {
+        result.map_err(|error| translate(&self.home.path, &error))
+    }
+
+    pub(super) fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
+        let home = &self.home;
+        if home.is_cut_off() {
+            let _turn = in_time(home.hold.turn(), &home.path)?;
+            home.check(&self.connection)?;
+        }
+        let look = in_time(home.hold.look(), &home.path)?;
+        let connection = self.check(self.connection.unchecked_transaction())?;
+        // What it sees is what is there at its first look.
+        self.check(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
+        drop(look);
+        Ok(Box::new(Tables { connection, path: &home.path, turned: None }))
+    }
+
+    pub(super) fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
+        let Live { connection, home } = self;
+        let turn = in_time(home.hold.turn(), &home.path)?;
+        home.check(connection)?;
+        let turned = Some(Turned { home, last: None, begun: Instant::now(), _turn: turn });
+        match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
+            Ok(connection) => Ok(Box::new(Tables { connection, path: &home.path, turned })),
+            Err(error) => Err(translate(&home.path, &error)),
+        }
+    }
+
+    pub(super) fn is_cut_off(&self) -> bool {
+        self.home.is_cut_off()
+    }
+}
+
+impl Drop for Live {
+    /// To close the last connection is to write the log into the file and to remove it, by its name: where that is now
+    /// another one, it must not be touched.
+    fn drop(&mut self) {
+        if !self.home.leave(&self.connection) {
+            self.keep_log(true).ok();
+        }
+    }
+}
