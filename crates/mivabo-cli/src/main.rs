@@ -23,6 +23,7 @@ mod import;
 mod init;
 mod input;
 mod log;
+mod lost;
 mod objective;
 mod process;
 mod progress;

@@ -4,6 +4,7 @@ use crate::args::Run;
 use crate::best;
 use crate::crew::{Crew, GivenUp};
 use crate::log;
+use crate::lost;
 use crate::source::{open, say_waits};
 use crate::stop::Stop;
 use crate::study_file::StudyFile;
@@ -22,7 +23,7 @@ pub fn run(args: &Run) -> Result<Answer, Failure> {
     let (mut session, tally) = crew.run(file.workers);
     match tally.failure {
         None => {}
-        Some(GivenUp::Broken(why)) => return Err(why),
+        Some(GivenUp::Broken(why)) => return Err(why + &lost::named(session, &file)),
         Some(GivenUp::Hopeless(why)) => {
             say!("error: {why}");
             session.sync().map_err(|e| e.to_string())?;

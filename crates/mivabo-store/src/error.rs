@@ -141,6 +141,23 @@ pub enum Error {
         /// What was found.
         what: String,
     },
+    /// A file that lacks what was acknowledged last.
+    #[error(
+        "`{path}`: results are missing: the last change of study {study} that was acknowledged is number {last}, and the \
+         file ends at number {found}; its log `{path}-wal` was removed, or the file was cut off or overwritten\n\
+         hint: put back what was there; to go on with what is left, use a copy of the file, made with `cp`",
+        path = path.display()
+    )]
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// The study of the change.
+        study: u64,
+        /// Its revision.
+        last: u64,
+        /// The last one that the file has of this study.
+        found: u64,
+    },
     /// A file or folder that may not be written to.
     #[error("`{}` cannot be written: the file, its folder or this connection is read-only", path.display())]
     ReadOnly {

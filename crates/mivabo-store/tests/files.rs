@@ -383,6 +383,32 @@ mod permissions {
     }
 
     #[test]
+    fn after_another_user_has_looked_the_owner_can_write() {
+        let folder = tempfile::tempdir().unwrap();
+        set_mode(folder.path(), 0o777);
+        run_bound("permissions::filling_as_owner", folder.path());
+
+        let path = folder.path().join("a.db");
+        let n_found = count(&Store::new(Sqlite::open_read_only(&path).unwrap()));
+        // The same where the owner was killed, and its log is still there.
+        Sqlite::open_read_only(folder.path().join("killed.db")).unwrap();
+
+        assert_eq!(n_found, 1);
+        run_bound("permissions::filling_as_owner", folder.path());
+        assert_eq!(count(&Store::new(Sqlite::open_read_only(&path).unwrap())), 2);
+    }
+
+    #[test]
+    #[ignore = "the other half of the test above"]
+    fn filling_as_owner() {
+        let folder = PathBuf::from(std::env::var_os("FOLDER").unwrap());
+        fill(&mut Store::new(Sqlite::open(folder.join("a.db")).unwrap()), 1);
+        let mut killed = Store::new(Sqlite::open(folder.join("killed.db")).unwrap());
+        fill(&mut killed, 1);
+        std::process::exit(0);
+    }
+
+    #[test]
     fn a_file_without_the_right_to_read_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");

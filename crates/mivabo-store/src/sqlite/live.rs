@@ -131,7 +131,7 @@ impl Live {
         let Live { connection, home } = self;
         let turn = in_time(home.hold.turn(), &home.path)?;
         home.check(connection)?;
-        let turned = Some(Turned { home, last: None, begun: Instant::now(), _turn: turn });
+        let turned = Some(Turned { home, last: None, begun: Instant::now(), turn });
         match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
             Ok(connection) => Ok(Box::new(Tables { connection, path: &home.path, turned })),
             Err(error) => Err(translate(&home.path, &error)),

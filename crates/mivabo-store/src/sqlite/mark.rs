@@ -77,6 +77,9 @@ pub(super) fn admit(hold: &Hold, path: &Path) -> Result<(), Error> {
 /// Refuses a file without the last change that was acknowledged.
 pub(super) fn check_last(connection: &Connection, last: Option<Last>, path: &Path) -> Result<(), Error> {
     let Some(last) = last else { return Ok(()) };
+    if !connection.table_exists(None, "trial").map_err(|error| translate(path, &error))? {
+        return Err(lacking(path, last, 0));
+    }
     let [study, revision] =
         [last.study.0, last.revision.0].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
     let query = "SELECT (SELECT count(*) FROM study WHERE id = ?1),
@@ -91,15 +94,8 @@ pub(super) fn check_last(connection: &Connection, last: Option<Last>, path: &Pat
 
 /// A file that ends before the last change that was acknowledged.
 pub(super) fn lacking(path: &Path, last: Last, found: i64) -> Error {
-    let why = format!(
-        "results are missing: the last change of study {} that was acknowledged is number {}, and the file ends at \
-         number {found}. Its log `{}` was removed, or the file was cut off or overwritten\n\
-         hint: put back what was there; to go on with what is left, use a copy of the file, made with `cp`",
-        last.study.0,
-        last.revision.0,
-        beside(path, "-wal").display()
-    );
-    refused(path, &why)
+    let found = u64::try_from(found).unwrap_or_default();
+    Error::Missing { path: path.to_owned(), study: last.study.0, last: last.revision.0, found }
 }
 
 fn in_use(mark: Option<&Mark>, path: &Path) -> String {

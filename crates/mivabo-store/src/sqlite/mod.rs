@@ -58,7 +58,8 @@ impl Sqlite {
     ///
     /// # Errors
     /// [`Error::NotADatabase`], [`Error::Foreign`], [`Error::Newer`] and [`Error::Corrupt`] for files that were left as
-    /// they are; [`Error::ReadOnly`], [`Error::CannotOpen`], [`Error::Full`], [`Error::Busy`], [`Error::Database`].
+    /// they are; [`Error::Missing`] for one that lacks what was acknowledged last, and [`Error::CannotOpen`] for one that is in use
+    /// under another name; [`Error::ReadOnly`], [`Error::Full`], [`Error::Busy`], [`Error::Database`].
     pub fn open(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
         Ok(Sqlite(Access::Live(Live::open(absolute(path.as_ref())?)?)))
     }

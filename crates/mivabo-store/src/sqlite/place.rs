@@ -112,7 +112,7 @@ impl Home {
     pub(super) fn check(&self, connection: &Connection) -> Result<(), Error> {
         let Some(change) = self.change() else { return Ok(()) };
         let _alone = in_time(self.hold.commit(), &self.path)?;
-        Err(self.refusal(change, self.rescue(change, connection)))
+        Err(self.refusal(change, rescue(change, connection)))
     }
 
     /// Commits, and acknowledges only what others can read. To be called with the turn to write.
@@ -122,7 +122,7 @@ impl Home {
         // The transaction may have taken minutes, and to write behind the end of a log that was cut off would hide the hole.
         if let Some(change) = self.change() {
             connection.execute_batch("ROLLBACK").map_err(say)?;
-            return Err(self.refusal(change, self.rescue(change, connection)));
+            return Err(self.refusal(change, rescue(change, connection)));
         }
         let before = self.index();
         connection.execute_batch("COMMIT").map_err(say)?;
@@ -130,7 +130,7 @@ impl Home {
             self.hold.set_last(last);
         }
         let Some(change) = self.change().or_else(|| self.hole(before?)) else { return Ok(()) };
-        match (change, self.rescue(change, connection)) {
+        match (change, rescue(change, connection)) {
             (Change::LogGone { .. }, true) => Ok(()),
             (change, is_rescued) => Err(self.refusal(change, is_rescued)),
         }
@@ -142,29 +142,13 @@ impl Home {
         if let Some(change) = change {
             let turns = (self.hold.turn(), self.hold.commit());
             if let (Some(_), Some(_)) = turns {
-                self.rescue(change, connection);
+                rescue(change, connection);
             }
         } else if self.place.is_some() {
             self.hold.is_in_order(&self.path);
         }
         self.hold.let_go();
         change.is_none()
-    }
-
-    /// Writes a log that has no name any more into the file. Whether all of it is there now.
-    ///
-    /// Nobody else opens the file meanwhile, as long as this connection says which log it uses.
-    fn rescue(&self, change: Change, connection: &Connection) -> bool {
-        // A new log may be in use by another library. From one that was cut off only a part could be written.
-        if !matches!(change, Change::FileGone | Change::LogGone { is_replaced: false }) {
-            return false;
-        }
-        let attempt = || {
-            connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-                Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
-            })
-        };
-        (0..RESCUES).any(|number| attempt() == Ok(true) || !wait(number))
     }
 
     fn index(&self) -> Option<Index> {
@@ -232,6 +216,22 @@ impl Home {
         };
         refused(&self.path, &why)
     }
+}
+
+/// Writes a log that has no name any more into the file. Whether all of it is there now.
+///
+/// Nobody else opens the file meanwhile, as long as this connection says which log it uses.
+fn rescue(change: Change, connection: &Connection) -> bool {
+    // A new log may be in use by another library. From one that was cut off only a part could be written.
+    if !matches!(change, Change::FileGone | Change::LogGone { is_replaced: false }) {
+        return false;
+    }
+    let attempt = || {
+        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+            Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
+        })
+    };
+    (0..RESCUES).any(|number| attempt() == Ok(true) || !wait(number))
 }
 
 /// The head of the shared memory, a part of SQLite's file format.

@@ -35,7 +35,7 @@ pub(super) struct Turned<'a> {
     pub(super) last: Option<LastChange>,
     pub(super) begun: Instant,
     /// Given back after the end of the transaction.
-    pub(super) _turn: Turn<'a>,
+    pub(super) turn: Turn<'a>,
 }
 
 impl<C: Deref<Target = Connection>> Tables<'_, C> {
@@ -182,11 +182,11 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
 
     fn commit(self: Box<Self>) -> Result<(), Error> {
         let Tables { connection, path, turned } = *self;
-        let Some(Turned { home, last, begun, _turn }) = turned else {
+        let Some(Turned { home, last, begun, turn }) = turned else {
             return connection.commit().map_err(|error| translate(path, &error));
         };
         home.commit(&connection, last)?;
-        drop((connection, _turn));
+        drop((connection, turn));
         if begun.elapsed() > LONG_TURN {
             sleep(2 * PAUSE);
         }
