@@ -130,6 +130,9 @@ fn large(path: &Path) {
     store = Store::new(Sqlite::open(path).unwrap());
     println!("  opened and checked in {:.0?}", start.elapsed());
     let start = Instant::now();
+    Sqlite::open_read_only(path).unwrap();
+    println!("  copied, opened and checked to look at in {:.0?}", start.elapsed());
+    let start = Instant::now();
     let changes = store.changes(study, Revision::default()).unwrap();
     println!("  {} trials read in {:.0?}", changes.trials.len(), start.elapsed());
     let start = Instant::now();
