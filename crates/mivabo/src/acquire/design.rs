@@ -6,10 +6,14 @@
 //! ```text
 //! Σ over numbers of 12 mean((u_(j) - (j + ½)/n)²)  +  Σ over labels c of (share of c - 1/k)²
 //! ```
+//!
+//! Sets without a branch look the most even, since parameters that are active in none of their points add nothing. So points are
+//! replaced, last, until every value of each choice, and every branch, has one, where there are no more of them than points.
 
 use super::Feasible;
 use super::moves::Moves;
 use super::random::{MUCH_WORK, RandomPoints};
+use crate::encoding::Branch;
 use crate::error::Error;
 use crate::random::Stream;
 use crate::space::Space;
@@ -19,6 +23,13 @@ use crate::space::eval::Setting;
 /// Random sets of which the most even one is taken, and the most points in all of them.
 const SETS: usize = 40;
 const POINTS: usize = 4000;
+
+/// The most points that may give way to one of a missed branch, and how many of that branch are tried in place of each.
+const REPLACED: usize = 40;
+const ATTEMPTS: usize = 4;
+
+/// How often all missed branches are looked at.
+const PASSES: usize = 4;
 
 /// `n` feasible points; fewer where no more are found.
 ///
@@ -31,12 +42,65 @@ pub(crate) fn stratified(space: &Space, n: usize, stream: &mut Stream) -> Result
         |stream: &mut Stream| -> Vec<Feasible> { (1..n).map_while(|_| points.draw(stream).ok()).collect() };
     let n_sets = SETS.min(POINTS / n.max(1)).max(1);
     let n_sets = (0..n_sets).take_while(|made| *made == 0 || points.work() < MUCH_WORK);
-    let sets = n_sets.map(|_| set(stream)).map(|set| (unevenness(space, &design[0], &set), set));
-    if let Some((_, best)) = sets.min_by(|a, b| a.0.total_cmp(&b.0)) {
-        design.extend(best);
+    let sets = n_sets.map(|_| [design.clone(), set(stream)].concat());
+    let valued = sets.map(|set| (unevenness(space, &set), set));
+    if let Some((_, best)) = valued.min_by(|a, b| a.0.total_cmp(&b.0)) {
+        design = best;
     }
     design.truncate(n);
+    cover(&points, &mut design, stream);
     Ok(design)
+}
+
+/// Replaces points so that as few branches as possible have none, as evenly as possible. Where constraints tie values together a point may
+/// have to give way to one that covers no more, before another one can; so the best design on the way is the one that counts.
+fn cover(points: &RandomPoints<'_>, design: &mut [Feasible], stream: &mut Stream) {
+    let sets = points.branches_by_value().into_iter().chain([points.branches().to_vec()]);
+    let branches: Vec<Branch> = sets.filter(|set| set.len() <= design.len()).flatten().collect();
+    let mut tried = design.to_vec();
+    for _ in 0..PASSES {
+        for branch in &branches {
+            let is_missed = n_missed(std::slice::from_ref(branch), &tried) > 0;
+            if !is_missed || points.work() >= MUCH_WORK {
+                continue;
+            }
+            replace(points, &mut tried, (branch, &branches), stream);
+            if n_missed(&branches, &tried) < n_missed(&branches, design) {
+                design.clone_from_slice(&tried);
+            }
+        }
+    }
+}
+
+/// Puts a point of this branch in place of another one, unless more branches are missed then.
+fn replace(
+    points: &RandomPoints<'_>,
+    design: &mut [Feasible],
+    (wanted, branches): (&Branch, &[Branch]),
+    stream: &mut Stream,
+) {
+    let moves = Moves::new(points.space(), 0);
+    let mut best = (n_missed(branches, design), f64::INFINITY);
+    let mut replaced = design.to_vec();
+    // The centre is worth the most: it goes last, and only where no other point can.
+    for at in (1..design.len()).take(REPLACED).chain([0]) {
+        for _ in 0..ATTEMPTS {
+            let Some(drawn) = points.draw_in(wanted, stream) else { continue };
+            let mut other = design.to_vec();
+            other[at] = moves.drawn_back(drawn, &design[at], (0.0, wanted.parameters()), stream);
+            let found = (n_missed(branches, &other), unevenness(points.space(), &other));
+            if found.0 < best.0 || found.0 == best.0 && at > 0 && found.1 < best.1 {
+                (best, replaced) = (found, other);
+            }
+        }
+    }
+    design.clone_from_slice(&replaced);
+}
+
+/// How many of these branches have none of these points.
+fn n_missed(branches: &[Branch], points: &[Feasible]) -> usize {
+    let is_missed = |branch: &&Branch| points.iter().all(|point| !branch.holds(&point.code().bits));
+    branches.iter().filter(is_missed).count()
 }
 
 /// A feasible point with as many numbers at their middle as a greedy search can put there.
@@ -45,9 +109,8 @@ fn centre(space: &Space, stream: &mut Stream) -> Result<Feasible, Error> {
     Ok(Moves::new(space, 0).centred(point, stream))
 }
 
-fn unevenness(space: &Space, centre: &Feasible, set: &[Feasible]) -> f64 {
-    let points = || std::iter::once(centre).chain(set);
-    let n = points().count() as f64;
+fn unevenness(space: &Space, points: &[Feasible]) -> f64 {
+    let n = points.len() as f64;
     let mut coordinate = 0;
     let mut total = 0.0;
     for (p, parameter) in space.parameters().iter().enumerate() {
@@ -58,7 +121,7 @@ fn unevenness(space: &Space, centre: &Feasible, set: &[Feasible]) -> f64 {
             continue;
         }
         let is_label = matches!(parameter.domain().set, Set::Choice(_) | Set::Bool);
-        let values = points().filter_map(|point| match point.point().settings[p]? {
+        let values = points.iter().filter_map(|point| match point.point().settings[p]? {
             Setting::Real(_) => Some(point.code().unit[k]),
             Setting::Index(index) if is_label => Some(index as f64),
             Setting::Index(index) => Some(parameter.domain().position(index)),
@@ -75,4 +138,96 @@ fn unevenness(space: &Space, centre: &Feasible, set: &[Feasible]) -> f64 {
         }
     }
     total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::tests::random_valid_space;
+    use crate::random::{Purpose, stream};
+    use crate::space::Domain;
+
+    /// Three tools, of which one has six parameters of its own.
+    fn tools() -> Space {
+        let mut space = Space::builder();
+        let _ = space.add("tool", Domain::choice(["drill", "laser", "saw"]));
+        for k in 0..6 {
+            let parameter = space.float(format!("x{k}"), 0.0..=1.0);
+            space.only_when(parameter, "tool == 'laser'");
+        }
+        let _ = space.float("time", 0.0..=1.0);
+        space.build().unwrap()
+    }
+
+    fn designs(space: &Space, n: usize) -> impl Iterator<Item = Vec<Feasible>> {
+        (0..60).map(move |seed| stratified(space, n, &mut stream(seed, 0, Purpose::Design)).unwrap())
+    }
+
+    #[test]
+    fn the_branch_with_most_parameters_is_in_the_design_on_every_seed() {
+        let space = tools();
+        let points = RandomPoints::new(&space);
+
+        for design in designs(&space, 6) {
+            assert_eq!(n_missed(&points.branches_by_value()[0], &design), 0);
+        }
+    }
+
+    #[test]
+    fn values_of_two_choices_and_branches_are_covered_together_under_constraints() {
+        let mut space = Space::builder();
+        let _ = space.add("model", Domain::choice(["a", "b", "c", "d", "e", "f"]));
+        let _ = space.add("solver", Domain::choice(["u", "v", "w", "x", "y", "z"]));
+        let _ = space.integer("layers", 1..=4);
+        for layer in 2..=4 {
+            let width = space.integer(format!("width{layer}"), 0..=9);
+            space.only_when(width, format!("layers >= {layer}").as_str());
+        }
+        space.subject_to("no pair", "model != 'a' or solver == 'w'");
+        space.subject_to("shallow", "model == 'f' -> layers == 1");
+        let space = space.build().unwrap();
+        let points = RandomPoints::new(&space);
+
+        let mut sets = points.branches_by_value();
+        sets.push(points.branches().to_vec());
+        assert_eq!(sets.iter().map(Vec::len).collect::<Vec<_>>(), [6, 6, 4]);
+        for design in designs(&space, 6) {
+            assert_eq!(design.len(), 6);
+            assert!(design.iter().all(|at| space.check(at.point()).is_feasible()));
+            assert_eq!(n_missed(&sets.concat(), &design), 0);
+        }
+    }
+
+    #[test]
+    fn a_design_that_misses_nothing_stays_as_it_is() {
+        let space = tools();
+        let points = RandomPoints::new(&space);
+        for design in designs(&space, 6) {
+            let mut again = design.clone();
+
+            cover(&points, &mut again, &mut stream(7, 0, Purpose::Design));
+
+            assert_eq!(again, design);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn covering_never_misses_more_and_never_leaves_the_feasible_set(
+            tape in proptest::collection::vec(0_u32..5040, 0..120),
+            seed in 0_u64..1000,
+        ) {
+            let Some(space) = random_valid_space(&tape) else { return Ok(()) };
+            let points = RandomPoints::new(&space);
+            let mut stream = stream(seed, 0, Purpose::Design);
+            let mut design = points.draw_many(5, &mut stream);
+            let all = [points.branches_by_value().concat(), points.branches().to_vec()].concat();
+            let before = n_missed(&all, &design);
+
+            cover(&points, &mut design, &mut stream);
+
+            proptest::prop_assert!(n_missed(&all, &design) <= before);
+            proptest::prop_assert!(design.iter().all(|at| space.check(at.point()).is_feasible()));
+        }
+    }
 }

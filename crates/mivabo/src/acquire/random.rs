@@ -15,11 +15,13 @@
 
 use std::cell::Cell;
 
-use mivabo_bqp::{Distance, Effort, Limits, Root, Sampler, nearest};
+use mivabo_bqp::{Distance, Effort, Limits, Sampler, nearest};
 
 use super::{Feasible, is_mixed};
+use crate::encoding::Branch;
 use crate::error::Error;
 use crate::random::Stream;
+use crate::space::domain::Set;
 use crate::space::eval::Setting;
 use crate::space::{Parameter, Point, Space};
 
@@ -50,6 +52,9 @@ const NEAREST_NODES: u64 = 10;
 /// Codes that are looked at one by one, and pieces of their regions, in the search for a proof.
 const PROVED_BITS: usize = 12;
 const PROVED_BOXES: usize = 20_000;
+
+/// Values of a parameter above which they are not looked at one by one.
+const MANY_VALUES: u64 = 256;
 
 /// [Work](RandomPoints::work) after which those who draw many points make do with those that they have: a quarter of a second.
 pub(crate) const MUCH_WORK: u64 = 4_000_000;
@@ -123,8 +128,42 @@ impl<'a> RandomPoints<'a> {
 
     /// A random feasible point of a random branch, quickly or not at all; never where no parameter is conditional.
     pub(super) fn draw_branch(&self, stream: &mut Stream) -> Option<Feasible> {
-        let bits = self.sampler.sample_from(self.branch(stream)?, seed(stream))?;
+        self.draw_in(self.branch(stream)?, stream)
+    }
+
+    /// A random feasible point of a branch, quickly or not at all.
+    pub(crate) fn draw_in(&self, branch: &Branch, stream: &mut Stream) -> Option<Feasible> {
+        let bits = self.sampler.sample_from(branch.root(), seed(stream))?;
         (0..REALS).find_map(|_| Feasible::of_code(self.space, &bits, &self.reals(stream)))
+    }
+
+    /// The values of each choice, and of each truth value that conditions name, where it is always active: one list for each parameter
+    /// that has more than one possible value.
+    pub(crate) fn branches_by_value(&self) -> Vec<Vec<Branch>> {
+        let (parameters, switches) = (self.space.parameters(), self.space.encoding().switches());
+        let is_counted = |p: &usize| {
+            let domain = parameters[*p].domain();
+            let is_small = domain.size().is_some_and(|size| size <= MANY_VALUES);
+            let is_label = match domain.set {
+                Set::Choice(_) => is_small,
+                Set::Bool => switches.contains(p),
+                _ => false,
+            };
+            is_label && parameters[*p].condition().is_none()
+        };
+        let counted = (0..parameters.len()).filter(is_counted);
+        let values = counted.map(|p| self.space.encoding().branches_by_value(p, &self.sampler));
+        values.filter(|values| values.len() > 1).collect()
+    }
+
+    /// The branches of the space: one for each way in which the parameters that conditions name may be set.
+    pub(super) fn branches(&self) -> &[Branch] {
+        self.space.encoding().branches(&self.sampler)
+    }
+
+    /// The space.
+    pub(crate) fn space(&self) -> &'a Space {
+        self.space
     }
 
     /// Tries a way up to `n` times, and fewer after it has failed, but at least once.
@@ -140,11 +179,11 @@ impl<'a> RandomPoints<'a> {
         found
     }
 
-    fn by_parameters(&self, branch: Option<&Root>, stream: &mut Stream) -> Option<Feasible> {
+    fn by_parameters(&self, branch: Option<&Branch>, stream: &mut Stream) -> Option<Feasible> {
         let parameters = self.space.parameters().iter();
         let settings = parameters.map(|p| p.domain().index_at(stream.unit()).map(Setting::Index)).collect();
         let drawn = self.space.encoding().encode(&Point { settings }).bits.into_iter().enumerate();
-        let given = |bit| branch.and_then(|branch| branch.value(bit));
+        let given = |bit| branch.and_then(|branch| branch.root().value(bit));
         let bits: Vec<bool> = drawn.map(|(bit, drawn)| given(bit).unwrap_or(drawn)).collect();
         Feasible::of_code(self.space, &bits, &self.reals(stream))
     }
@@ -255,14 +294,15 @@ impl<'a> RandomPoints<'a> {
     }
 
     /// A random branch, each as likely as any other; none where no parameter is conditional.
-    fn branch(&self, stream: &mut Stream) -> Option<&Root> {
-        let branches = self.space.encoding().branches(&self.sampler);
+    fn branch(&self, stream: &mut Stream) -> Option<&Branch> {
+        let branches = self.branches();
         branches.get(stream.below(branches.len().max(1)))
     }
 
     /// Of a random branch, where there are any, or of all.
     fn bits(&self, stream: &mut Stream) -> Option<Vec<bool>> {
-        let found = self.branch(stream).and_then(|root| self.sampler.sample_from(root, seed(stream)));
+        let found =
+            self.branch(stream).and_then(|branch| self.sampler.sample_from(branch.root(), seed(stream)));
         found.or_else(|| self.sampler.sample(seed(stream)))
     }
 

@@ -19,9 +19,10 @@ pub(crate) mod tests;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use mivabo_bqp::{Bqp, Plan, Root, Row, Sampler};
+use mivabo_bqp::{Bqp, Plan, Row, Sampler};
 
 use self::bits::BitPolynomial;
+pub(crate) use self::branches::Branch;
 use self::code::Code;
 use self::lower::{Lowered, Lowering, Part};
 use self::region::Region;
@@ -56,7 +57,7 @@ pub struct Encoding {
     problem: Bqp,
     /// What the first sampler of `problem` found out.
     plan: OnceLock<Arc<Plan>>,
-    branches: OnceLock<Vec<Root>>,
+    branches: OnceLock<Vec<Branch>>,
 }
 
 impl Encoding {

@@ -3,12 +3,12 @@
 use super::linear::Linear;
 use super::process::{Aim, ProcessModel};
 use super::spec::{Climb, Search, Strategy};
-use super::{Model, Origin, Recommendation, Study, Trial};
+use super::{Known, Model, Origin, Recommendation, Study, Trial};
 use crate::acquire::local::{Climbed, Landscape};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::untried;
 use crate::acquire::{Feasible, Minimum, alternating, annealing, design, distance, dual, exact, local};
-use crate::encoding::Encoded;
+use crate::encoding::{Branch, Encoded};
 use crate::error::Error;
 use crate::features::Weights;
 use crate::random::{Purpose, Stream, stream};
@@ -137,6 +137,18 @@ impl Study {
         }
         let points = RandomPoints::new(&self.space);
         let mut stream = self.stream(Purpose::Acquisition);
+        let tried = Some((&self.space, &self.tried));
+        let codes: Vec<&Encoded> = self.known.iter().map(|known| &known.code).collect();
+        if let Some(branch) = model.due(&codes) {
+            let target = improvement.target_in(branch, &told);
+            let aim = Aim { improving: &improvement, target, tried, within: Some(branch) };
+            let good = self.points_in(branch, &points, &mut stream);
+            let minimum = self.climbed(&aim, &good, search, &mut stream)?.minimum;
+            // Where all of it was tried, or nothing of it was found, the ask is an ordinary one.
+            if minimum.value.is_finite() {
+                return Ok((minimum.feasible, Origin::Turn(improvement.kernel())));
+            }
+        }
         let mut good = self.incumbents(GOOD);
         let n_incumbents = good.len();
         if let Some(linear) = model.drawing(told.len()) {
@@ -146,12 +158,21 @@ impl Study {
             let drawn = self.drawn(linear, &starts, &mut stream).ok();
             good.extend(drawn.and_then(|(_, wish)| wish).map(|wish| wish.feasible));
         }
-        let aim = Aim { improving: &improvement, tried: Some((&self.space, &self.tried)) };
+        let aim = Aim { improving: &improvement, target: improvement.target(), tried, within: None };
         let Climbed { minimum, from } = self.climbed(&aim, &good, search, &mut stream)?;
         let found = self.untried(&points).at_or_instead_of(minimum.feasible, None, &mut stream)?;
         let kernel = improvement.kernel();
         let is_drawn = from.is_some_and(|from| from >= n_incumbents);
         Ok((found, if is_drawn { Origin::Drawn(kernel) } else { Origin::Improvement(kernel) }))
+    }
+
+    /// Where a search within a branch should begin: its best trials, and random points of it where there are few.
+    fn points_in(&self, branch: &Branch, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
+        let is_inside = |known: &Known| branch.holds(&known.code.bits);
+        let ranked = self.ranked_where(GOOD, is_inside).into_iter();
+        let mut found: Vec<Feasible> = ranked.filter_map(|trial| self.feasible(trial)).collect();
+        found.extend((found.len()..GOOD).filter_map(|_| points.draw_in(branch, stream)));
+        found
     }
 
     /// The lowest point of a landscape that the search finds from good points.
@@ -222,7 +243,8 @@ impl Study {
             Model::Process(process) => {
                 let search = process.settings().search;
                 let improvement = process.after(&self.told_points(), &[])?;
-                let aim = Aim { improving: &improvement, tried: None };
+                let aim =
+                    Aim { improving: &improvement, target: improvement.target(), tried: None, within: None };
                 let found = self.climbed(&aim, &self.incumbents(GOOD), search, &mut stream)?.minimum.feasible;
                 let found = if improvement.is_likely(&found) { found } else { best };
                 let mean = self.spec.direction.turned(improvement.mean(&found));
@@ -257,8 +279,13 @@ impl Study {
 
     /// The best `n` feasible trials with a value, the best first; of equal ones the first comes first.
     pub(super) fn ranked(&self, n: usize) -> Vec<&Trial> {
+        self.ranked_where(n, |_| true)
+    }
+
+    fn ranked_where(&self, n: usize, counts: impl Fn(&Known) -> bool) -> Vec<&Trial> {
         let mut best: Vec<(f64, &Trial)> = Vec::with_capacity(n + 1);
-        for (trial, _) in self.trials.iter().zip(&self.known).filter(|(_, known)| known.is_feasible) {
+        let is_counted = |known: &Known| known.is_feasible && counts(known);
+        for (trial, _) in self.trials.iter().zip(&self.known).filter(|(_, known)| is_counted(known)) {
             let Some(value) = trial.value().map(|value| self.spec.direction.turned(value)) else { continue };
             let place = best.partition_point(|(other, _)| *other <= value);
             if place < n {

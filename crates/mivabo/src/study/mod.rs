@@ -54,6 +54,7 @@ mod success;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod turns;
 
 use std::collections::BTreeSet;
 

@@ -15,14 +15,15 @@
 
 use super::fits::Fits;
 use super::linear::Linear;
-use super::spec::{Improvement, Thompson};
+use super::spec::{Climb, Improvement, Thompson};
 use super::success::Success;
+use super::turns::Turns;
 use crate::acquire::Feasible;
 use crate::acquire::improvement::log_improvement;
 use crate::acquire::local::Landscape;
 use crate::acquire::random::RandomPoints;
 use crate::acquire::untried::Tried;
-use crate::encoding::Encoded;
+use crate::encoding::{Branch, Encoded};
 use crate::error::Error;
 use crate::random::{Purpose, stream};
 use crate::space::{Point, Space};
@@ -70,6 +71,7 @@ pub(super) struct ProcessModel {
     successes: Fits,
     /// The paper's model, where it proposes candidates.
     linear: Option<Linear>,
+    turns: Turns,
 }
 
 impl ProcessModel {
@@ -92,7 +94,9 @@ impl ProcessModel {
         let is_drawn = settings.draws && is_small;
         let linear = is_drawn.then(|| Linear::new(space, drawn, seed).ok()).flatten();
         let linear = linear.filter(|linear| linear.n_weights() <= DRAWN_WEIGHTS).map(Linear::sparing);
-        Ok(ProcessModel { settings, values, successes, linear })
+        let every = if matches!(settings.search, Climb::Local(_)) { settings.turns } else { 0 };
+        let turns = Turns::new(&points, &probes, every, &mut draws);
+        Ok(ProcessModel { settings, values, successes, linear, turns })
     }
 
     /// The paper's model, if it is to propose a candidate after `n` outcomes.
@@ -102,6 +106,11 @@ impl ProcessModel {
 
     pub(super) fn settings(&self) -> &Improvement {
         &self.settings
+    }
+
+    /// The branch whose turn it is after trials with these codes.
+    pub(super) fn due(&self, codes: &[&Encoded]) -> Option<&Branch> {
+        self.turns.due(codes)
     }
 
     /// The process after these trials, whose values are to be minimised, None where they failed, and with these trials pending.
@@ -164,6 +173,18 @@ pub(super) struct Improving {
 }
 
 impl Improving {
+    /// The value to improve on, in the model's units.
+    pub(super) fn target(&self) -> f64 {
+        self.target
+    }
+
+    /// The value to improve on within a branch, in the model's units: its own best, or that of all trials while it has none.
+    pub(super) fn target_in(&self, branch: &Branch, told: &[(&Point, &Encoded, Option<f64>)]) -> f64 {
+        let inside = told.iter().filter(|(_, code, _)| branch.holds(&code.bits));
+        let lowest = inside.filter_map(|(.., y)| *y).min_by(f64::total_cmp);
+        lowest.map_or(self.target, |y| self.outputs.to_model(y))
+    }
+
     /// With shorter length-scales, if nothing has improved for long.
     pub(super) fn sharpened(mut self) -> Improving {
         if self.sharpness > 1.0 {
@@ -197,9 +218,13 @@ impl Improving {
 #[derive(Debug)]
 pub(super) struct Aim<'a> {
     pub improving: &'a Improving,
+    /// The value to improve on, in the model's units.
+    pub target: f64,
     /// The points at which there is nothing to gain: -log(EI P) is minimised, where P is the probability of a value. None: the mean is,
     /// where a value is likely.
     pub tried: Option<(&'a Space, &'a Tried)>,
+    /// The branch outside of which there is nothing to gain.
+    pub within: Option<&'a Branch>,
 }
 
 impl Aim<'_> {
@@ -211,12 +236,14 @@ impl Aim<'_> {
 
 impl Landscape for Aim<'_> {
     fn values(&self, points: &[Feasible]) -> Vec<f64> {
-        let Improving { process, success, target, .. } = self.improving;
+        let Improving { process, success, .. } = self.improving;
+        let is_outside = |at: &Feasible| self.within.is_some_and(|branch| !branch.holds(&at.code().bits));
         let traits: Vec<Traits> = points.iter().map(|at| self.improving.traits(at)).collect();
         let value = |(prediction, at): (Prediction, &Feasible)| match self.tried {
             None => prediction.mean,
+            Some(_) if is_outside(at) => f64::INFINITY,
             Some((space, tried)) if tried.contains(space, at.point()) => f64::INFINITY,
-            Some(_) => -log_improvement(prediction, *target).value,
+            Some(_) => -log_improvement(prediction, self.target).value,
         };
         let mut values: Vec<f64> = process.predict_all(&traits).into_iter().zip(points).map(value).collect();
         if let Some(success) = success {
@@ -227,13 +254,13 @@ impl Landscape for Aim<'_> {
     }
 
     fn slope(&self, at: &Feasible, unit: &[f64], gradient: &mut [f64]) -> f64 {
-        let Improving { process, success, target, .. } = self.improving;
+        let Improving { process, success, .. } = self.improving;
         let traits = process.layout().moved(&self.improving.traits(at), unit);
         let Sloped { prediction, mean, variance } = process.predict_with_gradient(&traits);
         let mut value = prediction.mean;
         gradient.copy_from_slice(&mean);
         if self.tried.is_some() {
-            let log = log_improvement(prediction, *target);
+            let log = log_improvement(prediction, self.target);
             let deviation = prediction.variance.sqrt().max(LEAST_DEVIATION);
             for ((g, mean), variance) in gradient.iter_mut().zip(&mean).zip(&variance) {
                 *g = -(log.by_mean * mean + log.by_deviation * variance / (2.0 * deviation));

@@ -15,8 +15,9 @@ use crate::error::Error;
 use crate::surrogate::process::Kernel;
 use crate::surrogate::{Scaling, Transform};
 
-/// The settings of expected improvement, the last of local search alone, and those of Thompson sampling.
-const IMPROVEMENT: &[&str] = &["kernel", "outputs", "draws", "stall", "plateau", "climbs"];
+/// The settings of expected improvement, those that it has with local search alone, and those of Thompson sampling.
+const IMPROVEMENT: &[&str] = &["kernel", "outputs", "draws", "stall", "plateau"];
+const LOCAL: &[&str] = &["turns", "climbs"];
 const THOMPSON: &[&str] = &["alpha", "beta", "sigma", "waves", "outputs", "learn", "scaling"];
 
 /// The strategy with settings changed: `key=value`, with a colon between two of them.
@@ -59,9 +60,10 @@ fn improvement(mut settings: Improvement, key: &str, value: &str) -> Result<Impr
         ("draws", _) => settings.draws = truth(value)?,
         ("stall", _) => settings.stall = number("a whole number", value, 0..=1000)?,
         ("plateau", _) => settings.plateau = number("a number", value, 0.0..=1.0)?,
+        ("turns", Climb::Local(_)) => settings.turns = number("a whole number", value, 0..=1000)?,
         ("climbs", Climb::Local(local)) => local.climbs = number("a whole number", value, 1..=64)?,
-        (_, Climb::Local(_)) => return Err(keys(IMPROVEMENT)),
-        _ => return Err(keys(&IMPROVEMENT[..IMPROVEMENT.len() - 1])),
+        (_, Climb::Local(_)) => return Err(keys(&[IMPROVEMENT, LOCAL].concat())),
+        _ => return Err(keys(IMPROVEMENT)),
     }
     Ok(settings)
 }
@@ -143,7 +145,7 @@ mod tests {
         );
         assert_eq!(
             refused("improvement:kernl=product"),
-            "`kernl=product` is no setting of the strategy; expected one of kernel=…, outputs=…, draws=…, stall=…, plateau=…, climbs=…"
+            "`kernl=product` is no setting of the strategy; expected one of kernel=…, outputs=…, draws=…, stall=…, plateau=…, turns=…, climbs=…"
         );
         for text in [
             "improvement:stall",

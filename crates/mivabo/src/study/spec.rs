@@ -118,6 +118,7 @@ impl Strategy {
     /// | `draws` | `yes`, `no` | [`Improvement`] |
     /// | `stall` | 0 to 1000 | [`Improvement`] |
     /// | `plateau` | 0 to 1 | [`Improvement`] |
+    /// | `turns` | 0 to 1000 | [`Improvement`] with local search |
     /// | `climbs` | 1 to 64 | [`Improvement`] with local search |
     /// | `outputs` | `raw`, `standard`, `robust` | both |
     /// | `alpha`, `beta` | 10⁻⁶ to 10⁶ | [`Thompson`] with the Gaussian prior |
@@ -246,6 +247,7 @@ impl Default for Thompson {
 /// | `search` | local | how the largest improvement is searched for |
 /// | `draws` | yes | whether minima of functions drawn from the paper's model are among the points from which it is searched for |
 /// | `stall` | 5 | outcomes without a better one after which every second ask halves length-scales, up to three times; 0: never |
+/// | `turns` | 2 | of how many asks one goes to a branch that has had less than its share of the trials; 0: none |
 /// | `plateau` | 0.1 | by how much each outcome that equals the best, or nearly does, up to ten, lowers the value to improve on, in deviations of the outputs (raw ones: in their own unit); from 0, not at all, to 1 |
 ///
 /// Two outcomes that equal the best, beside the first, make a plateau; two that are at most 0.01 deviations above it make a pit, where every
@@ -268,12 +270,15 @@ pub struct Improvement {
     /// By how much each outcome that equals the best, or nearly does, up to ten of them, lowers the value to improve on, in deviations of
     /// the outputs; 0: not at all.
     pub plateau: f64,
+    /// Of how many asks one goes to a branch that has had less than its share of the trials; 0: none. With local search alone.
+    pub turns: usize,
 }
 
 impl Default for Improvement {
     fn default() -> Self {
         let search = Climb::Local(local::Settings::default());
-        Improvement { kernel: None, outputs: Transform::Robust, search, draws: true, stall: 5, plateau: 0.1 }
+        let (draws, stall, plateau, turns) = (true, 5, 0.1, 2);
+        Improvement { kernel: None, outputs: Transform::Robust, search, draws, stall, plateau, turns }
     }
 }
 

@@ -559,3 +559,94 @@ fn thompson_samples_are_candidates_of_the_default_strategy_which_says_so() {
     assert!(!origins(false).iter().any(is_drawn));
     assert_eq!(Origin::Drawn(Kernel::Additive).to_string(), "improvement, by a Thompson sample");
 }
+
+/// A choice of three models with parameters of their own. The last one can reach 0.1, the others 0.3 and 0.35, but its ordinary points
+/// look worse than theirs.
+fn three_models() -> Space {
+    let text = r#"
+        [parameters]
+        model = { type = "choice", values = ["svm", "rf", "mlp"] }
+        c  = { type = "float", low = 1e-3, high = 1e3, log = true, when = "model == 'svm'" }
+        g  = { type = "float", low = 1e-5, high = 10.0, log = true, when = "model == 'svm'" }
+        d  = { type = "int", low = 1, high = 20, when = "model == 'rf'" }
+        f  = { type = "float", low = 0.1, high = 1.0, when = "model == 'rf'" }
+        lr = { type = "float", low = 1e-5, high = 0.1, log = true, when = "model == 'mlp'" }
+        w  = { type = "int", low = 1, high = 40, when = "model == 'mlp'" }
+        p  = { type = "float", low = 0.0, high = 0.9, when = "model == 'mlp'" }
+    "#;
+    Space::from_toml(text).unwrap()
+}
+
+fn error_of_model(space: &Space, point: &Point) -> f64 {
+    let value = |name: &str| space.value(point, name).and_then(|value| value.as_f64());
+    if let (Some(c), Some(g)) = (value("c"), value("g")) {
+        return 0.35 + 0.1 * (c.log10() - 1.0).abs() + 0.05 * (g.log10() + 2.0).abs();
+    }
+    if let (Some(d), Some(f)) = (value("d"), value("f")) {
+        return 0.3 + 0.02 * (d - 12.0).abs() + 0.1 * (f - 0.4).abs();
+    }
+    let (lr, w, p) = (value("lr").unwrap(), value("w").unwrap(), value("p").unwrap());
+    0.1 + 0.2 * (lr.log10() + 3.0).abs() + 0.02 * (w - 27.0).abs() + 0.3 * (p - 0.3).abs()
+}
+
+/// Seeds on which the strategy settled on another branch before branches had turns.
+#[test]
+fn a_branch_whose_first_points_are_ordinary_is_not_left_for_good() {
+    let space = three_models();
+    for seed in [0, 3, 4, 5] {
+        let mut study = Study::new(space.clone(), improvement(seed)).unwrap();
+        for _ in 0..40 {
+            let suggestion = study.ask().unwrap();
+            study.tell(suggestion.id(), error_of_model(&space, suggestion.point())).unwrap();
+        }
+
+        let best = study.best().and_then(Trial::value).unwrap();
+
+        assert!(best < 0.25, "seed {seed}: {best}");
+    }
+}
+
+#[test]
+fn a_value_of_a_choice_that_no_trial_has_is_tried_at_every_second_ask() {
+    let mut space = Space::builder();
+    let _ = space.add("kind", Domain::choice((0..12).map(|k| format!("k{k}"))));
+    let _ = space.float("x", 0.0..=1.0);
+    let space = space.build().unwrap();
+    let mut study = Study::new(space.clone(), improvement(1)).unwrap();
+    let mut seen = BTreeSet::new();
+
+    for _ in 0..6 + 2 * 12 {
+        let suggestion = study.ask().unwrap();
+        seen.insert(format!("{:?}", space.value(suggestion.point(), "kind")));
+        // All kinds look alike, so a model has no reason to try a new one.
+        let x = space.value(suggestion.point(), "x").and_then(|x| x.as_f64()).unwrap();
+        study.tell(suggestion.id(), (x - 0.3).powi(2)).unwrap();
+    }
+
+    assert_eq!(seen.len(), 12);
+}
+
+#[test]
+fn turns_go_on_where_trials_are_pending_fail_or_use_a_branch_up() {
+    let mut space = Space::builder();
+    let _ = space.add("kind", Domain::choice(["few", "many"]));
+    let few = space.integer("few", 0..=1);
+    let many = space.float("many", 0.0..=1.0);
+    space.only_when(few, "kind == 'few'");
+    space.only_when(many, "kind == 'many'");
+    let space = space.build().unwrap();
+    let mut study = Study::new(space.clone(), improvement(3)).unwrap();
+    let mut n_few = 0;
+
+    for k in 0..24 {
+        let suggestion = study.ask().unwrap();
+        n_few += usize::from(space.value(suggestion.point(), "few").is_some());
+        match k % 3 {
+            0 => study.tell(suggestion.id(), f64::from(k)).unwrap(),
+            1 => study.tell_failed(suggestion.id(), "crashed").unwrap(),
+            _ => {}
+        }
+    }
+
+    assert_eq!(n_few, 2);
+}

@@ -49,6 +49,8 @@ pub enum Origin {
     Improvement(Kernel),
     /// The same, found near the minimum of a function that was drawn from the posterior of the paper's model.
     Drawn(Kernel),
+    /// The largest expected improvement on the best outcome of a branch that had less than its share of the trials.
+    Turn(Kernel),
     /// Chance: the strategy is random, or what the model wished for was tried before.
     Random,
 }
@@ -63,6 +65,8 @@ impl fmt::Display for Origin {
             Origin::Improvement(Kernel::Product) => "improvement, product kernel",
             Origin::Drawn(Kernel::Additive) => "improvement, by a Thompson sample",
             Origin::Drawn(Kernel::Product) => "improvement, product kernel, by a Thompson sample",
+            Origin::Turn(Kernel::Additive) => "improvement, the turn of a branch",
+            Origin::Turn(Kernel::Product) => "improvement, product kernel, the turn of a branch",
             Origin::Random => "random",
         })
     }

@@ -1,0 +1,153 @@
+//! Whose turn it is: the trials so far enter, a branch that has had less than its share of them leaves.
+//!
+//! Expected improvement judges a branch by the few points it has there. Where a branch has parameters of its own, a few ordinary ones look
+//! bad beside the tuned points of another, and it would never come back. So some asks belong to one branch alone: they look for an
+//! improvement on the best outcome *of that branch*, until it has had its share of the trials,
+//!
+//! ```text
+//! share = 3 (1 + own)      own: parameters that are always active in the branch, and not always elsewhere
+//! ```
+//!
+//! Branches here are the values of each choice, and of each truth value that conditions name, where it is always active itself. A value of
+//! a choice on which no parameter depends has a share of one: it is tried once.
+
+use std::cmp::Ordering;
+
+use crate::acquire::Feasible;
+use crate::acquire::random::{MUCH_WORK, RandomPoints};
+use crate::encoding::{Branch, Encoded};
+use crate::random::Stream;
+use crate::space::Space;
+
+/// The share of a branch, in trials for each of its own parameters and one more.
+const TRIALS: usize = 3;
+
+/// The branches of a space that should have their share.
+#[derive(Debug, Clone)]
+pub(super) struct Turns {
+    /// Of how many asks one goes to a branch that has less than its share; 0: none.
+    every: usize,
+    branches: Vec<Sharing>,
+}
+
+#[derive(Debug, Clone)]
+struct Sharing {
+    branch: Branch,
+    share: usize,
+}
+
+impl Turns {
+    /// `probes` are random feasible points. Branches in which neither they nor a quick search have a point are left out.
+    pub(super) fn new(
+        points: &RandomPoints<'_>,
+        probes: &[Feasible],
+        every: usize,
+        stream: &mut Stream,
+    ) -> Turns {
+        let branches = if every == 0 { Vec::new() } else { points.branches_by_value() };
+        let mut sharing = Vec::new();
+        for branch in branches.into_iter().flatten() {
+            let (mut inside, outside): (Vec<Feasible>, Vec<Feasible>) =
+                probes.iter().cloned().partition(|probe| branch.holds(&probe.code().bits));
+            if inside.is_empty() && points.work() < MUCH_WORK {
+                inside.extend(points.draw_in(&branch, stream));
+            }
+            if !inside.is_empty() {
+                let share = share(points.space(), &branch, &inside, &outside);
+                sharing.push(Sharing { branch, share });
+            }
+        }
+        Turns { every, branches: sharing }
+    }
+
+    /// The branch whose turn it is after trials with these codes: the one that has had the smallest part of its share.
+    pub(super) fn due(&self, codes: &[&Encoded]) -> Option<&Branch> {
+        let count = |branch: &Branch| codes.iter().filter(|code| branch.holds(&code.bits)).count();
+        let counted = self.branches.iter().map(|sharing| (count(&sharing.branch), sharing));
+        let (n, least) = counted.min_by(|a, b| by_part_of_share(*a, *b))?;
+        (n < least.share && codes.len().is_multiple_of(self.every)).then_some(&least.branch)
+    }
+}
+
+fn by_part_of_share((n, a): (usize, &Sharing), (m, b): (usize, &Sharing)) -> Ordering {
+    (n * b.share).cmp(&(m * a.share))
+}
+
+/// How many trials a branch should have had, from points inside and outside of it.
+fn share(space: &Space, branch: &Branch, inside: &[Feasible], outside: &[Feasible]) -> usize {
+    let switches = space.encoding().switches();
+    if !branch.parameters().iter().any(|p| switches.contains(p)) {
+        return 1;
+    }
+    let is_always = |p: usize, points: &[Feasible]| points.iter().all(|at| at.point().settings[p].is_some());
+    let visible = (0..space.parameters().len()).filter(|p| !space.parameters()[*p].is_auxiliary());
+    let own = visible.filter(|p| is_always(*p, inside) && !is_always(*p, outside));
+    TRIALS * (1 + own.count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, stream};
+    use crate::space::Domain;
+
+    /// A tool with two parameters of its own, one with one, one without, and a colour on which nothing depends.
+    fn workshop() -> Space {
+        let mut space = Space::builder();
+        let _ = space.add("tool", Domain::choice(["press", "saw", "hand"]));
+        let _ = space.add("colour", Domain::choice(["red", "green"]));
+        for (name, tool) in [("force", "press"), ("heat", "press"), ("speed", "saw")] {
+            let parameter = space.float(name, 0.0..=1.0);
+            space.only_when(parameter, format!("tool == '{tool}'").as_str());
+        }
+        let _ = space.float("time", 0.0..=1.0);
+        space.build().unwrap()
+    }
+
+    fn turns_of(space: &Space, every: usize) -> (Turns, Vec<Feasible>) {
+        let mut stream = stream(0, 0, Purpose::Features);
+        let points = RandomPoints::new(space);
+        let probes = points.draw_many(100, &mut stream);
+        (Turns::new(&points, &probes, every, &mut stream), probes)
+    }
+
+    #[test]
+    fn a_branch_has_three_trials_for_each_parameter_of_its_own_and_three_more() {
+        let (turns, _) = turns_of(&workshop(), 2);
+
+        let shares: Vec<usize> = turns.branches.iter().map(|sharing| sharing.share).collect();
+
+        assert_eq!(shares, [9, 6, 3, 1, 1]);
+    }
+
+    #[test]
+    fn the_branch_with_the_smallest_part_of_its_share_has_every_second_ask_until_all_have_theirs() {
+        let space = workshop();
+        let (turns, probes) = turns_of(&space, 2);
+        let mut trials: Vec<Feasible> = Vec::new();
+
+        for n in 0..60 {
+            let codes: Vec<&Encoded> = trials.iter().map(Feasible::code).collect();
+            let due = turns.due(&codes);
+            assert!(n % 2 == 0 || due.is_none());
+            // All other asks go to the tool without parameters.
+            let wanted = due.unwrap_or(&turns.branches[2].branch);
+            trials.push(probes.iter().find(|probe| wanted.holds(&probe.code().bits)).unwrap().clone());
+        }
+
+        let count =
+            |at: usize| trials.iter().filter(|t| turns.branches[at].branch.holds(&t.code().bits)).count();
+        assert_eq!((count(0), count(1)), (9, 6));
+        assert!(count(3) > 0 && count(4) > 0);
+    }
+
+    #[test]
+    fn nobody_has_a_turn_where_there_are_no_branches_or_none_are_wanted() {
+        let mut plain = Space::builder();
+        let _ = plain.integer("n", 0..=9);
+        let _ = plain.add("flag", Domain::bool());
+
+        assert!(turns_of(&plain.build().unwrap(), 2).0.due(&[]).is_none());
+        assert!(turns_of(&workshop(), 0).0.due(&[]).is_none());
+    }
+}
