@@ -27,6 +27,7 @@ VARIANTS = {
     "plateau=0": "no lower target on plateaus and in pits",
     "outputs=standard": "outputs standardised, not made symmetric",
     "climbs=1": "one climb instead of four",
+    "turns=0": "no turns for branches",
     "kernel=additive:draws=no:stall=0:climbs=1": "additive, no draws, no stall rule, one climb",
 }
 METHODS = [f"{DEFAULT}:{settings}" for settings in VARIANTS]

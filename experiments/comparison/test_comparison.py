@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import ablation
+import branches
 import failures
 import methods
 import run
@@ -73,6 +74,15 @@ class Tasks(unittest.TestCase):
 
         self.assertAlmostEqual(sphere.value(dict(zip(names, shift, strict=True))), 0.0)
 
+    def test_only_the_best_branch_of_a_choice_among_algorithms_counts_as_found(self):
+        for name in tasks.branches.NAMES:
+            for seed in range(3):
+                task, draw = tasks.make(name, seed), random.Random(seed)
+                points = [drawn(task.space, draw) for _ in range(2000)]
+                found = {p["model"] for p in points if task.value(p) < tasks.branches.FOUND}
+                self.assertLessEqual(len(found), 1, name)
+                self.assertGreaterEqual(min(map(task.value, points)), task.best)
+
     def test_the_tables_know_which_tasks_are_constrained(self):
         for name in tasks.CHEAP:
             task = tasks.make(name, 0)
@@ -133,6 +143,10 @@ class Comparison(unittest.TestCase):
     def test_the_committed_table_of_failures_is_that_of_its_lines(self):
         folder = failures.RESULTS
         self.assertEqual((folder / "README.md").read_text(), failures.text(sorted(folder.glob("*.gz"))))
+
+    def test_the_committed_table_of_branches_is_that_of_its_lines(self):
+        folder = branches.RESULTS
+        self.assertEqual((folder / "README.md").read_text(), branches.text(sorted(folder.glob("*.gz"))))
 
     @unittest.skipUnless("optuna-tpe" in INSTALLED, "Optuna is not installed")
     def test_a_repaired_peer_is_never_infeasible(self):

@@ -192,13 +192,14 @@ fn a_fifo_that_was_left_in_place_of_a_report_is_not_waited_for() {
 fn a_full_disk_leaves_the_older_report_and_no_half_of_a_new_one() {
     let folder = studied();
     let text = folder.read("study.toml");
-    folder.write("study.toml", &format!("name = \"{}\"\n{text}", "n".repeat(400_000)));
+    // A page has five characters for each of these, the database one.
+    folder.write("study.toml", &format!("name = \"{}\"\n{text}", "&".repeat(100_000)));
     assert!(folder.run(&["ask", "study.toml"]).status.success());
     assert!(folder.run(&["report", "study.toml"]).status.success());
     let before = folder.read("study.html");
 
-    // A limit that the page is beyond, and the files of the database are not.
-    let failed = shell(&folder, "trap '' XFSZ; ulimit -f 400; $M report study.toml");
+    // A limit that the page is beyond, and the files of the database and their copies are not.
+    let failed = shell(&folder, "trap '' XFSZ; ulimit -f 800; $M report study.toml");
 
     assert_eq!(code(&failed), 1, "{}", stderr(&failed));
     assert!(stderr(&failed).starts_with("error: study.html: File too large"), "{}", stderr(&failed));

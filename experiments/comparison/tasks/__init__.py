@@ -4,7 +4,7 @@ comparison (`NAMES`)."""
 
 from pathlib import Path
 
-from tasks import boosting, combinatorial, drawn, engineering, mixed, synthetic, threads, vae, xgb
+from tasks import boosting, branches, combinatorial, drawn, engineering, mixed, synthetic, threads, vae, xgb
 from tasks.task import Task
 
 FAMILIES = [synthetic, combinatorial, mixed, engineering, threads, boosting]
@@ -19,7 +19,7 @@ def make(name: str, seed: int, data: Path | None = None) -> Task:
         return vae.make(name, seed, data)
     if name in xgb.NAMES + xgb.LIVE:
         return xgb.make(name, seed, data)
-    for family in [*FAMILIES, drawn]:
+    for family in [*FAMILIES, branches, drawn]:
         if name in family.NAMES:
             return family.make(name, seed)
     raise ValueError(f"there is no task `{name}`; there are {', '.join(NAMES)}")
