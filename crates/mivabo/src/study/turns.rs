@@ -47,11 +47,11 @@ impl Turns {
         let branches = if every == 0 { Vec::new() } else { points.branches_by_value() };
         let mut sharing = Vec::new();
         for branch in branches.into_iter().flatten() {
-            let (mut inside, outside): (Vec<Feasible>, Vec<Feasible>) =
-                probes.iter().cloned().partition(|probe| branch.holds(&probe.code().bits));
-            if inside.is_empty() && points.work() < MUCH_WORK {
-                inside.extend(points.draw_in(&branch, stream));
-            }
+            let (mut inside, outside): (Vec<&Feasible>, Vec<&Feasible>) =
+                probes.iter().partition(|probe| branch.holds(&probe.code().bits));
+            let is_sought = inside.is_empty() && points.work() < MUCH_WORK;
+            let found = if is_sought { points.draw_in(&branch, stream) } else { None };
+            inside.extend(&found);
             if !inside.is_empty() {
                 let share = share(points.space(), &branch, &inside, &outside);
                 sharing.push(Sharing { branch, share });
@@ -74,12 +74,12 @@ fn by_part_of_share((n, a): (usize, &Sharing), (m, b): (usize, &Sharing)) -> Ord
 }
 
 /// How many trials a branch should have had, from points inside and outside of it.
-fn share(space: &Space, branch: &Branch, inside: &[Feasible], outside: &[Feasible]) -> usize {
+fn share(space: &Space, branch: &Branch, inside: &[&Feasible], outside: &[&Feasible]) -> usize {
     let switches = space.encoding().switches();
     if !branch.parameters().iter().any(|p| switches.contains(p)) {
         return 1;
     }
-    let is_always = |p: usize, points: &[Feasible]| points.iter().all(|at| at.point().settings[p].is_some());
+    let is_always = |p: usize, points: &[&Feasible]| points.iter().all(|at| at.point().settings[p].is_some());
     let visible = (0..space.parameters().len()).filter(|p| !space.parameters()[*p].is_auxiliary());
     let own = visible.filter(|p| is_always(*p, inside) && !is_always(*p, outside));
     TRIALS * (1 + own.count())
