@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import queue
+import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ._errors import ExhaustedError, StorageError, StudyError, TrialError
@@ -78,7 +81,7 @@ def run(study: Study, objective: Objective, plan: Plan) -> None:
             if loop.not_stored:
                 raise error from loop.loss()
             raise
-        if loop.not_stored:
+        if loop.not_stored or isinstance(loop.error, StorageError):
             raise loop.loss() from loop.error
         if loop.error is not None:
             raise loop.error
@@ -104,6 +107,8 @@ class _Loop:
     error: Exception | None = None
     not_stored: list[str] = field(default_factory=list)
     """Outcomes that the storage did not take."""
+    stored: dict[int, str] = field(default_factory=dict)
+    """Outcomes that it took."""
     has_nothing: bool = False
     """The last ask gave nothing."""
     is_exhausted: bool = False
@@ -137,9 +142,38 @@ class _Loop:
         for trial in list(self.held.values()):
             self._give_back(trial)
 
-    def loss(self) -> StorageError:
-        """What was evaluated and could not be stored."""
-        return StorageError(f"{self.error or 'interrupted'}; not stored: {', '.join(self.not_stored)}")
+    def loss(self) -> Exception:
+        """What was evaluated and is not stored, or not any more."""
+        text = str(self.error or "interrupted")
+        lost = self._lost()
+        if self.not_stored:
+            text += f"; not stored: {', '.join(self.not_stored)}"
+        if lost:
+            text += f"; stored before, and missing now: {', '.join(lost)}"
+        return StorageError(text) if self.error is None or lost or self.not_stored else self.error
+
+    def _lost(self) -> list[str]:
+        """Outcomes that were stored and are not there any more, as when the file was cut off.
+
+        A copy says so: the file itself is refused while it is open here, or when something is missing.
+        """
+        storage = self.study.storage
+        if storage is None or not Path(storage).is_file():
+            return []
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "copy.db"
+            try:
+                for ending in ("", "-wal"):
+                    if (part := Path(f"{storage}{ending}")).is_file():
+                        shutil.copyfile(part, f"{copy}{ending}")
+            except OSError:
+                return []
+            try:
+                trials = type(self.study).load(copy, self.study.name).trials
+            except (StorageError, StudyError):
+                trials = []
+            there = {trial.id for trial in trials if trial.state in ("complete", "failed")}
+        return [outcome for number, outcome in self.stored.items() if number not in there]
 
     def _goes_on(self, seconds: float) -> bool:
         plan = self.plan
@@ -237,6 +271,7 @@ class _Loop:
         try:
             tell()
             is_first = True
+            self.stored[trial.id] = f"trial {trial.id}: {what} {_brief(outcome)}"
         except (TrialError, StorageError) as error:
             if not self._is_told(trial):
                 self.error = self.error or error

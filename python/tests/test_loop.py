@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -72,6 +73,28 @@ def test_what_could_not_be_stored_is_said(small: Space, tmp_path: Path, workers:
     message = str(raised.value)
     assert "no longer there" in message
     assert all(f"trial {trial}: value 0.125" in message for trial in range(workers)), message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="cuts are noticed on Linux only")
+@pytest.mark.parametrize("part", ["", "-wal"])
+def test_what_was_stored_and_is_cut_off_later_is_named(small: Space, tmp_path: Path, part: str) -> None:
+    calls = 0
+
+    def objective(params: dict[str, object]) -> float:
+        nonlocal calls
+        calls += 1
+        if calls == 4:
+            os.truncate(f"{tmp_path / 'a.db'}{part}", 0)
+        return 0.125
+
+    study = Study(small, storage=tmp_path / "a.db")
+    with pytest.raises(mivabo.StorageError) as raised:
+        study.optimize(objective, trials=9)
+    message = str(raised.value)
+    assert "cut off" in message
+    stored, missing = message.split("; stored before, and missing now: ")
+    assert "not stored: trial 3: value 0.125" in stored
+    assert [f"trial {trial}: value 0.125" in missing for trial in range(3)] == [True] * 3, message
 
 
 def test_a_callback_gets_the_trial_as_it_is_stored(small: Space) -> None:

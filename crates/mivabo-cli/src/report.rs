@@ -31,22 +31,32 @@ pub fn run(args: &Report) -> Result<String, Failure> {
     Ok(format!("{}\n", out.display()))
 }
 
-/// The page must not be written over the study, by whatever name.
+/// The page must not be written over the study, by whatever name, nor where the study's own files will be.
 fn refuse_source(file: &Path, database: &Path, out: &Path) -> Result<(), Failure> {
     let beside = |suffix: &str| {
         let mut name = database.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)
     };
-    let sources = [file.to_owned(), database.to_owned(), beside("-wal"), beside("-shm")];
+    let own = ["-wal", "-shm", "-journal", ".logs"].map(beside);
+    let sources = [file.to_owned(), database.to_owned()].into_iter().chain(own);
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
-    let Some(target) = identity(out) else { return Ok(()) };
-    match sources.iter().find(|source| identity(source) == Some(target)) {
+    let is_out = |source: &PathBuf| match (identity(source), identity(out)) {
+        (None, None) => place(source).is_some_and(|place_of_source| Some(place_of_source) == place(out)),
+        (of_source, of_out) => of_source == of_out,
+    };
+    match sources.into_iter().find(is_out) {
         Some(source) => {
             Err(format!("{} is the study itself; choose another file by --out", source.display()))
         }
         None => Ok(()),
     }
+}
+
+/// Where a file will be, once it is made.
+fn place(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?))
 }
 
 fn page(session: &Session) -> Result<String, Failure> {

@@ -208,6 +208,17 @@ fn a_full_disk_leaves_the_older_report_and_no_half_of_a_new_one() {
 }
 
 #[test]
+fn a_report_takes_no_name_that_belongs_to_the_database() {
+    let folder = studied();
+
+    for name in ["study.db", "study.db-wal", "./study.db-shm", "study.db-journal", "study.db.logs"] {
+        let refused = folder.run(&["report", "study.toml", "--force", "--out", name]);
+        assert!(stderr(&refused).contains("is the study itself"), "{name}: {}", stderr(&refused));
+    }
+    assert!(folder.run(&["report", "study.toml", "--out", "study.db.html"]).status.success());
+}
+
+#[test]
 fn a_folder_that_is_not_there_is_said() {
     let folder = studied();
 

@@ -314,6 +314,42 @@ fn a_closed_file_may_be_replaced_by_an_older_copy() {
     assert_eq!(missing(&a, &told), [0.0; 0]);
 }
 
+/// What `cp -al` makes of a folder in which a run goes on.
+#[test]
+fn a_log_that_has_a_second_name_too_never_takes_the_file_back_to_an_older_state() {
+    for round in 0..ROUNDS {
+        let (_folder, a, b) = folder_with_names();
+        let worker = Teller::start(&a).after(1 + round % 3);
+        fs::hard_link(&a, &b).unwrap();
+        fs::hard_link(log(&a), log(&b)).unwrap();
+        let mut told = worker.kill().told;
+        assert_eq!(missing(&a, &told), [0.0; 0]);
+        told.extend(killed(&a, 2));
+        assert_eq!(missing(&a, &told), [0.0; 0]);
+
+        for refused in [values(&b), Sqlite::open_read_only(&b).map(|_| Vec::new())] {
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("beside it is of an older state"), "{error}");
+        }
+
+        fs::remove_file(log(&b)).unwrap();
+        assert_eq!(missing(&b, &told), [0.0; 0]);
+    }
+}
+
+#[test]
+fn a_look_waits_for_no_fifo() {
+    let (_folder, a, _) = folder_with_names();
+    killed(&a, 1);
+    values(&a).unwrap();
+    let made = Command::new("mkfifo").arg(log(&a)).status().unwrap();
+    assert!(made.success());
+
+    let error = Sqlite::open_read_only(&a).unwrap_err();
+
+    assert!(error.to_string().contains("is not a file"), "{error}");
+}
+
 #[test]
 fn looking_leaves_no_file_behind() {
     let (folder, a, _) = folder_with_names();

@@ -140,7 +140,7 @@ impl Hold {
         self.database.as_ref().and_then(|(key, file)| mark::get(file, *key))
     }
 
-    /// The last change that was acknowledged, if the file was not closed since.
+    /// The last change that was acknowledged.
     pub(super) fn last(&self) -> Option<Last> {
         self.database.as_ref().and_then(|(key, file)| mark::last(file, *key))
     }
@@ -149,6 +149,13 @@ impl Hold {
     pub(super) fn set_last(&self, last: Last) {
         if let Some((key, file)) = &self.database {
             mark::set_last(file, *key, last);
+        }
+    }
+
+    /// The file was replaced by an older state of it, as its user wished.
+    pub(super) fn forget_last(&self) {
+        if let Some(file) = self.file() {
+            mark::remove_last(file);
         }
     }
 

@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::hold::Hold;
-use super::mark::{admit, check_last, lacking};
+use super::mark::{Expected, admit, check_last, has_last, lacking};
 use super::place::{Home, Place};
 use super::rows::{Tables, Turned};
 use super::{
@@ -33,7 +33,7 @@ impl Live {
         let is_new = length(&path) == 0;
         if !is_new {
             schema::peek(&path)?;
-        } else if let Some(last) = hold.last() {
+        } else if let Some(last) = hold.last().filter(|_| hold.mark().is_some()) {
             return Err(lacking(&path, last, 0));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
@@ -48,7 +48,7 @@ impl Live {
         }
         if !is_new {
             check_whole(&live.connection, &live.home.path, true)?;
-            check_last(&live.connection, live.home.hold.last(), &live.home.path)?;
+            live.check_last(!is_clean)?;
         }
         live.make_tables()?;
         live.write_ahead()?;
@@ -57,6 +57,17 @@ impl Live {
         live.check(live.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
         live.settle()?;
         Ok(live)
+    }
+
+    fn check_last(&self, has_log: bool) -> Result<(), Error> {
+        let Home { hold, path, .. } = &self.home;
+        let expected = Expected::of(hold, has_log);
+        check_last(&self.connection, expected, path)?;
+        let last = hold.last().filter(|_| expected.is_none());
+        if last.is_some_and(|last| has_last(&self.connection, last, path).is_err()) {
+            hold.forget_last();
+        }
+        Ok(())
     }
 
     /// The tables as they are in this version.

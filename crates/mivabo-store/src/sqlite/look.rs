@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 use super::hold::{Hold, Key};
-use super::mark::{Last, admit, check_last};
+use super::mark::{Expected, admit, check_last};
 use super::{beside, cannot_open, check_whole, connect, identity, in_time, refused, wait};
 use crate::error::Error;
 
@@ -94,18 +94,22 @@ impl Image {
 struct Copied {
     folder: TempDir,
     stamp: Stamp,
-    last: Option<Last>,
+    expected: Option<Expected>,
 }
 
 impl Copied {
     /// None where something changed meanwhile.
     fn of(path: &Path) -> Result<Option<Copied>, Error> {
-        let folder = tempfile::tempdir().map_err(|error| no_copy(path, &error))?;
+        let folder = private_folder().map_err(|error| no_copy(path, &error))?;
         let hold = in_time(Hold::still(path), path)?;
         admit(&hold, path)?;
         let stamp = Stamp::of(path);
         for (ending, part) in PARTS.into_iter().zip(&stamp.parts) {
             let to = beside(&folder.path().join("copy"), ending);
+            // A FIFO or a device never ends.
+            if part.is_some_and(|part| !part.is_file) {
+                return Err(refused(path, &format!("`{}` is not a file", beside(path, ending).display())));
+            }
             match part {
                 None => {}
                 Some(_) if ending.is_empty() => copy_database(&hold, path, &to)?,
@@ -116,18 +120,29 @@ impl Copied {
                 )?,
             }
         }
-        let last = hold.last();
-        Ok((stamp == Stamp::of(path)).then_some(Copied { folder, stamp, last }))
+        let expected = Expected::of(&hold, stamp.has_log());
+        Ok((stamp == Stamp::of(path)).then_some(Copied { folder, stamp, expected }))
     }
 
     fn open(self, path: &Path, is_checked: bool) -> Result<Image, Error> {
-        let Copied { folder, stamp, last } = self;
+        let Copied { folder, stamp, expected } = self;
         let connection = connect(&folder.path().join("copy"), path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         check_whole(&connection, path, is_checked)?;
-        check_last(&connection, last, path)?;
+        check_last(&connection, expected, path)?;
         // What is open needs no name, and so nothing stays if this process is killed.
         Ok(Image { connection, stamp, _folder: (!cfg!(unix)).then_some(folder) })
     }
+}
+
+/// A folder into which only this user can look: what is copied may be for nobody else.
+fn private_folder() -> std::io::Result<TempDir> {
+    let mut folder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        folder.permissions(std::fs::Permissions::from_mode(0o700));
+    }
+    folder.tempdir()
 }
 
 fn copy_database(hold: &Hold, path: &Path, to: &Path) -> Result<(), Error> {
@@ -186,6 +201,7 @@ struct Part {
     key: Key,
     length: u64,
     changed: SystemTime,
+    is_file: bool,
 }
 
 impl PartialEq for Stamp {
@@ -196,13 +212,34 @@ impl PartialEq for Stamp {
 }
 
 impl Stamp {
+    fn has_log(&self) -> bool {
+        self.parts[1].is_some_and(|log| log.length > 0)
+    }
+
     fn of(path: &Path) -> Stamp {
         let part = |data: Metadata| {
-            Some(Part { key: identity(&data), length: data.len(), changed: data.modified().ok()? })
+            let (length, changed) = (data.len(), data.modified().ok()?);
+            Some(Part { key: identity(&data), length, changed, is_file: data.is_file() })
         };
         Stamp {
             parts: PARTS.map(|ending| std::fs::metadata(beside(path, ending)).ok().and_then(part)),
             taken: SystemTime::now(),
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn nobody_else_can_look_into_the_folder_of_a_copy() {
+        let folder = private_folder().unwrap();
+
+        let mode = std::fs::metadata(folder.path()).unwrap().permissions().mode();
+
+        assert_eq!(mode & 0o77, 0);
     }
 }

@@ -3,8 +3,9 @@
 //!
 //! SQLite keeps the log beside the name by which the file was opened, and finds no log under another name of the same file (a
 //! hard link, a bind mount). So both are extended attributes of the file itself. They hold the number of the file, so that
-//! those that a copy brought along do not speak of the copy. The last connection to close the file removes them. Where the file
-//! system has no extended attributes, nothing is remembered.
+//! those that a copy brought along do not speak of the copy. The last connection to close the file removes the first one. The second
+//! stays: a log may have a second name too (`cp -al` of a folder that is in use), and would take the file back to an older state. Where
+//! the file system has no extended attributes, nothing is remembered.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -74,9 +75,38 @@ pub(super) fn admit(hold: &Hold, path: &Path) -> Result<(), Error> {
     }
 }
 
+/// The last change, where the file must have it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expected {
+    last: Last,
+    /// Whether the file was closed in order since.
+    is_closed: bool,
+}
+
+impl Expected {
+    /// None where nothing is remembered, and for a file that was closed in order and has no log: it may have been replaced by an older copy.
+    pub(super) fn of(hold: &Hold, has_log: bool) -> Option<Expected> {
+        let is_closed = hold.mark().is_none();
+        hold.last().filter(|_| has_log || !is_closed).map(|last| Expected { last, is_closed })
+    }
+}
+
 /// Refuses a file without the last change that was acknowledged.
-pub(super) fn check_last(connection: &Connection, last: Option<Last>, path: &Path) -> Result<(), Error> {
-    let Some(last) = last else { return Ok(()) };
+pub(super) fn check_last(
+    connection: &Connection,
+    expected: Option<Expected>,
+    path: &Path,
+) -> Result<(), Error> {
+    let Some(Expected { last, is_closed }) = expected else { return Ok(()) };
+    match has_last(connection, last, path) {
+        Err(Error::Missing { .. }) if is_closed => Err(refused(path, &stale(path))),
+        checked => checked,
+    }
+}
+
+/// # Errors
+/// [`Error::Missing`] where the file ends before this change.
+pub(super) fn has_last(connection: &Connection, last: Last, path: &Path) -> Result<(), Error> {
     if !connection.table_exists(None, "trial").map_err(|error| translate(path, &error))? {
         return Err(lacking(path, last, 0));
     }
@@ -114,6 +144,14 @@ fn in_use(mark: Option<&Mark>, path: &Path) -> String {
               was removed since\nhint: use the name under which it is open, or wait until it is closed there"
             .to_owned(),
     }
+}
+
+fn stale(path: &Path) -> String {
+    format!(
+        "the log `{}` beside it is of an older state of this file; with it, results that were told since would be lost\n\
+         hint: move the log away; the file itself is whole",
+        beside(path, "-wal").display()
+    )
 }
 
 fn not_closed(mark: &Mark) -> String {
@@ -170,9 +208,11 @@ pub(super) fn set_last(file: &File, (_, number): Key, last: Last) {
 }
 
 pub(super) fn remove(file: &File) {
-    for name in [LOG, LAST] {
-        attribute::remove(file, name);
-    }
+    attribute::remove(file, LOG);
+}
+
+pub(super) fn remove_last(file: &File) {
+    attribute::remove(file, LAST);
 }
 
 fn natural(text: &[u8]) -> Option<u64> {

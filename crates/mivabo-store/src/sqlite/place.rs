@@ -206,9 +206,13 @@ impl Home {
                                        process does when it closes the file; what was told last may be lost; open it \
                                        again"
                 .to_owned(),
-            Change::MemoryGone => "the shared memory of its log (`-shm`) was removed while it was open; open it again".to_owned(),
+            Change::MemoryGone => "the shared memory of its log (`-shm`) was removed while it was open; what was told last is in the log (`-wal`): leave \
+                                   that where it is, and open the file again"
+                .to_owned(),
             Change::FileCut { left, of } => {
-                format!("it was cut off while it was open: {left} of {of} bytes are left")
+                format!(
+                    "it was cut off while it was open: {left} of {of} bytes are left; what was told before may be lost"
+                )
             }
             Change::LogCut => {
                 "its log was cut off while it was open; what was told last may be lost".to_owned()
