@@ -48,59 +48,68 @@ pub(crate) fn stratified(space: &Space, n: usize, stream: &mut Stream) -> Result
         design = best;
     }
     design.truncate(n);
-    cover(&points, &mut design, stream);
+    Cover::new(&points, design.len()).complete(&mut design, stream);
     Ok(design)
 }
 
-/// Replaces points so that as few branches as possible have none, as evenly as possible. Where constraints tie values together a point may
-/// have to give way to one that covers no more, before another one can; so the best design on the way is the one that counts.
-fn cover(points: &RandomPoints<'_>, design: &mut [Feasible], stream: &mut Stream) {
-    let sets = points.branches_by_value().into_iter().chain([points.branches().to_vec()]);
-    let branches: Vec<Branch> = sets.filter(|set| set.len() <= design.len()).flatten().collect();
-    let mut tried = design.to_vec();
-    for _ in 0..PASSES {
-        for branch in &branches {
-            let is_missed = n_missed(std::slice::from_ref(branch), &tried) > 0;
-            if !is_missed || points.work() >= MUCH_WORK {
-                continue;
-            }
-            replace(points, &mut tried, (branch, &branches), stream);
-            if n_missed(&branches, &tried) < n_missed(&branches, design) {
-                design.clone_from_slice(&tried);
+/// The branches of which each should have a point in a design: those sets that have no more of them than the design has points.
+struct Cover<'a> {
+    points: &'a RandomPoints<'a>,
+    branches: Vec<Branch>,
+}
+
+impl<'a> Cover<'a> {
+    fn new(points: &'a RandomPoints<'a>, n: usize) -> Cover<'a> {
+        let sets = points.branches_by_value().into_iter().chain([points.branches().to_vec()]);
+        Cover { points, branches: sets.filter(|set| set.len() <= n).flatten().collect() }
+    }
+
+    /// Replaces points so that as few branches as possible have none, as evenly as possible.
+    fn complete(&self, design: &mut [Feasible], stream: &mut Stream) {
+        // Where constraints tie values together, a point may have to give way to one that covers no more before another one
+        // can; so the best design on the way is the one that counts.
+        let mut tried = design.to_vec();
+        for _ in 0..PASSES {
+            for branch in &self.branches {
+                if !is_missed(branch, &tried) || self.points.work() >= MUCH_WORK {
+                    continue;
+                }
+                tried = self.with_one_of(branch, &tried, stream);
+                if self.n_missed(&tried) < self.n_missed(design) {
+                    design.clone_from_slice(&tried);
+                }
             }
         }
     }
-}
 
-/// Puts a point of this branch in place of another one, unless more branches are missed then.
-fn replace(
-    points: &RandomPoints<'_>,
-    design: &mut [Feasible],
-    (wanted, branches): (&Branch, &[Branch]),
-    stream: &mut Stream,
-) {
-    let moves = Moves::new(points.space(), 0);
-    let mut best = (n_missed(branches, design), f64::INFINITY);
-    let mut replaced = design.to_vec();
-    // The centre is worth the most: it goes last, and only where no other point can.
-    for at in (1..design.len()).take(REPLACED).chain([0]) {
-        for _ in 0..ATTEMPTS {
-            let Some(drawn) = points.draw_in(wanted, stream) else { continue };
-            let mut other = design.to_vec();
-            other[at] = moves.drawn_back(drawn, &design[at], (0.0, wanted.parameters()), stream);
-            let found = (n_missed(branches, &other), unevenness(points.space(), &other));
-            if found.0 < best.0 || found.0 == best.0 && at > 0 && found.1 < best.1 {
-                (best, replaced) = (found, other);
+    /// The design with a point of this branch in place of another one; as it is, if then more branches were missed.
+    fn with_one_of(&self, branch: &Branch, design: &[Feasible], stream: &mut Stream) -> Vec<Feasible> {
+        let moves = Moves::new(self.points.space(), 0);
+        let mut best = (self.n_missed(design), f64::INFINITY);
+        let mut replaced = design.to_vec();
+        // The centre is worth the most: it goes last, and only where no other point can.
+        for at in (1..design.len()).take(REPLACED).chain([0]) {
+            for _ in 0..ATTEMPTS {
+                let Some(drawn) = self.points.draw_in(branch, stream) else { continue };
+                let mut other = design.to_vec();
+                other[at] = moves.drawn_back(drawn, &design[at], (0.0, branch.parameters()), stream);
+                let found = (self.n_missed(&other), unevenness(self.points.space(), &other));
+                if found.0 < best.0 || found.0 == best.0 && at > 0 && found.1 < best.1 {
+                    (best, replaced) = (found, other);
+                }
             }
         }
+        replaced
     }
-    design.clone_from_slice(&replaced);
+
+    /// How many branches have none of these points.
+    fn n_missed(&self, points: &[Feasible]) -> usize {
+        self.branches.iter().filter(|branch| is_missed(branch, points)).count()
+    }
 }
 
-/// How many of these branches have none of these points.
-fn n_missed(branches: &[Branch], points: &[Feasible]) -> usize {
-    let is_missed = |branch: &&Branch| points.iter().all(|point| !branch.holds(&point.code().bits));
-    branches.iter().filter(is_missed).count()
+fn is_missed(branch: &Branch, points: &[Feasible]) -> bool {
+    points.iter().all(|point| !branch.holds(&point.code().bits))
 }
 
 /// A feasible point with as many numbers at their middle as a greedy search can put there.
@@ -169,7 +178,7 @@ mod tests {
         let points = RandomPoints::new(&space);
 
         for design in designs(&space, 6) {
-            assert_eq!(n_missed(&points.branches_by_value()[0], &design), 0);
+            assert!(points.branches_by_value()[0].iter().all(|branch| !is_missed(branch, &design)));
         }
     }
 
@@ -188,13 +197,12 @@ mod tests {
         let space = space.build().unwrap();
         let points = RandomPoints::new(&space);
 
-        let mut sets = points.branches_by_value();
-        sets.push(points.branches().to_vec());
-        assert_eq!(sets.iter().map(Vec::len).collect::<Vec<_>>(), [6, 6, 4]);
+        let cover = Cover::new(&points, 6);
+        assert_eq!(cover.branches.len(), 6 + 6 + 4);
         for design in designs(&space, 6) {
             assert_eq!(design.len(), 6);
             assert!(design.iter().all(|at| space.check(at.point()).is_feasible()));
-            assert_eq!(n_missed(&sets.concat(), &design), 0);
+            assert_eq!(cover.n_missed(&design), 0);
         }
     }
 
@@ -205,7 +213,7 @@ mod tests {
         for design in designs(&space, 6) {
             let mut again = design.clone();
 
-            cover(&points, &mut again, &mut stream(7, 0, Purpose::Design));
+            Cover::new(&points, 6).complete(&mut again, &mut stream(7, 0, Purpose::Design));
 
             assert_eq!(again, design);
         }
@@ -221,12 +229,12 @@ mod tests {
             let points = RandomPoints::new(&space);
             let mut stream = stream(seed, 0, Purpose::Design);
             let mut design = points.draw_many(5, &mut stream);
-            let all = [points.branches_by_value().concat(), points.branches().to_vec()].concat();
-            let before = n_missed(&all, &design);
+            let cover = Cover::new(&points, design.len());
+            let before = cover.n_missed(&design);
 
-            cover(&points, &mut design, &mut stream);
+            cover.complete(&mut design, &mut stream);
 
-            proptest::prop_assert!(n_missed(&all, &design) <= before);
+            proptest::prop_assert!(cover.n_missed(&design) <= before);
             proptest::prop_assert!(design.iter().all(|at| space.check(at.point()).is_feasible()));
         }
     }

@@ -11,8 +11,6 @@
 //! Branches here are the values of each choice, and of each truth value that conditions name, where it is always active itself. A value of
 //! a choice on which no parameter depends has a share of one: it is tried once.
 
-use std::cmp::Ordering;
-
 use crate::acquire::Feasible;
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::encoding::{Branch, Encoded};
@@ -64,13 +62,10 @@ impl Turns {
     pub(super) fn due(&self, codes: &[&Encoded]) -> Option<&Branch> {
         let count = |branch: &Branch| codes.iter().filter(|code| branch.holds(&code.bits)).count();
         let counted = self.branches.iter().map(|sharing| (count(&sharing.branch), sharing));
-        let (n, least) = counted.min_by(|a, b| by_part_of_share(*a, *b))?;
+        // n / share, by whole numbers.
+        let (n, least) = counted.min_by(|a, b| (a.0 * b.1.share).cmp(&(b.0 * a.1.share)))?;
         (n < least.share && codes.len().is_multiple_of(self.every)).then_some(&least.branch)
     }
-}
-
-fn by_part_of_share((n, a): (usize, &Sharing), (m, b): (usize, &Sharing)) -> Ordering {
-    (n * b.share).cmp(&(m * a.share))
 }
 
 /// How many trials a branch should have had, from points inside and outside of it.
