@@ -139,6 +139,8 @@ impl Study {
         let mut stream = self.stream(Purpose::Acquisition);
         let tried = Some((&self.space, &self.tried));
         let codes: Vec<&Encoded> = self.known.iter().map(|known| &known.code).collect();
+        // By default turns fall on the asks that a stall sharpens, so ordinary asks keep their length-scales meanwhile: what
+        // came of asks elsewhere in between is no sign that they are stuck.
         if let Some(branch) = model.due(&codes) {
             let target = improvement.target_in(branch, &told);
             let aim = Aim { improving: &improvement, target, tried, within: Some(branch) };
