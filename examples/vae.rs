@@ -29,7 +29,8 @@ pub fn space() -> Result<Space, mivabo::Error> {
     space.only_when(f4_units, n_fc_dec.ge(1));
 
     let n_deconv = space.integer("n_deconv", 0..=2);
-    let [d1_channels, d1_stride, d1_filter, d1_pad] = convolution(&mut space, "d1", [8, 16, 32, 48]);
+    let [d1_channels, d1_stride, d1_filter, d1_pad] =
+        convolution(&mut space, "d1", [8, 16, 32, 48]);
     let d1_out = space.integer("d1_out", 0..=3);
     for var in [d1_stride, d1_filter, d1_pad, d1_out] {
         space.only_when(var, n_deconv.ge(1));
@@ -53,9 +54,15 @@ pub fn space() -> Result<Space, mivabo::Error> {
 
     space.subject_to("one convolution keeps a size", w1.ge(1));
     space.subject_to("two convolutions keep a size", w2.ge(1));
-    space.subject_to("one deconvolution ends at 28", n_deconv.eq(1).implies(v1.eq(28)));
+    space.subject_to(
+        "one deconvolution ends at 28",
+        n_deconv.eq(1).implies(v1.eq(28)),
+    );
     space.subject_to("two deconvolutions end at 28", v2.eq(28));
-    space.subject_to("no deconvolution: 16 channels", n_deconv.eq(0).implies(d1_channels.eq(16)));
+    space.subject_to(
+        "no deconvolution: 16 channels",
+        n_deconv.eq(0).implies(d1_channels.eq(16)),
+    );
     space.build()
 }
 
@@ -75,7 +82,11 @@ fn convolution(
 
 fn main() -> Result<(), mivabo::Error> {
     let space = space()?;
-    println!("{} bits, {} reals", space.encoding().n_bits(), space.encoding().n_reals());
+    println!(
+        "{} bits, {} reals",
+        space.encoding().n_bits(),
+        space.encoding().n_reals()
+    );
     for constraint in space.constraints() {
         println!("{}: {}", constraint.name(), constraint.class());
     }

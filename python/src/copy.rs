@@ -8,7 +8,15 @@ use mivabo_store::{
 };
 
 /// params, note, state, value, reason, (place among all tells, created, started, finished), worker
-pub type Kept = (String, String, String, Option<f64>, Option<String>, Times, Option<String>);
+pub type Kept = (
+    String,
+    String,
+    String,
+    Option<f64>,
+    Option<String>,
+    Times,
+    Option<String>,
+);
 
 type Times = (Option<u64>, i64, Option<i64>, Option<i64>);
 
@@ -25,34 +33,73 @@ pub fn kept(trial: Trial) -> Kept {
     };
     let times = (trial.told, trial.created, trial.started, trial.finished);
     let (params, note) = (trial.params.to_string(), trial.note.to_string());
-    (params, note, state.to_owned(), value, reason, times, trial.worker)
+    (
+        params,
+        note,
+        state.to_owned(),
+        value,
+        reason,
+        times,
+        trial.worker,
+    )
 }
 
 /// A study with these trials in an empty store.
 ///
 /// # Errors
 /// When they are not what [`kept`] gave.
-pub fn restored(mut store: Store, name: &str, definition: &str, trials: &[Kept]) -> Result<Session, Error> {
+pub fn restored(
+    mut store: Store,
+    name: &str,
+    definition: &str,
+    trials: &[Kept],
+) -> Result<Session, Error> {
     let study = store.create(name, definition)?;
     for (params, note, _, _, _, (_, created, _, _), _) in trials {
-        let proposal = Proposal { params: Object::new(params)?, note: Object::new(note)? };
+        let proposal = Proposal {
+            params: Object::new(params)?,
+            note: Object::new(note)?,
+        };
         store.enqueue(study, proposal, *created)?;
     }
     for (_, _, _, _, _, (_, created, started, _), worker) in trials {
         let worker = worker.as_deref().unwrap_or("copy");
-        let lease = Lease { worker, now: started.unwrap_or(*created), millis: LEASE };
-        let claim = Claim { lease, since: Revision::default(), max_trials: Some(0) };
-        store.claim(study, &claim, |_| Err::<Proposal, _>(Error::UnknownTrial { id: 0, n: 0 }))?;
+        let lease = Lease {
+            worker,
+            now: started.unwrap_or(*created),
+            millis: LEASE,
+        };
+        let claim = Claim {
+            lease,
+            since: Revision::default(),
+            max_trials: Some(0),
+        };
+        store.claim(study, &claim, |_| {
+            Err::<Proposal, _>(Error::UnknownTrial { id: 0, n: 0 })
+        })?;
     }
-    let mut told: Vec<(u64, &Kept)> = (0..).zip(trials).filter(|(_, trial)| trial.5.0.is_some()).collect();
+    let mut told: Vec<(u64, &Kept)> = (0..)
+        .zip(trials)
+        .filter(|(_, trial)| trial.5.0.is_some())
+        .collect();
     told.sort_by_key(|(_, trial)| trial.5.0);
     for (id, (_, _, _, value, reason, (_, _, _, finished), worker)) in told {
         let outcome = match (value, reason) {
             (Some(value), _) => Outcome::Complete(*value),
-            (None, reason) => Outcome::Failed { reason: reason.clone().unwrap_or_default() },
+            (None, reason) => Outcome::Failed {
+                reason: reason.clone().unwrap_or_default(),
+            },
         };
         let now = finished.unwrap_or_default();
-        store.tell(study, id, &Tell { worker: worker.as_deref(), now, ..Tell::new(outcome) })?;
+        store.tell(
+            study,
+            id,
+            &Tell {
+                worker: worker.as_deref(),
+                now,
+                ..Tell::new(outcome)
+            },
+        )?;
     }
     for (id, trial) in (0..).zip(trials).filter(|(_, trial)| trial.2 == "waiting") {
         store.release(study, id, trial.6.as_deref().unwrap_or("copy"))?;

@@ -49,9 +49,9 @@ pub fn of_store(error: &StoreError) -> PyErr {
     let text = error.to_string();
     match error {
         StoreError::Study(error) => of_method(error),
-        StoreError::UnknownTrial { .. } | StoreError::AlreadyTold { .. } | StoreError::NotHeld { .. } => {
-            TrialError::new_err(text)
-        }
+        StoreError::UnknownTrial { .. }
+        | StoreError::AlreadyTold { .. }
+        | StoreError::NotHeld { .. } => TrialError::new_err(text),
         StoreError::BadName { .. }
         | StoreError::DefinitionDiffers { .. }
         | StoreError::UnknownStudy { .. }

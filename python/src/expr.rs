@@ -38,7 +38,11 @@ impl Expr {
         Expr::made(build(self.inner.clone()), self.size + 1)
     }
 
-    fn binary(&self, other: &Bound<'_, PyAny>, build: impl FnOnce(Inner, Inner) -> Inner) -> PyResult<Expr> {
+    fn binary(
+        &self,
+        other: &Bound<'_, PyAny>,
+        build: impl FnOnce(Inner, Inner) -> Inner,
+    ) -> PyResult<Expr> {
         self.with(&operand(other)?, build)
     }
 
@@ -71,7 +75,9 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Expr> {
         Value::Int(whole) => Inner::from(whole),
         Value::Float(real) if real.is_finite() => Inner::from(real),
         Value::Float(real) => {
-            return Err(SpaceError::new_err(format!("in an expression: the number {real} is not finite")));
+            return Err(SpaceError::new_err(format!(
+                "in an expression: the number {real} is not finite"
+            )));
         }
         Value::Text(text) => Inner::from(text.as_str()),
     };
@@ -187,7 +193,10 @@ impl Expr {
 
     /// The value is one of these.
     fn is_in(&self, values: &Bound<'_, PyAny>) -> PyResult<Expr> {
-        let values = values.try_iter()?.map(|value| operand(&value?)).collect::<PyResult<Vec<_>>>()?;
+        let values = values
+            .try_iter()?
+            .map(|value| operand(&value?))
+            .collect::<PyResult<Vec<_>>>()?;
         if values.is_empty() {
             let left = brief(&self.inner);
             return Err(SpaceError::new_err(format!(
@@ -215,7 +224,9 @@ impl Expr {
         format!("Expr({:?})", brief(&self.inner))
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, pyo3::types::PyType>, (String,))> {
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, pyo3::types::PyType>, (String,))> {
         Ok((slf.get_type(), (statement(slf.as_any())?,)))
     }
 }
@@ -224,13 +235,19 @@ fn no_modulo(modulo: &Bound<'_, PyAny>) -> PyResult<()> {
     if modulo.is_none() {
         Ok(())
     } else {
-        Err(PyTypeError::new_err("pow() of an expression takes no modulus"))
+        Err(PyTypeError::new_err(
+            "pow() of an expression takes no modulus",
+        ))
     }
 }
 
 fn brief(inner: &Inner) -> String {
     let text = inner.to_string();
-    if text.chars().count() <= 100 { text } else { text.chars().take(99).chain(['…']).collect() }
+    if text.chars().count() <= 100 {
+        text
+    } else {
+        text.chars().take(99).chain(['…']).collect()
+    }
 }
 
 /// The text of a statement, which is an expression or a text, if it can be read.
@@ -244,25 +261,40 @@ pub fn statement(statement: &Bound<'_, PyAny>) -> PyResult<String> {
             Refusal::Type(_) => not_a_statement(statement),
             refusal @ Refusal::Value(_) => refusal.of_a_space(),
         })?;
-        return text.parse::<Inner>().map(|_| text).map_err(|error| of_method(&error));
+        return text
+            .parse::<Inner>()
+            .map(|_| text)
+            .map_err(|error| of_method(&error));
     };
     let text = expr.get().inner.to_string();
     match text.parse::<Inner>() {
         Ok(_) => Ok(text),
         Err(error @ Error::TooLong { .. }) => Err(of_method(&error)),
         // What was made with operators can be written, unless it was cut.
-        Err(_) => Err(of_method(&Error::TooDeep { place: Place::Text, limit: MAX_DEPTH })),
+        Err(_) => Err(of_method(&Error::TooDeep {
+            place: Place::Text,
+            limit: MAX_DEPTH,
+        })),
     }
 }
 
 fn not_a_statement(object: &Bound<'_, PyAny>) -> PyErr {
-    PyTypeError::new_err(format!("expected an expression or its text, not {}", shown(object)))
+    PyTypeError::new_err(format!(
+        "expected an expression or its text, not {}",
+        shown(object)
+    ))
 }
 
 fn many(parts: &Bound<'_, PyTuple>, build: impl FnOnce(Vec<Inner>) -> Inner) -> PyResult<Expr> {
-    let parts = parts.iter().map(|part| operand(&part)).collect::<PyResult<Vec<_>>>()?;
+    let parts = parts
+        .iter()
+        .map(|part| operand(&part))
+        .collect::<PyResult<Vec<_>>>()?;
     let size = parts.iter().map(|part| part.size).sum::<usize>() + 1;
-    Expr::made(build(parts.into_iter().map(|part| part.inner).collect()), size)
+    Expr::made(
+        build(parts.into_iter().map(|part| part.inner).collect()),
+        size,
+    )
 }
 
 fn counted(
@@ -306,14 +338,18 @@ pub fn sum(terms: &Bound<'_, PyTuple>) -> PyResult<Expr> {
 #[pyfunction]
 #[pyo3(signature = (first, *others))]
 pub fn min(first: &Bound<'_, PyAny>, others: &Bound<'_, PyTuple>) -> PyResult<Expr> {
-    counted(first, others, |first, others| mivabo::space::min(std::iter::once(first).chain(others)))
+    counted(first, others, |first, others| {
+        mivabo::space::min(std::iter::once(first).chain(others))
+    })
 }
 
 /// The greatest of the terms.
 #[pyfunction]
 #[pyo3(signature = (first, *others))]
 pub fn max(first: &Bound<'_, PyAny>, others: &Bound<'_, PyTuple>) -> PyResult<Expr> {
-    counted(first, others, |first, others| mivabo::space::max(std::iter::once(first).chain(others)))
+    counted(first, others, |first, others| {
+        mivabo::space::max(std::iter::once(first).chain(others))
+    })
 }
 
 /// The natural logarithm.

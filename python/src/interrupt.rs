@@ -37,12 +37,16 @@ pub fn interruptible<T: Send + 'static>(
     let (interrupt, process) = (Interrupt::default(), std::process::id());
     let (answers, mut answer) = channel();
     let wish = interrupt.clone();
-    let thread = Builder::new().name("mivabo".to_owned()).stack_size(STACK).spawn(move || {
-        let end = catch_unwind(AssertUnwindSafe(|| wish.run(work)));
-        // Nobody listens after an interrupt.
-        answers.send(end).ok();
-    });
-    thread.map_err(|error| PyOSError::new_err(format!("no thread for a call of mivabo: {error}")))?;
+    let thread = Builder::new()
+        .name("mivabo".to_owned())
+        .stack_size(STACK)
+        .spawn(move || {
+            let end = catch_unwind(AssertUnwindSafe(|| wish.run(work)));
+            // Nobody listens after an interrupt.
+            answers.send(end).ok();
+        });
+    thread
+        .map_err(|error| PyOSError::new_err(format!("no thread for a call of mivabo: {error}")))?;
     let mut raised = None;
     loop {
         let (end, back) = py.detach(move || (answer.recv_timeout(LOOK), answer));
@@ -70,7 +74,9 @@ pub fn interruptible<T: Send + 'static>(
 /// Whether this is the thread that runs handlers of signals.
 fn hears_signals(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import(intern!(py, "threading"))?;
-    let main = threading.call_method0(intern!(py, "main_thread"))?.getattr(intern!(py, "ident"))?;
+    let main = threading
+        .call_method0(intern!(py, "main_thread"))?
+        .getattr(intern!(py, "ident"))?;
     main.eq(threading.call_method0(intern!(py, "get_ident"))?)
 }
 

@@ -17,7 +17,9 @@ pub fn save_page(py: Python<'_>, path: PathBuf, page: &str, force: bool) -> PyRe
 fn exception(error: SaveError) -> PyErr {
     let text = error.to_string();
     match error {
-        SaveError::Taken { .. } => PyFileExistsError::new_err(format!("{text}; force=True replaces it")),
+        SaveError::Taken { .. } => {
+            PyFileExistsError::new_err(format!("{text}; force=True replaces it"))
+        }
         // The kind says which exception, the text which file.
         SaveError::Failed { error, .. } => std::io::Error::new(error.kind(), text).into(),
         _ => PyFileExistsError::new_err(text),

@@ -24,14 +24,16 @@ impl Space {
     /// Reads JSON of the shape of a study file.
     #[new]
     fn new(py: Python<'_>, json: String) -> PyResult<Space> {
-        let inner = interruptible(py, move || Inner::from_json(&json))?.map_err(|error| of_method(&error))?;
+        let inner = interruptible(py, move || Inner::from_json(&json))?
+            .map_err(|error| of_method(&error))?;
         Ok(Space { inner })
     }
 
     /// Reads the space of a study file.
     #[staticmethod]
     fn from_toml(py: Python<'_>, text: String) -> PyResult<Space> {
-        let inner = interruptible(py, move || Inner::from_toml(&text))?.map_err(|error| of_method(&error))?;
+        let inner = interruptible(py, move || Inner::from_toml(&text))?
+            .map_err(|error| of_method(&error))?;
         Ok(Space { inner })
     }
 
@@ -51,7 +53,9 @@ impl Space {
     fn count(&self, py: Python<'_>, nodes: &Bound<'_, PyAny>) -> PyResult<Option<u128>> {
         let nodes = natural("effort", nodes)?;
         let space = self.inner.clone();
-        interruptible(py, move || mivabo_bqp::count(space.encoding().problem(), nodes))
+        interruptible(py, move || {
+            mivabo_bqp::count(space.encoding().problem(), nodes)
+        })
     }
 
     /// Random feasible points.
@@ -76,7 +80,11 @@ impl Space {
     }
 
     /// Every violated constraint: name, statement, both sides, by how much.
-    fn check<'py>(&self, py: Python<'py>, params: &Bound<'_, PyDict>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    fn check<'py>(
+        &self,
+        py: Python<'py>,
+        params: &Bound<'_, PyDict>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let point = self.point(params)?;
         let report = py.detach(|| self.inner.check(&point));
         let side = |side: &Option<Value>| side.as_ref().map(|value| object(py, value)).transpose();
@@ -93,11 +101,19 @@ impl Space {
     }
 
     /// The nearest feasible point.
-    fn nearest<'py>(&self, py: Python<'py>, params: &Bound<'_, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+    fn nearest<'py>(
+        &self,
+        py: Python<'py>,
+        params: &Bound<'_, PyDict>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let given = values(params)?;
-        let wish = self.inner.point_where_active(borrowed(&given)).map_err(|error| of_method(&error))?;
+        let wish = self
+            .inner
+            .point_where_active(borrowed(&given))
+            .map_err(|error| of_method(&error))?;
         let space = self.inner.clone();
-        let found = interruptible(py, move || space.nearest(&wish))?.map_err(|error| of_method(&error))?;
+        let found =
+            interruptible(py, move || space.nearest(&wish))?.map_err(|error| of_method(&error))?;
         self.dict(py, found.point())
     }
 
@@ -111,9 +127,11 @@ impl Space {
         let mut given: BTreeMap<String, Value> = values(params)?.into_iter().collect();
         let mut left_out = Vec::new();
         loop {
-            let found = self
-                .inner
-                .point_where_active(given.iter().map(|(name, value)| (name.as_str(), value.clone())));
+            let found = self.inner.point_where_active(
+                given
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.clone())),
+            );
             match found {
                 Ok(point) => return Ok((self.dict(py, &point)?, left_out)),
                 Err(Error::Missing { name, domain }) if !given.contains_key(&name) => {
@@ -129,7 +147,12 @@ impl Space {
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let parameters = self.inner.parameters().iter().map(|parameter| {
             let when = parameter.condition().map(ToString::to_string);
-            (parameter.name(), parameter.domain().to_string(), when, parameter.is_auxiliary())
+            (
+                parameter.name(),
+                parameter.domain().to_string(),
+                when,
+                parameter.is_auxiliary(),
+            )
         });
         PyList::new(py, parameters.collect::<Vec<_>>())
     }
@@ -138,7 +161,12 @@ impl Space {
     fn constraints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let constraints = self.inner.constraints().iter().map(|constraint| {
             let class = constraint.class().to_string();
-            (constraint.name(), constraint.expression().to_string(), class, constraint.is_implied())
+            (
+                constraint.name(),
+                constraint.expression().to_string(),
+                class,
+                constraint.is_implied(),
+            )
         });
         PyList::new(py, constraints.collect::<Vec<_>>())
     }
@@ -147,7 +175,9 @@ impl Space {
 impl Space {
     fn point(&self, params: &Bound<'_, PyDict>) -> PyResult<Point> {
         let given = values(params)?;
-        self.inner.point(borrowed(&given)).map_err(|error| of_method(&error))
+        self.inner
+            .point(borrowed(&given))
+            .map_err(|error| of_method(&error))
     }
 
     fn dict<'py>(&self, py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {
@@ -157,14 +187,19 @@ impl Space {
 
 /// What an objective sees of a point.
 pub fn visible(space: &Inner, point: &Point) -> Vec<(String, Value)> {
-    space.values(point).map(|(name, value)| (name.to_owned(), value)).collect()
+    space
+        .values(point)
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 /// The first value; of a float the middle of its range, on its scale.
 fn usual(domain: &Domain) -> Value {
     match (domain.values().next(), domain.range()) {
         (Some(first), _) => first,
-        (None, Some((low, high))) if domain.is_log() => Value::Float((low * high).sqrt().clamp(low, high)),
+        (None, Some((low, high))) if domain.is_log() => {
+            Value::Float((low * high).sqrt().clamp(low, high))
+        }
         (None, Some((low, high))) => Value::Float(f64::midpoint(low, high)),
         (None, None) => Value::Bool(false),
     }

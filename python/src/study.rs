@@ -70,7 +70,10 @@ impl Home {
     }
 
     /// The session, under the name of this process.
-    fn session(&self, open: impl FnOnce(&Home, Store) -> Result<Session, Error>) -> Result<Session, Error> {
+    fn session(
+        &self,
+        open: impl FnOnce(&Home, Store) -> Result<Session, Error>,
+    ) -> Result<Session, Error> {
         let session = open(self, self.store()?)?;
         Ok(session.with_worker(format!("{}:{}", self.worker, std::process::id())))
     }
@@ -109,10 +112,16 @@ impl Settings<'_> {
     fn definition(self, space: &Space) -> PyResult<Definition> {
         let direction = text("direction", &self.direction)?;
         let direction = direction_named(&direction).ok_or_else(|| {
-            StudyError::new_err(format!("direction: expected 'minimize' or 'maximize', not {direction:?}"))
+            StudyError::new_err(format!(
+                "direction: expected 'minimize' or 'maximize', not {direction:?}"
+            ))
         })?;
         let strategy = text("strategy", &self.strategy)?;
-        let n_initial = self.n_initial.as_ref().map(|n| natural("n_initial", n)).transpose()?;
+        let n_initial = self
+            .n_initial
+            .as_ref()
+            .map(|n| natural("n_initial", n))
+            .transpose()?;
         Ok(Definition {
             space: space.inner.clone(),
             direction,
@@ -135,18 +144,33 @@ impl Study {
         settings: Settings<'_>,
     ) -> PyResult<Study> {
         let definition = settings.definition(space.get())?;
-        let home = Home { storage, name, worker };
-        Study::opened(space.py(), home, move |home, store| Session::open(store, &home.name, &definition))
+        let home = Home {
+            storage,
+            name,
+            worker,
+        };
+        Study::opened(space.py(), home, move |home, store| {
+            Session::open(store, &home.name, &definition)
+        })
     }
 
     /// The study of this name as it is stored; the only one of the file where no name is given.
     #[staticmethod]
-    fn load(py: Python<'_>, storage: PathBuf, name: Option<String>, worker: String) -> PyResult<Study> {
+    fn load(
+        py: Python<'_>,
+        storage: PathBuf,
+        name: Option<String>,
+        worker: String,
+    ) -> PyResult<Study> {
         let name = match name {
             Some(name) => name,
             None => only(py, &storage)?,
         };
-        let home = Home { storage: Some(storage), name, worker };
+        let home = Home {
+            storage: Some(storage),
+            name,
+            worker,
+        };
         Study::opened(py, home, |home, store| Session::load(store, &home.name))
     }
 
@@ -154,10 +178,18 @@ impl Study {
     #[staticmethod]
     #[expect(clippy::needless_pass_by_value, reason = "what Python gives is owned")]
     fn from_file(py: Python<'_>, path: PathBuf, text: &str, worker: String) -> PyResult<Study> {
-        let file = py.detach(|| StudyFile::parse(&path, text)).map_err(|error| of_store(&error))?;
-        let home = Home { storage: Some(file.storage), name: file.name, worker };
+        let file = py
+            .detach(|| StudyFile::parse(&path, text))
+            .map_err(|error| of_store(&error))?;
+        let home = Home {
+            storage: Some(file.storage),
+            name: file.name,
+            worker,
+        };
         let definition = file.definition;
-        Study::opened(py, home, move |home, store| Session::open(store, &home.name, &definition))
+        Study::opened(py, home, move |home, store| {
+            Session::open(store, &home.name, &definition)
+        })
     }
 
     /// A study in memory from what `kept` gave.
@@ -169,8 +201,14 @@ impl Study {
         trials: Vec<Kept>,
         worker: String,
     ) -> PyResult<Study> {
-        let home = Home { storage: None, name, worker };
-        Study::opened(py, home, move |home, store| restored(store, &home.name, &definition, &trials))
+        let home = Home {
+            storage: None,
+            name,
+            worker,
+        };
+        Study::opened(py, home, move |home, store| {
+            restored(store, &home.name, &definition, &trials)
+        })
     }
 
     /// What a copy of a study in memory is made from: its definition and its trials.
@@ -198,7 +236,11 @@ impl Study {
 
     /// The space.
     fn space(&self, py: Python<'_>) -> PyResult<Space> {
-        self.with(py, |session| Ok(Space { inner: session.space().clone() }))
+        self.with(py, |session| {
+            Ok(Space {
+                inner: session.space().clone(),
+            })
+        })
     }
 
     /// A trial to evaluate, held for `lease` seconds; none when there are `max_trials`. Its number is put into `claimed` whatever
@@ -221,7 +263,10 @@ impl Study {
             asked.as_ref().map(|asked| found.set(asked.id));
             Ok(asked)
         });
-        number.get().map(|number| claimed.append(number)).transpose()?;
+        number
+            .get()
+            .map(|number| claimed.append(number))
+            .transpose()?;
         let found = asked?.map(|asked| {
             let found = PyDict::new(py);
             found.set_item("id", asked.id)?;
@@ -274,13 +319,22 @@ impl Study {
     }
 
     /// A sign of life: the lease begins anew.
-    fn heartbeat(&self, py: Python<'_>, id: &Bound<'_, PyAny>, lease: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn heartbeat(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        lease: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         let (id, lease) = (natural("trial", id)?, duration(lease)?);
         self.with(py, move |session| session.heartbeat(id, lease))
     }
 
     /// A running trial that may come back or end within `seconds`, and whose it is.
-    fn awaited(&self, py: Python<'_>, seconds: &Bound<'_, PyAny>) -> PyResult<Option<(u64, String)>> {
+    fn awaited(
+        &self,
+        py: Python<'_>,
+        seconds: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<(u64, String)>> {
         let within = duration(seconds)?;
         self.with(py, move |session| {
             let found = session.awaited(within, &BTreeSet::new())?;
@@ -319,7 +373,9 @@ impl Study {
     fn best_value(&self, py: Python<'_>) -> PyResult<Option<(u64, f64)>> {
         self.with(py, |session| {
             session.sync()?;
-            Ok(session.best().and_then(|trial| Some((trial.id, trial.value()?))))
+            Ok(session
+                .best()
+                .and_then(|trial| Some((trial.id, trial.value()?))))
         })
     }
 
@@ -327,7 +383,10 @@ impl Study {
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let record = self.with(py, |session| {
             session.sync()?;
-            let id = session.best().map(|trial| trial.id).ok_or(mivabo::Error::NothingFeasible)?;
+            let id = session
+                .best()
+                .map(|trial| trial.id)
+                .ok_or(mivabo::Error::NothingFeasible)?;
             Record::new(session, session.record(id)?)
         })?;
         record.dict(py)
@@ -352,7 +411,11 @@ impl Study {
             session.sync()?;
             Ok(session.study().importance()?)
         })?;
-        let effects = found.effects.into_iter().map(|effect| (effect.name, effect.total)).collect();
+        let effects = found
+            .effects
+            .into_iter()
+            .map(|effect| (effect.name, effect.total))
+            .collect();
         let pairs = found.interactions.into_iter().map(|pair| {
             let [one, other] = pair.names;
             (one, other, pair.share)
@@ -388,7 +451,13 @@ impl Study {
             Ok(slot)
         });
         let slot = slot?.map_err(|error: Error| of_store(&error))?;
-        Ok(Study { home, open: Mutex::new(Open { process: std::process::id(), slot }) })
+        Ok(Study {
+            home,
+            open: Mutex::new(Open {
+                process: std::process::id(),
+                slot,
+            }),
+        })
     }
 
     /// Acts on the session, when it is this thread's turn.
@@ -426,7 +495,10 @@ impl Study {
         let mut open = lock(&self.open);
         if open.process != std::process::id() {
             if self.home.storage.is_some() {
-                *open = Open { process: std::process::id(), slot: Arc::new(Mutex::new(None)) };
+                *open = Open {
+                    process: std::process::id(),
+                    slot: Arc::new(Mutex::new(None)),
+                };
             } else if matches!(open.slot.try_lock(), Err(TryLockError::WouldBlock)) {
                 let name = &self.home.name;
                 return Err(StudyError::new_err(format!(
@@ -442,8 +514,7 @@ impl Study {
 
 fn refuse_while_forking() -> PyResult<()> {
     if is_forking() {
-        let text =
-            "a study cannot be used while this very thread forks, as in a hook of `os.register_at_fork`";
+        let text = "a study cannot be used while this very thread forks, as in a hook of `os.register_at_fork`";
         return Err(StudyError::new_err(text));
     }
     Ok(())
@@ -460,7 +531,11 @@ impl Record {
     fn new(session: &Session, trial: Trial) -> Result<Record, Error> {
         let space = session.space();
         let point = trial.point(space)?;
-        Ok(Record { params: visible(space, &point), is_feasible: space.check(&point).is_feasible(), trial })
+        Ok(Record {
+            params: visible(space, &point),
+            is_feasible: space.check(&point).is_feasible(),
+            trial,
+        })
     }
 
     fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -479,8 +554,9 @@ impl Record {
         found.set_item("reason", reason)?;
         found.set_item("feasible", self.is_feasible)?;
         found.set_item("origin", trial.origin())?;
-        let result =
-            trial.result().map(|result| py.import("json")?.call_method1("loads", (result.as_str(),)));
+        let result = trial
+            .result()
+            .map(|result| py.import("json")?.call_method1("loads", (result.as_str(),)));
         found.set_item("result", result.transpose()?)?;
         found.set_item("attempts", trial.attempts)?;
         found.set_item("worker", trial.worker.as_deref())?;
@@ -496,7 +572,9 @@ type Told<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
 fn outcome(what: &str, told: Told<'_>) -> PyResult<Outcome> {
     match told {
-        (_, Some(reason)) => Ok(Outcome::Failed { reason: text("reason", &reason)? }),
+        (_, Some(reason)) => Ok(Outcome::Failed {
+            reason: text("reason", &reason)?,
+        }),
         (value, None) => Ok(Outcome::Complete(number(what, &value)?)),
     }
 }
@@ -507,8 +585,12 @@ fn seconds(millis: i64) -> f64 {
 
 fn duration(seconds: &Bound<'_, PyAny>) -> PyResult<Duration> {
     let seconds = number("lease", seconds)?;
-    let found = Duration::try_from_secs_f64(seconds).ok().filter(|lease| !lease.is_zero());
-    found.ok_or_else(|| StudyError::new_err(format!("lease: expected seconds above 0, not {seconds}")))
+    let found = Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|lease| !lease.is_zero());
+    found.ok_or_else(|| {
+        StudyError::new_err(format!("lease: expected seconds above 0, not {seconds}"))
+    })
 }
 
 /// The name of the only study of a file, which must exist.
@@ -523,7 +605,10 @@ fn only(py: Python<'_>, storage: &Path) -> PyResult<String> {
     let studies = studies.map_err(|error| of_store(&error))?;
     match studies.as_slice() {
         [only] => Ok(only.name.clone()),
-        [] => Err(StudyError::new_err(format!("`{}` holds no study", storage.display()))),
+        [] => Err(StudyError::new_err(format!(
+            "`{}` holds no study",
+            storage.display()
+        ))),
         several => {
             let names: Vec<&str> = several.iter().map(|study| study.name.as_str()).collect();
             let names = names.join("`, `");
@@ -537,13 +622,17 @@ fn only(py: Python<'_>, storage: &Path) -> PyResult<String> {
 
 fn page(session: &Session) -> Result<String, Error> {
     let time = |millis: Option<i64>| millis.and_then(|millis| u64::try_from(millis).ok());
-    let rows = session.trials().iter().zip(session.records()?).map(|(trial, record)| Row {
-        trial: trial.clone(),
-        origin: Some(record.origin()).filter(|origin| !origin.is_empty()),
-        worker: record.worker,
-        started: time(record.started),
-        finished: time(record.finished),
-    });
+    let rows = session
+        .trials()
+        .iter()
+        .zip(session.records()?)
+        .map(|(trial, record)| Row {
+            trial: trial.clone(),
+            origin: Some(record.origin()).filter(|origin| !origin.is_empty()),
+            worker: record.worker,
+            started: time(record.started),
+            finished: time(record.finished),
+        });
     let rows: Vec<Row> = rows.collect();
     let study = session.study();
     Ok(html(&Report {

@@ -20,9 +20,19 @@ pub fn value(what: &str, object: &Bound<'_, PyAny>) -> Result<Value, Refusal> {
         Some(value) => Ok(value),
         // numpy's scalars, and others that hold one number, give it in this way.
         None => {
-            match object.call_method0("item").ok().map(|item| known(what, &item)).transpose()?.flatten() {
+            match object
+                .call_method0("item")
+                .ok()
+                .map(|item| known(what, &item))
+                .transpose()?
+                .flatten()
+            {
                 Some(value) => Ok(value),
-                None => Err(Refusal::wrong_type(what, "a number, a text or a truth value", &shown(object))),
+                None => Err(Refusal::wrong_type(
+                    what,
+                    "a number, a text or a truth value",
+                    &shown(object),
+                )),
             }
         }
     }
@@ -34,8 +44,9 @@ fn known(what: &str, object: &Bound<'_, PyAny>) -> Result<Option<Value>, Refusal
     }
     if object.is_instance_of::<PyInt>() {
         let whole = object.extract::<i64>();
-        let whole =
-            whole.map_err(|_| Refusal::Value(format!("{what}: {} has more than 64 bits", shown(object))))?;
+        let whole = whole.map_err(|_| {
+            Refusal::Value(format!("{what}: {} has more than 64 bits", shown(object)))
+        })?;
         return Ok(Some(Value::Int(whole)));
     }
     if let Ok(real) = object.cast::<PyFloat>() {
@@ -55,7 +66,9 @@ pub fn text(what: &str, object: &Bound<'_, PyAny>) -> Result<String, Refusal> {
     if !object.is_instance_of::<PyString>() {
         return Err(Refusal::wrong_type(what, "a text", &shown(object)));
     }
-    object.extract().map_err(|_| Refusal::Value(format!("{what}: {} is not Unicode", shown(object))))
+    object
+        .extract()
+        .map_err(|_| Refusal::Value(format!("{what}: {} is not Unicode", shown(object))))
 }
 
 /// A number of the settings of a study, such as its seed.
@@ -65,8 +78,12 @@ pub fn text(what: &str, object: &Bound<'_, PyAny>) -> Result<String, Refusal> {
 pub fn natural(what: &str, object: &Bound<'_, PyAny>) -> Result<u64, Refusal> {
     let whole = object.call_method0("__index__");
     let whole = whole.map_err(|_| Refusal::wrong_type(what, "a whole number", &shown(object)))?;
-    let beyond =
-        |_| Refusal::Value(format!("{what}: {} is not a whole number from 0 to 2^64 - 1", shown(object)));
+    let beyond = |_| {
+        Refusal::Value(format!(
+            "{what}: {} is not a whole number from 0 to 2^64 - 1",
+            shown(object)
+        ))
+    };
     whole.extract().map_err(beyond)
 }
 
@@ -84,7 +101,11 @@ pub fn number(what: &str, object: &Bound<'_, PyAny>) -> Result<f64, Refusal> {
         // An int that no float is large enough for.
         Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
             let is_negative = object.lt(0).map_err(|_| refused())?;
-            Ok(if is_negative { f64::NEG_INFINITY } else { f64::INFINITY })
+            Ok(if is_negative {
+                f64::NEG_INFINITY
+            } else {
+                f64::INFINITY
+            })
         }
         Err(_) => Err(refused()),
     }
@@ -106,7 +127,9 @@ pub fn values(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
 
 /// Names and values, as the crates take them.
 pub fn borrowed(values: &[(String, Value)]) -> impl Iterator<Item = (&str, Value)> {
-    values.iter().map(|(name, value)| (name.as_str(), value.clone()))
+    values
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()))
 }
 
 /// A value as plain Python.
@@ -154,8 +177,11 @@ pub fn shown(object: &Bound<'_, PyAny>) -> String {
     let repr = object.repr().and_then(|repr| repr.extract::<String>());
     match repr {
         Ok(repr) if repr.chars().count() <= SHOWN => repr,
-        _ => {
-            object.get_type().name().map_or("an object".to_owned(), |name| format!("a value of type {name}"))
-        }
+        _ => object
+            .get_type()
+            .name()
+            .map_or("an object".to_owned(), |name| {
+                format!("a value of type {name}")
+            }),
     }
 }

@@ -17,10 +17,17 @@ pub fn at(place: Option<&Path>) {
 
 /// Says that this thread waits for its turn. Python's lock must not be held.
 pub fn say() {
-    let Some(place) = PLACE.with_borrow(Clone::clone) else { return };
-    let text = format!("waiting for `{}`, which another process is writing", place.display());
+    let Some(place) = PLACE.with_borrow(Clone::clone) else {
+        return;
+    };
+    let text = format!(
+        "waiting for `{}`, which another process is writing",
+        place.display()
+    );
     let log = |py: Python<'_>| -> PyResult<()> {
-        let logger = py.import("logging")?.call_method1("getLogger", ("mivabo",))?;
+        let logger = py
+            .import("logging")?
+            .call_method1("getLogger", ("mivabo",))?;
         logger.call_method1("warning", ("%s", text)).map(drop)
     };
     // An interpreter that ends has nobody to tell.

@@ -25,7 +25,12 @@ impl Assignment {
     /// All of `n` bits free.
     pub fn new(n: usize) -> Self {
         let n_words = n.div_ceil(64);
-        Self { n, n_free: n, fixed: vec![0; n_words], ones: vec![0; n_words] }
+        Self {
+            n,
+            n_free: n,
+            fixed: vec![0; n_words],
+            ones: vec![0; n_words],
+        }
     }
 
     /// The number of bits, free or not.
@@ -84,16 +89,25 @@ impl Assignment {
 
     /// Whether point `x` has these values at the fixed bits.
     pub fn contains(&self, x: &[bool]) -> bool {
-        x.len() == self.n && x.iter().enumerate().all(|(bit, &xi)| self.value(bit).is_none_or(|v| v == xi))
+        x.len() == self.n
+            && x.iter()
+                .enumerate()
+                .all(|(bit, &xi)| self.value(bit).is_none_or(|v| v == xi))
     }
 
     /// The point with these values, and 0 at free bits.
     pub fn to_point(&self) -> Vec<bool> {
-        (0..self.n).map(|bit| self.value(bit) == Some(true)).collect()
+        (0..self.n)
+            .map(|bit| self.value(bit) == Some(true))
+            .collect()
     }
 
     fn place(&self, bit: usize) -> (usize, u64) {
-        assert!(bit < self.n, "bit {bit} of an assignment of {} bits", self.n);
+        assert!(
+            bit < self.n,
+            "bit {bit} of an assignment of {} bits",
+            self.n
+        );
         (bit / 64, 1 << (bit % 64))
     }
 }

@@ -50,10 +50,20 @@ pub enum Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Row { name, activity, sense, rhs } => {
-                write!(f, "row `{name}` asks for {activity} {sense} {rhs}, which is false")
+            Self::Row {
+                name,
+                activity,
+                sense,
+                rhs,
+            } => {
+                write!(
+                    f,
+                    "row `{name}` asks for {activity} {sense} {rhs}, which is false"
+                )
             }
-            Self::Table { name, pattern } => write!(f, "table `{name}` does not allow pattern {pattern:#b}"),
+            Self::Table { name, pattern } => {
+                write!(f, "table `{name}` does not allow pattern {pattern:#b}")
+            }
         }
     }
 }
@@ -76,34 +86,60 @@ impl Bqp {
     /// [`Error::WrongLength`] unless `x` has exactly `n` bits.
     pub fn check(&self, x: &[bool]) -> Result<Check, Error> {
         if x.len() != self.n() {
-            return Err(Error::WrongLength { expected: self.n(), found: x.len() });
+            return Err(Error::WrongLength {
+                expected: self.n(),
+                found: x.len(),
+            });
         }
         let rows = self.rows().iter().filter_map(|row| row_violation(row, x));
-        let tables = self.tables().iter().filter_map(|table| table_violation(table, x));
-        Ok(Check { value: self.objective().value(x), violations: rows.chain(tables).collect() })
+        let tables = self
+            .tables()
+            .iter()
+            .filter_map(|table| table_violation(table, x));
+        Ok(Check {
+            value: self.objective().value(x),
+            violations: rows.chain(tables).collect(),
+        })
     }
 
     /// Whether `x` has `n` bits and satisfies every constraint; stops at the first that it violates.
     pub fn is_feasible(&self, x: &[bool]) -> bool {
         x.len() == self.n()
-            && self.rows().iter().all(|row| row.is_satisfied(row.form().value(x)))
-            && self.tables().iter().all(|table| table.allows(table.pattern(x)))
+            && self
+                .rows()
+                .iter()
+                .all(|row| row.is_satisfied(row.form().value(x)))
+            && self
+                .tables()
+                .iter()
+                .all(|table| table.allows(table.pattern(x)))
     }
 }
 
 fn row_violation(row: &Row, x: &[bool]) -> Option<Violation> {
     let activity = row.form().value(x);
     let (sense, rhs) = (row.sense(), row.rhs());
-    (!row.is_satisfied(activity)).then(|| Violation::Row { name: row.name().clone(), activity, sense, rhs })
+    (!row.is_satisfied(activity)).then(|| Violation::Row {
+        name: row.name().clone(),
+        activity,
+        sense,
+        rhs,
+    })
 }
 
 fn table_violation(table: &Table, x: &[bool]) -> Option<Violation> {
     let pattern = table.pattern(x);
-    (!table.allows(pattern)).then(|| Violation::Table { name: table.name().clone(), pattern })
+    (!table.allows(pattern)).then(|| Violation::Table {
+        name: table.name().clone(),
+        pattern,
+    })
 }
 
 #[cfg(test)]
-#[allow(clippy::float_cmp, reason = "whole numbers and exact zeros are compared")]
+#[allow(
+    clippy::float_cmp,
+    reason = "whole numbers and exact zeros are compared"
+)]
 mod tests {
     use super::*;
     use crate::quadratic::Quadratic;
@@ -114,24 +150,39 @@ mod tests {
 
         let refused = problem.check(&[true]).unwrap_err();
 
-        assert_eq!(refused, Error::WrongLength { expected: 2, found: 1 });
+        assert_eq!(
+            refused,
+            Error::WrongLength {
+                expected: 2,
+                found: 1
+            }
+        );
         assert!(!problem.is_feasible(&[true]));
     }
 
     #[test]
     fn every_violated_constraint_is_listed() {
         let mut problem = Bqp::new(2);
-        problem.set_objective(Quadratic::new(1.0, [(0, 2.0)], [])).unwrap();
+        problem
+            .set_objective(Quadratic::new(1.0, [(0, 2.0)], []))
+            .unwrap();
         let both = Quadratic::new(0.0, [], [(0, 1, 1.0)]);
-        problem.add_row(Row::new("not both", both, Sense::LessEqual, 0.0)).unwrap();
-        problem.add_table(Table::new("nothing", vec![0], vec![]).unwrap()).unwrap();
+        problem
+            .add_row(Row::new("not both", both, Sense::LessEqual, 0.0))
+            .unwrap();
+        problem
+            .add_table(Table::new("nothing", vec![0], vec![]).unwrap())
+            .unwrap();
 
         let check = problem.check(&[true, true]).unwrap();
 
         let sentences: Vec<_> = check.violations.iter().map(ToString::to_string).collect();
         assert_eq!(
             sentences,
-            ["row `not both` asks for 1 <= 0, which is false", "table `nothing` does not allow pattern 0b1"]
+            [
+                "row `not both` asks for 1 <= 0, which is false",
+                "table `nothing` does not allow pattern 0b1"
+            ]
         );
         assert_eq!(check.value, 3.0);
     }

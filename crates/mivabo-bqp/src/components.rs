@@ -28,13 +28,18 @@ pub(crate) fn components(propagator: &Propagator, assignment: &Assignment) -> Ve
             let root = sets.root(first);
             let index = *index_of_root[root].get_or_insert(found.len());
             if index == found.len() {
-                found.push(Component { constraints: Vec::new(), n_free: sets.size(root) });
+                found.push(Component {
+                    constraints: Vec::new(),
+                    n_free: sets.size(root),
+                });
             }
             found[index].constraints.push(id);
         }
     }
     for component in &mut found {
-        component.constraints.sort_by_key(|&id| tightness(&propagator.constraints()[id], assignment));
+        component
+            .constraints
+            .sort_by_key(|&id| tightness(&propagator.constraints()[id], assignment));
     }
     found
 }
@@ -46,7 +51,9 @@ pub(crate) fn independent_bits<'c>(
     constraints: impl Iterator<Item = &'c Constraint<'c>>,
     assignment: &Assignment,
 ) -> Vec<Vec<usize>> {
-    let free: Vec<usize> = (0..assignment.n()).filter(|&bit| assignment.is_free(bit)).collect();
+    let free: Vec<usize> = (0..assignment.n())
+        .filter(|&bit| assignment.is_free(bit))
+        .collect();
     let mut sets = DisjointSets::new(assignment.n());
     for constraint in constraints {
         sets.join_all(free_bits(constraint, assignment));
@@ -74,12 +81,17 @@ pub(crate) fn independent_bits<'c>(
 
 /// Tables and equalities before inequalities, few free bits before many: what leaves the fewest choices is first.
 fn tightness(constraint: &Constraint, assignment: &Assignment) -> (bool, usize) {
-    let is_loose = matches!(constraint, Constraint::Row(row) if row.row().sense() == Sense::LessEqual);
+    let is_loose =
+        matches!(constraint, Constraint::Row(row) if row.row().sense() == Sense::LessEqual);
     (is_loose, free_bits(constraint, assignment).count())
 }
 
 fn free_bits(constraint: &Constraint, assignment: &Assignment) -> impl Iterator<Item = usize> {
-    constraint.bits().iter().copied().filter(|&bit| assignment.is_free(bit))
+    constraint
+        .bits()
+        .iter()
+        .copied()
+        .filter(|&bit| assignment.is_free(bit))
 }
 
 /// Union-find by size, with path halving.
@@ -92,7 +104,11 @@ struct DisjointSets {
 
 impl DisjointSets {
     fn new(n: usize) -> Self {
-        Self { parent: (0..n).collect(), size: vec![1; n], largest: 1 }
+        Self {
+            parent: (0..n).collect(),
+            size: vec![1; n],
+            largest: 1,
+        }
     }
 
     fn root(&mut self, mut i: usize) -> usize {
@@ -108,7 +124,11 @@ impl DisjointSets {
         if a == b {
             return;
         }
-        let (small, large) = if self.size[a] < self.size[b] { (a, b) } else { (b, a) };
+        let (small, large) = if self.size[a] < self.size[b] {
+            (a, b)
+        } else {
+            (b, a)
+        };
         self.parent[small] = large;
         self.size[large] += self.size[small];
         self.largest = self.largest.max(self.size[large]);
@@ -134,7 +154,9 @@ mod tests {
     fn pairs_of(n: usize, pairs: &[[usize; 2]]) -> Bqp {
         let mut problem = Bqp::new(n);
         for pair in pairs {
-            problem.add_table(Table::new("equal", pair.to_vec(), vec![0b00, 0b11]).unwrap()).unwrap();
+            problem
+                .add_table(Table::new("equal", pair.to_vec(), vec![0b00, 0b11]).unwrap())
+                .unwrap();
         }
         problem
     }
@@ -145,7 +167,10 @@ mod tests {
 
         let found = components(&Propagator::new(&problem), &Assignment::new(6));
 
-        let summary: Vec<_> = found.into_iter().map(|c| (c.constraints, c.n_free)).collect();
+        let summary: Vec<_> = found
+            .into_iter()
+            .map(|c| (c.constraints, c.n_free))
+            .collect();
         assert_eq!(summary, [(vec![0, 2], 3), (vec![1], 2)]);
     }
 
@@ -157,7 +182,10 @@ mod tests {
 
         let found = components(&Propagator::new(&problem), &assignment);
 
-        let summary: Vec<_> = found.into_iter().map(|c| (c.constraints, c.n_free)).collect();
+        let summary: Vec<_> = found
+            .into_iter()
+            .map(|c| (c.constraints, c.n_free))
+            .collect();
         assert_eq!(summary, [(vec![0], 1), (vec![1], 1)]);
     }
 }

@@ -58,9 +58,16 @@ pub fn smallest_conflict(
         return None;
     }
     let irreducible = inquiry.explain(&mut Vec::new(), false, &everything);
-    let mut smallest = inquiry.smaller_than(irreducible.len()).unwrap_or(irreducible);
+    let mut smallest = inquiry
+        .smaller_than(irreducible.len())
+        .unwrap_or(irreducible);
     smallest.sort_unstable();
-    Some(smallest.into_iter().map(|id| inquiry.names[id].clone()).collect())
+    Some(
+        smallest
+            .into_iter()
+            .map(|id| inquiry.names[id].clone())
+            .collect(),
+    )
 }
 
 /// What is known about the conflicts of a problem.
@@ -85,7 +92,13 @@ impl<'a> Inquiry<'a> {
                 names.push(name.clone());
             }
         }
-        Self { problem, names, ids, node_limit, corrections: Vec::new() }
+        Self {
+            problem,
+            names,
+            ids,
+            node_limit,
+            corrections: Vec::new(),
+        }
     }
 
     /// Whether it is proved that no point satisfies the background and the names in `kept`.
@@ -106,10 +119,20 @@ impl<'a> Inquiry<'a> {
     }
 
     fn violated(&self, x: &[bool]) -> Vec<usize> {
-        let rows = self.problem.rows().iter().filter(|row| !row.is_satisfied(row.form().value(x)));
-        let tables = self.problem.tables().iter().filter(|table| !table.allows(table.pattern(x)));
+        let rows = self
+            .problem
+            .rows()
+            .iter()
+            .filter(|row| !row.is_satisfied(row.form().value(x)));
+        let tables = self
+            .problem
+            .tables()
+            .iter()
+            .filter(|table| !table.allows(table.pattern(x)));
         let names = rows.map(Row::name).chain(tables.map(Table::name));
-        let ids: BTreeSet<_> = names.filter_map(|name| self.ids.get(name).copied()).collect();
+        let ids: BTreeSet<_> = names
+            .filter_map(|name| self.ids.get(name).copied())
+            .collect();
         ids.into_iter().collect()
     }
 
@@ -117,14 +140,23 @@ impl<'a> Inquiry<'a> {
     ///
     /// `has_grown` says that `kept` has new members, which may be in conflict without any candidate. What is
     /// returned is in conflict with `kept` even where a search gave up: then it is only larger than need be.
-    fn explain(&mut self, kept: &mut Vec<usize>, has_grown: bool, candidates: &[usize]) -> Vec<usize> {
+    fn explain(
+        &mut self,
+        kept: &mut Vec<usize>,
+        has_grown: bool,
+        candidates: &[usize],
+    ) -> Vec<usize> {
         if candidates.is_empty() || (has_grown && self.is_conflict(kept)) {
             return Vec::new();
         }
         if candidates.len() == 1 {
             // Alone it may still be no part of the conflict: the very first question.
             let is_needed = has_grown || !self.is_conflict(kept);
-            return if is_needed { candidates.to_vec() } else { Vec::new() };
+            return if is_needed {
+                candidates.to_vec()
+            } else {
+                Vec::new()
+            };
         }
         let n_kept = kept.len();
         let (first, second) = candidates.split_at(candidates.len() / 2);
@@ -154,7 +186,10 @@ impl<'a> Inquiry<'a> {
     /// A smallest set that hits all corrections, if it has fewer than `limit` names; `n_names` is a lower bound.
     fn hitting_set(&self, n_names: &mut usize, limit: usize) -> Option<Vec<usize>> {
         while *n_names < limit {
-            let mut search = HittingSets { sets: &self.corrections, nodes_left: HITTING_NODES };
+            let mut search = HittingSets {
+                sets: &self.corrections,
+                nodes_left: HITTING_NODES,
+            };
             match search.of_size(*n_names).ok()? {
                 Some(hitting) => return Some(hitting),
                 None => *n_names += 1,

@@ -24,7 +24,11 @@ impl Constraint<'_> {
 
     /// A free bit to branch on and the value to try first, or none when the constraint holds whatever the free
     /// bits become.
-    pub(crate) fn branch(&self, assignment: &Assignment, scratch: &mut Scratch) -> Option<(usize, bool)> {
+    pub(crate) fn branch(
+        &self,
+        assignment: &Assignment,
+        scratch: &mut Scratch,
+    ) -> Option<(usize, bool)> {
         match self {
             Self::Row(row) if row.is_settled(assignment, scratch) => None,
             Self::Row(row) => row.branch(assignment),
@@ -37,7 +41,11 @@ impl Constraint<'_> {
         match self {
             Self::Row(row) => row.is_settled(assignment, scratch),
             Self::Table(table) => {
-                let n_free = table.bits().iter().filter(|&&bit| assignment.is_free(bit)).count();
+                let n_free = table
+                    .bits()
+                    .iter()
+                    .filter(|&&bit| assignment.is_free(bit))
+                    .count();
                 let n_points = 1_u128 << n_free;
                 let n_patterns = || match table.supports() {
                     Some(supports) => u128::from(supports.count(fixed(table, assignment))),
@@ -103,8 +111,14 @@ fn tighten_table(
 fn common(patterns: impl Iterator<Item = u64>, free: u64) -> Option<Common> {
     let mut found: Option<Common> = None;
     for pattern in patterns {
-        let Common { in_all, in_any } = found.unwrap_or(Common { in_all: free, in_any: 0 });
-        let both = Common { in_all: in_all & pattern, in_any: in_any | pattern & free };
+        let Common { in_all, in_any } = found.unwrap_or(Common {
+            in_all: free,
+            in_any: 0,
+        });
+        let both = Common {
+            in_all: in_all & pattern,
+            in_any: in_any | pattern & free,
+        };
         found = Some(both);
         if both.in_all == 0 && both.in_any == free {
             break;
@@ -115,9 +129,15 @@ fn common(patterns: impl Iterator<Item = u64>, free: u64) -> Option<Common> {
 
 /// The first free bit of the scope, with its value in the first pattern that agrees with the assignment.
 fn branch_on_table(table: &Table, assignment: &Assignment) -> Option<(usize, bool)> {
-    let k = table.bits().iter().position(|&bit| assignment.is_free(bit))?;
+    let k = table
+        .bits()
+        .iter()
+        .position(|&bit| assignment.is_free(bit))?;
     let first = compatible(table, assignment).next();
-    Some((table.bits()[k], first.is_some_and(|pattern| pattern >> k & 1 == 1)))
+    Some((
+        table.bits()[k],
+        first.is_some_and(|pattern| pattern >> k & 1 == 1),
+    ))
 }
 
 /// The allowed patterns that agree with the fixed bits.
@@ -126,11 +146,18 @@ pub(crate) fn compatible<'t>(
     assignment: &Assignment,
 ) -> impl Iterator<Item = u64> + use<'t> {
     let Fixed { fixed, ones } = fixed(table, assignment);
-    table.allowed().iter().copied().filter(move |pattern| pattern & fixed == ones)
+    table
+        .allowed()
+        .iter()
+        .copied()
+        .filter(move |pattern| pattern & fixed == ones)
 }
 
 /// What an assignment says of the bits of a table.
 pub(crate) fn fixed(table: &Table, assignment: &Assignment) -> Fixed {
     let fixed = table.pattern_where(|bit| !assignment.is_free(bit));
-    Fixed { fixed, ones: table.pattern_where(|bit| assignment.value(bit) == Some(true)) }
+    Fixed {
+        fixed,
+        ones: table.pattern_where(|bit| assignment.value(bit) == Some(true)),
+    }
 }

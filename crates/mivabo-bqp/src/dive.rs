@@ -57,7 +57,11 @@ impl Diver<'_, '_> {
         start: &Assignment,
         patience: u64,
     ) -> Result<Node, DeadEnd> {
-        let mut node = Node { assignment: start.clone(), log_probabilities: Default::default(), position: 0 };
+        let mut node = Node {
+            assignment: start.clone(),
+            log_probabilities: Default::default(),
+            position: 0,
+        };
         let trust = self.random.choose(TRUSTS.into_iter()).unwrap_or_default();
         let by_size = self.random.coin();
         let mut siblings = Vec::new();
@@ -91,10 +95,21 @@ impl Diver<'_, '_> {
                     Constraint::Row(row) if by_size => row.linear()[k].abs(),
                     _ => 0.0,
                 };
-                let sized = constraint.bits().iter().enumerate().map(|(k, &bit)| (bit, size(k)));
-                let free: Vec<_> = sized.filter(|&(bit, _)| node.assignment.is_free(bit)).collect();
-                let largest = free.iter().fold(0.0_f64, |largest, (_, size)| largest.max(*size));
-                let free: Vec<_> = free.into_iter().filter(|(_, size)| *size == largest).collect();
+                let sized = constraint
+                    .bits()
+                    .iter()
+                    .enumerate()
+                    .map(|(k, &bit)| (bit, size(k)));
+                let free: Vec<_> = sized
+                    .filter(|&(bit, _)| node.assignment.is_free(bit))
+                    .collect();
+                let largest = free
+                    .iter()
+                    .fold(0.0_f64, |largest, (_, size)| largest.max(*size));
+                let free: Vec<_> = free
+                    .into_iter()
+                    .filter(|(_, size)| *size == largest)
+                    .collect();
                 return self.random.choose(free.into_iter()).map(|(bit, _)| bit);
             }
             node.position += 1;
@@ -111,12 +126,21 @@ impl Diver<'_, '_> {
     }
 
     /// Moves `node` to one of its two children and returns the other.
-    fn choose(&mut self, trust: f64, node: &mut Node, bit: usize, children: [Assignment; 2]) -> Node {
+    fn choose(
+        &mut self,
+        trust: f64,
+        node: &mut Node,
+        bit: usize,
+        children: [Assignment; 2],
+    ) -> Node {
         let odds = log_odds(self.propagator, &node.assignment, bit);
         let value = self.random.unit() < log_sigmoid(trust * odds).exp();
         let [zero, one] = children;
         let (taken, other) = if value { (one, zero) } else { (zero, one) };
-        let sibling = Node { assignment: other, ..*node };
+        let sibling = Node {
+            assignment: other,
+            ..*node
+        };
         node.assignment = taken;
         for (log_probability, trust) in node.log_probabilities.iter_mut().zip(TRUSTS) {
             *log_probability += log_sigmoid(if value { trust * odds } else { -trust * odds });
@@ -128,8 +152,16 @@ impl Diver<'_, '_> {
 impl Node {
     /// -ln of the probability with which a dive makes these choices, over all trusts.
     pub(crate) fn log_weight(&self) -> f64 {
-        let largest = self.log_probabilities.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = self.log_probabilities.iter().map(|l| (l - largest).exp()).sum();
+        let largest = self
+            .log_probabilities
+            .iter()
+            .copied()
+            .fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = self
+            .log_probabilities
+            .iter()
+            .map(|l| (l - largest).exp())
+            .sum();
         (TRUSTS.len() as f64 / sum).ln() - largest
     }
 }

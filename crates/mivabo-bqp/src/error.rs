@@ -55,7 +55,9 @@ pub enum Error {
         n_bits: usize,
     },
     /// A table allows a pattern that has more bits than its scope.
-    #[error("table `{name}` allows pattern {pattern:#b}, which does not fit its scope of {n_bits} bits")]
+    #[error(
+        "table `{name}` allows pattern {pattern:#b}, which does not fit its scope of {n_bits} bits"
+    )]
     PatternOutOfRange {
         /// The table's name.
         name: Arc<str>,
@@ -133,15 +135,25 @@ mod tests {
 
         let sentence = error.to_string();
 
-        assert_eq!(sentence, "row `budget`: the coefficient of x1·x3 is inf; it must be finite");
+        assert_eq!(
+            sentence,
+            "row `budget`: the coefficient of x1·x3 is inf; it must be finite"
+        );
     }
 
     #[test]
     fn an_index_error_says_what_would_be_in_range() {
-        let error = Error::IndexOutOfRange { place: Place::Objective, index: 7, n: 5 };
+        let error = Error::IndexOutOfRange {
+            place: Place::Objective,
+            index: 7,
+            n: 5,
+        };
 
         let sentence = error.to_string();
 
-        assert_eq!(sentence, "the objective uses bit 7; the problem has 5 bits, so indices must be below 5");
+        assert_eq!(
+            sentence,
+            "the objective uses bit 7; the problem has 5 bits, so indices must be below 5"
+        );
     }
 }

@@ -50,13 +50,25 @@ impl DiscreteOracle for Exhaustive {
             }
         }
         let (value, x) = best.ok_or(Infeasible)?;
-        Ok(Outcome::Found(Solution { status: Status::Optimal, x, value, bound: value, nodes }))
+        Ok(Outcome::Found(Solution {
+            status: Status::Optimal,
+            x,
+            value,
+            bound: value,
+            nodes,
+        }))
     }
 }
 
 fn interrupted(best: Option<(f64, Vec<bool>)>, bound: f64, nodes: u64) -> Outcome {
     match best {
-        Some((value, x)) => Outcome::Found(Solution { status: Status::LimitReached, x, value, bound, nodes }),
+        Some((value, x)) => Outcome::Found(Solution {
+            status: Status::LimitReached,
+            x,
+            value,
+            bound,
+            nodes,
+        }),
         None => Outcome::Unknown { bound, nodes },
     }
 }
@@ -88,24 +100,33 @@ mod tests {
     fn three_of_four() -> Bqp {
         let mut problem = Bqp::new(4);
         problem.set_objective(sum(4).scaled(-1.0)).unwrap();
-        problem.add_row(Row::new("three", sum(4), Sense::Equal, 3.0)).unwrap();
+        problem
+            .add_row(Row::new("three", sum(4), Sense::Equal, 3.0))
+            .unwrap();
         problem
     }
 
     #[test]
     fn the_first_of_equal_minima_is_returned() {
-        let best = Exhaustive.minimise(&three_of_four(), Limits::default()).unwrap();
+        let best = Exhaustive
+            .minimise(&three_of_four(), Limits::default())
+            .unwrap();
 
         let solution = best.into_solution().unwrap();
 
         assert_eq!(solution.x, [true, true, true, false]);
-        assert_eq!((solution.value, solution.bound, solution.nodes), (-3.0, -3.0, 16));
+        assert_eq!(
+            (solution.value, solution.bound, solution.nodes),
+            (-3.0, -3.0, 16)
+        );
         assert_eq!(solution.status, Status::Optimal);
     }
 
     #[test]
     fn without_bits_the_only_point_is_the_empty_one() {
-        let best = Exhaustive.minimise(&Bqp::new(0), Limits::default()).unwrap();
+        let best = Exhaustive
+            .minimise(&Bqp::new(0), Limits::default())
+            .unwrap();
 
         assert_eq!(best.into_solution().unwrap().x, Vec::<bool>::new());
     }
@@ -113,7 +134,9 @@ mod tests {
     #[test]
     fn a_false_row_is_proved_infeasible() {
         let mut problem = Bqp::new(2);
-        problem.add_row(Row::new("false", Quadratic::default(), Sense::Equal, 1.0)).unwrap();
+        problem
+            .add_row(Row::new("false", Quadratic::default(), Sense::Equal, 1.0))
+            .unwrap();
 
         let proof = Exhaustive.minimise(&problem, Limits::default());
 
@@ -122,20 +145,39 @@ mod tests {
 
     #[test]
     fn a_node_limit_before_the_first_point_leaves_everything_open() {
-        let limits = Limits { nodes: Some(7), ..Limits::default() };
+        let limits = Limits {
+            nodes: Some(7),
+            ..Limits::default()
+        };
 
         let outcome = Exhaustive.minimise(&three_of_four(), limits).unwrap();
 
-        assert_eq!(outcome, Outcome::Unknown { bound: -4.0, nodes: 7 });
+        assert_eq!(
+            outcome,
+            Outcome::Unknown {
+                bound: -4.0,
+                nodes: 7
+            }
+        );
     }
 
     #[test]
     fn a_node_limit_after_the_first_point_returns_it_without_proof() {
-        let limits = Limits { nodes: Some(8), ..Limits::default() };
+        let limits = Limits {
+            nodes: Some(8),
+            ..Limits::default()
+        };
 
-        let solution = Exhaustive.minimise(&three_of_four(), limits).unwrap().into_solution().unwrap();
+        let solution = Exhaustive
+            .minimise(&three_of_four(), limits)
+            .unwrap()
+            .into_solution()
+            .unwrap();
 
         assert_eq!(solution.status, Status::LimitReached);
-        assert_eq!((solution.value, solution.bound, solution.nodes), (-3.0, -4.0, 8));
+        assert_eq!(
+            (solution.value, solution.bound, solution.nodes),
+            (-3.0, -4.0, 8)
+        );
     }
 }

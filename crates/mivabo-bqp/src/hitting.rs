@@ -14,7 +14,9 @@ impl HittingSets<'_> {
     /// At most `size` numbers that meet every set, or none when it is proved that there are no such.
     pub(crate) fn of_size(&mut self, size: usize) -> Result<Option<Vec<usize>>, OutOfNodes> {
         let mut chosen = Vec::new();
-        Ok(self.extend(&mut chosen, &mut Vec::new(), size)?.then_some(chosen))
+        Ok(self
+            .extend(&mut chosen, &mut Vec::new(), size)?
+            .then_some(chosen))
     }
 
     /// Adds up to `size` numbers, none of `refused`; the recursion is `size` deep.
@@ -25,7 +27,9 @@ impl HittingSets<'_> {
         size: usize,
     ) -> Result<bool, OutOfNodes> {
         self.nodes_left = self.nodes_left.checked_sub(1).ok_or(OutOfNodes)?;
-        let Some(candidates) = self.smallest_open(chosen, refused) else { return Ok(true) };
+        let Some(candidates) = self.smallest_open(chosen, refused) else {
+            return Ok(true);
+        };
         if self.n_disjoint_open(chosen, refused) > size {
             return Ok(false);
         }
@@ -63,8 +67,16 @@ impl HittingSets<'_> {
     }
 
     fn open(&self, chosen: &[usize], refused: &[usize]) -> impl Iterator<Item = Vec<usize>> {
-        let missed = self.sets.iter().filter(|set| !set.iter().any(|element| chosen.contains(element)));
-        missed.map(|set| set.iter().copied().filter(|element| !refused.contains(element)).collect())
+        let missed = self
+            .sets
+            .iter()
+            .filter(|set| !set.iter().any(|element| chosen.contains(element)));
+        missed.map(|set| {
+            set.iter()
+                .copied()
+                .filter(|element| !refused.contains(element))
+                .collect()
+        })
     }
 }
 
@@ -74,7 +86,12 @@ mod tests {
 
     fn of_size(sets: &[&[usize]], size: usize) -> Option<Vec<usize>> {
         let sets: Vec<_> = sets.iter().map(|set| set.to_vec()).collect();
-        HittingSets { sets: &sets, nodes_left: 1000 }.of_size(size).unwrap()
+        HittingSets {
+            sets: &sets,
+            nodes_left: 1000,
+        }
+        .of_size(size)
+        .unwrap()
     }
 
     #[test]
@@ -90,7 +107,10 @@ mod tests {
     #[test]
     fn a_triangle_needs_two() {
         assert_eq!(of_size(&[&[0, 1], &[1, 2], &[0, 2]], 1), None);
-        assert_eq!(of_size(&[&[0, 1], &[1, 2], &[0, 2]], 2).map(|hit| hit.len()), Some(2));
+        assert_eq!(
+            of_size(&[&[0, 1], &[1, 2], &[0, 2]], 2).map(|hit| hit.len()),
+            Some(2)
+        );
     }
 
     #[test]
@@ -100,6 +120,13 @@ mod tests {
 
     #[test]
     fn without_nodes_there_is_no_answer() {
-        assert_eq!(HittingSets { sets: &[vec![0]], nodes_left: 0 }.of_size(1), Err(OutOfNodes));
+        assert_eq!(
+            HittingSets {
+                sets: &[vec![0]],
+                nodes_left: 0
+            }
+            .of_size(1),
+            Err(OutOfNodes)
+        );
     }
 }

@@ -57,8 +57,11 @@ pub struct Instance {
 /// # Errors
 /// A [`ReadError`] for anything but a valid instance. Time and memory are linear in the line, up to sorting.
 pub fn read_instance(line: &str) -> Result<Instance, ReadError> {
-    let written: Written = serde_json::from_str(line).map_err(|error| ReadError::from_json(line, &error))?;
-    let n = usize::try_from(written.n).ok().filter(|n| (1..=LARGEST_N).contains(n));
+    let written: Written =
+        serde_json::from_str(line).map_err(|error| ReadError::from_json(line, &error))?;
+    let n = usize::try_from(written.n)
+        .ok()
+        .filter(|n| (1..=LARGEST_N).contains(n));
     let n = n.ok_or(ReadError::NumberOfBits { n: written.n })?;
     let mut problem = Bqp::new(n);
     problem.set_objective(written.objective(n)?)?;
@@ -71,7 +74,12 @@ pub fn read_instance(line: &str) -> Result<Instance, ReadError> {
     for (k, table) in written.tables.into_iter().enumerate() {
         problem.add_table(table.into_table(k)?)?;
     }
-    Ok(Instance { name: written.name, problem, best: written.best, proven: written.proven })
+    Ok(Instance {
+        name: written.name,
+        problem,
+        best: written.best,
+        proven: written.proven,
+    })
 }
 
 /// A line as it is typed.
@@ -149,18 +157,31 @@ impl WrittenRow {
         let part = InstancePart::Row(k);
         let (expected, found) = (self.idx.len(), self.coef.len());
         if expected != found {
-            return Err(ReadError::Length { part, list: "coef", partner: "idx", expected, found });
+            return Err(ReadError::Length {
+                part,
+                list: "coef",
+                partner: "idx",
+                expected,
+                found,
+            });
         }
         if self.idx.is_empty() && self.quadratic.is_empty() {
             return Err(ReadError::NoBit { part });
         }
         let name = self.name.clone().unwrap_or_else(|| part.to_string());
         let linear = self.idx.iter().copied().zip(self.coef.iter().copied());
-        let form = form(n, &Place::Row(name.as_str().into()), linear, &self.quadratic)?;
+        let form = form(
+            n,
+            &Place::Row(name.as_str().into()),
+            linear,
+            &self.quadratic,
+        )?;
         Ok(match self.sense {
             WrittenSense::LessEqual => Row::new(name, form, Sense::LessEqual, self.rhs),
             WrittenSense::Equal => Row::new(name, form, Sense::Equal, self.rhs),
-            WrittenSense::GreaterEqual => Row::new(name, form.scaled(-1.0), Sense::LessEqual, -self.rhs),
+            WrittenSense::GreaterEqual => {
+                Row::new(name, form.scaled(-1.0), Sense::LessEqual, -self.rhs)
+            }
         })
     }
 }
@@ -186,9 +207,16 @@ fn form(
     linear: impl Iterator<Item = (usize, f64)> + Clone,
     quadratic: &[(usize, usize, f64)],
 ) -> Result<Quadratic, Error> {
-    let indices = linear.clone().map(|(i, _)| i).chain(quadratic.iter().flat_map(|&(i, j, _)| [i, j]));
+    let indices = linear
+        .clone()
+        .map(|(i, _)| i)
+        .chain(quadratic.iter().flat_map(|&(i, j, _)| [i, j]));
     if let Some(index) = indices.into_iter().find(|&index| index >= n) {
-        return Err(Error::IndexOutOfRange { place: place.clone(), index, n });
+        return Err(Error::IndexOutOfRange {
+            place: place.clone(),
+            index,
+            n,
+        });
     }
     Ok(Quadratic::new(0.0, linear, quadratic.iter().copied()))
 }

@@ -47,7 +47,9 @@ struct Interrupted;
 impl Interrupt {
     /// Asks the work to end at its next [`check`]. False where it must not be interrupted now, because of [`settle`].
     pub fn request(&self) -> bool {
-        let before = self.0.compare_exchange(RUNNING, REQUESTED, Ordering::SeqCst, Ordering::SeqCst);
+        let before =
+            self.0
+                .compare_exchange(RUNNING, REQUESTED, Ordering::SeqCst, Ordering::SeqCst);
         before != Err(SETTLED)
     }
 
@@ -86,7 +88,8 @@ pub fn is_requested() -> bool {
 pub fn settle() {
     let current = CURRENT.with_borrow(Clone::clone);
     if let Some(Interrupt(state)) = current
-        && state.compare_exchange(RUNNING, SETTLED, Ordering::SeqCst, Ordering::SeqCst) == Err(REQUESTED)
+        && state.compare_exchange(RUNNING, SETTLED, Ordering::SeqCst, Ordering::SeqCst)
+            == Err(REQUESTED)
     {
         resume_unwind(Box::new(Interrupted));
     }
@@ -95,7 +98,9 @@ pub fn settle() {
 /// What was settled is done and may stand alone: the work may be interrupted again.
 pub fn unsettle() {
     if let Some(Interrupt(state)) = CURRENT.with_borrow(Clone::clone) {
-        state.compare_exchange(SETTLED, RUNNING, Ordering::SeqCst, Ordering::SeqCst).ok();
+        state
+            .compare_exchange(SETTLED, RUNNING, Ordering::SeqCst, Ordering::SeqCst)
+            .ok();
     }
 }
 

@@ -52,8 +52,18 @@ impl<'a> IntervalRow<'a> {
         for &(i, l) in form.linear() {
             linear[local(i)] = l;
         }
-        let pairs = form.quadratic().iter().map(|&(i, j, q)| (local(i), local(j), q)).collect();
-        Self { row, linear, pairs, rounding: rounding(row), bits }
+        let pairs = form
+            .quadratic()
+            .iter()
+            .map(|&(i, j, q)| (local(i), local(j), q))
+            .collect();
+        Self {
+            row,
+            linear,
+            pairs,
+            rounding: rounding(row),
+            bits,
+        }
     }
 
     pub(crate) fn row(&self) -> &'a Row {
@@ -93,7 +103,11 @@ impl<'a> IntervalRow<'a> {
         if !self.is_complete(assignment) && self.row.sense() == Sense::Equal {
             self.tighten_towards(-1.0, assignment, scratch, fixed)?;
         }
-        if self.is_complete(assignment) { self.decide(assignment) } else { Ok(()) }
+        if self.is_complete(assignment) {
+            self.decide(assignment)
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether the row holds for every assignment of its free bits; may miss it, never claims it wrongly.
@@ -107,7 +121,11 @@ impl<'a> IntervalRow<'a> {
         scratch.load(self, -1.0, assignment);
         let ceiling = -scratch.floor;
         // A row without tolerance has whole activities: half a unit above the right-hand side there is none.
-        let leeway = if self.row.tolerance() == 0.0 { 0.5 } else { self.row.tolerance() };
+        let leeway = if self.row.tolerance() == 0.0 {
+            0.5
+        } else {
+            self.row.tolerance()
+        };
         ceiling + self.rounding < self.row.rhs() + leeway
     }
 
@@ -115,7 +133,10 @@ impl<'a> IntervalRow<'a> {
     pub(crate) fn branch(&self, assignment: &Assignment) -> Option<(usize, bool)> {
         let k = self.bits.iter().position(|&bit| assignment.is_free(bit))?;
         // A 1 in an equality mostly fixes the other bits (one-hot groups), a 0 mostly does not.
-        Some((self.bits[k], self.row.sense() == Sense::Equal || self.linear[k] < 0.0))
+        Some((
+            self.bits[k],
+            self.row.sense() == Sense::Equal || self.linear[k] < 0.0,
+        ))
     }
 
     fn is_complete(&self, assignment: &Assignment) -> bool {
@@ -125,8 +146,15 @@ impl<'a> IntervalRow<'a> {
     /// Without free bits the row's own test decides, on the sum that a check of the point computes: no rounding
     /// margin is left, so propagation of a complete assignment and [`Bqp::is_feasible`](crate::Bqp) agree.
     fn decide(&self, assignment: &Assignment) -> Result<(), Impossible> {
-        let activity = self.row.form().value_with(|bit| assignment.value(bit) == Some(true));
-        if self.row.is_satisfied(activity) { Ok(()) } else { Err(Impossible) }
+        let activity = self
+            .row
+            .form()
+            .value_with(|bit| assignment.value(bit) == Some(true));
+        if self.row.is_satisfied(activity) {
+            Ok(())
+        } else {
+            Err(Impossible)
+        }
     }
 
     fn tighten_towards(
@@ -146,7 +174,10 @@ impl<'a> IntervalRow<'a> {
             if scratch.state[k].is_some() {
                 continue;
             }
-            match (scratch.floor_at_zero(k) > limit, scratch.floor_at_one(k) > limit) {
+            match (
+                scratch.floor_at_zero(k) > limit,
+                scratch.floor_at_one(k) > limit,
+            ) {
                 (false, false) => continue,
                 (true, true) => return Err(Impossible),
                 (zero_is_impossible, _) => assignment.fix(bit, zero_is_impossible),
@@ -161,7 +192,8 @@ impl Scratch {
     /// Computes Lᵢ, the floor, and what leaves it at zero, for the row with its coefficients times `sign`.
     fn load(&mut self, row: &IntervalRow, sign: f64, assignment: &Assignment) {
         self.state.clear();
-        self.state.extend(row.bits.iter().map(|&bit| assignment.value(bit)));
+        self.state
+            .extend(row.bits.iter().map(|&bit| assignment.value(bit)));
         self.linear.clear();
         self.linear.extend(row.linear.iter().map(|l| sign * l));
         self.leaves_at_zero.clear();

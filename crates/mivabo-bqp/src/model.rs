@@ -36,7 +36,12 @@ pub struct Bqp {
 impl Bqp {
     /// The problem over `n` bits with objective 0 and without constraints.
     pub fn new(n: usize) -> Self {
-        Self { n, objective: Quadratic::default(), rows: Vec::new(), tables: Vec::new() }
+        Self {
+            n,
+            objective: Quadratic::default(),
+            rows: Vec::new(),
+            tables: Vec::new(),
+        }
     }
 
     /// Replaces the objective, which is minimised.
@@ -66,7 +71,11 @@ impl Bqp {
     pub fn add_table(&mut self, table: Table) -> Result<(), Error> {
         if let Some(&index) = table.bits().iter().find(|&&bit| bit >= self.n) {
             let place = Place::Table(table.name().clone());
-            return Err(Error::IndexOutOfRange { place, index, n: self.n });
+            return Err(Error::IndexOutOfRange {
+                place,
+                index,
+                n: self.n,
+            });
         }
         self.tables.push(table);
         Ok(())
@@ -108,39 +117,85 @@ impl Bqp {
         Self {
             n: self.n,
             objective: self.objective.clone(),
-            rows: self.rows.iter().filter(|row| keep(row.name())).cloned().collect(),
-            tables: self.tables.iter().filter(|table| keep(table.name())).cloned().collect(),
+            rows: self
+                .rows
+                .iter()
+                .filter(|row| keep(row.name()))
+                .cloned()
+                .collect(),
+            tables: self
+                .tables
+                .iter()
+                .filter(|table| keep(table.name()))
+                .cloned()
+                .collect(),
         }
     }
 
     /// The problem over `n` bits made of parts of a valid one, which need no check.
-    pub(crate) fn of_parts(n: usize, objective: Quadratic, rows: Vec<Row>, tables: Vec<Table>) -> Self {
+    pub(crate) fn of_parts(
+        n: usize,
+        objective: Quadratic,
+        rows: Vec<Row>,
+        tables: Vec<Table>,
+    ) -> Self {
         let forms = || rows.iter().map(Row::form).chain([&objective]);
         debug_assert!(forms().all(|form| form.n_min_bits() <= n && form.magnitude().is_finite()));
         debug_assert!(tables.iter().flat_map(Table::bits).all(|&bit| bit < n));
-        Self { n, objective, rows, tables }
+        Self {
+            n,
+            objective,
+            rows,
+            tables,
+        }
     }
 
-    fn check_form(&self, form: &Quadratic, rhs: f64, place: impl Fn() -> Place) -> Result<(), Error> {
+    fn check_form(
+        &self,
+        form: &Quadratic,
+        rhs: f64,
+        place: impl Fn() -> Place,
+    ) -> Result<(), Error> {
         if let Some((term, value)) = first_non_finite(form, rhs) {
-            return Err(Error::NonFinite { place: place(), term, value });
+            return Err(Error::NonFinite {
+                place: place(),
+                term,
+                value,
+            });
         }
         let magnitude = form.magnitude() + rhs.abs();
         if magnitude > LARGEST_MAGNITUDE {
-            return Err(Error::TooLarge { place: place(), magnitude });
+            return Err(Error::TooLarge {
+                place: place(),
+                magnitude,
+            });
         }
         if let Some(index) = form.largest_index().filter(|&index| index >= self.n) {
-            return Err(Error::IndexOutOfRange { place: place(), index, n: self.n });
+            return Err(Error::IndexOutOfRange {
+                place: place(),
+                index,
+                n: self.n,
+            });
         }
         Ok(())
     }
 }
 
 fn first_non_finite(form: &Quadratic, rhs: f64) -> Option<(Term, f64)> {
-    let sides = [(Term::Constant, form.constant()), (Term::RightHandSide, rhs)];
+    let sides = [
+        (Term::Constant, form.constant()),
+        (Term::RightHandSide, rhs),
+    ];
     let linear = form.linear().iter().map(|&(i, l)| (Term::Linear(i), l));
-    let quadratic = form.quadratic().iter().map(|&(i, j, q)| (Term::Quadratic(i, j), q));
-    sides.into_iter().chain(linear).chain(quadratic).find(|(_, value)| !value.is_finite())
+    let quadratic = form
+        .quadratic()
+        .iter()
+        .map(|&(i, j, q)| (Term::Quadratic(i, j), q));
+    sides
+        .into_iter()
+        .chain(linear)
+        .chain(quadratic)
+        .find(|(_, value)| !value.is_finite())
 }
 
 #[cfg(test)]
@@ -149,33 +204,51 @@ mod tests {
     use crate::row::Sense;
 
     fn row(linear: &[(usize, f64)], rhs: f64) -> Row {
-        Row::new("row", Quadratic::new(0.0, linear.iter().copied(), []), Sense::Equal, rhs)
+        Row::new(
+            "row",
+            Quadratic::new(0.0, linear.iter().copied(), []),
+            Sense::Equal,
+            rhs,
+        )
     }
 
     #[test]
     fn a_coefficient_that_is_not_a_number_is_refused_with_its_place() {
         let refused = Bqp::new(2).add_row(row(&[(1, f64::NAN)], 0.0)).unwrap_err();
 
-        assert_eq!(refused.to_string(), "row `row`: the coefficient of x1 is NaN; it must be finite");
+        assert_eq!(
+            refused.to_string(),
+            "row `row`: the coefficient of x1 is NaN; it must be finite"
+        );
     }
 
     #[test]
     fn an_infinite_right_hand_side_is_refused() {
         let refused = Bqp::new(2).add_row(row(&[], f64::INFINITY)).unwrap_err();
 
-        assert_eq!(refused.to_string(), "row `row`: the right-hand side is inf; it must be finite");
+        assert_eq!(
+            refused.to_string(),
+            "row `row`: the right-hand side is inf; it must be finite"
+        );
     }
 
     #[test]
     fn an_infinite_constant_of_the_objective_is_refused() {
-        let refused = Bqp::new(0).set_objective(Quadratic::of_constant(f64::NEG_INFINITY)).unwrap_err();
+        let refused = Bqp::new(0)
+            .set_objective(Quadratic::of_constant(f64::NEG_INFINITY))
+            .unwrap_err();
 
-        assert_eq!(refused.to_string(), "the objective: the constant is -inf; it must be finite");
+        assert_eq!(
+            refused.to_string(),
+            "the objective: the constant is -inf; it must be finite"
+        );
     }
 
     #[test]
     fn coefficients_whose_sum_could_overflow_are_refused() {
-        let refused = Bqp::new(2).add_row(row(&[(0, 1e308), (1, 1e308)], 0.0)).unwrap_err();
+        let refused = Bqp::new(2)
+            .add_row(row(&[(0, 1e308), (1, 1e308)], 0.0))
+            .unwrap_err();
 
         assert!(matches!(refused, Error::TooLarge { .. }), "{refused}");
     }
@@ -186,7 +259,14 @@ mod tests {
 
         let refused = problem.add_row(row(&[(1, 1.0)], 0.0)).unwrap_err();
 
-        assert_eq!(refused, Error::IndexOutOfRange { place: Place::Row("row".into()), index: 1, n: 1 });
+        assert_eq!(
+            refused,
+            Error::IndexOutOfRange {
+                place: Place::Row("row".into()),
+                index: 1,
+                n: 1
+            }
+        );
         assert_eq!(problem, Bqp::new(1));
     }
 
@@ -196,6 +276,13 @@ mod tests {
 
         let refused = Bqp::new(3).add_table(table).unwrap_err();
 
-        assert_eq!(refused, Error::IndexOutOfRange { place: Place::Table("t".into()), index: 9, n: 3 });
+        assert_eq!(
+            refused,
+            Error::IndexOutOfRange {
+                place: Place::Table("t".into()),
+                index: 9,
+                n: 3
+            }
+        );
     }
 }

@@ -23,7 +23,10 @@ pub struct Distance {
 impl Distance {
     /// The number of bits that differ.
     pub fn hamming(n: usize) -> Distance {
-        Distance { bits: vec![1.0; n], numbers: Vec::new() }
+        Distance {
+            bits: vec![1.0; n],
+            numbers: Vec::new(),
+        }
     }
 
     /// The distance from `wish` as a function of the bits.
@@ -36,11 +39,19 @@ impl Distance {
             linear.push((i, if *wished { -weight } else { *weight }));
         }
         for (weight, terms) in &self.numbers {
-            let target: f64 = terms.iter().filter(|(i, _)| wish.get(*i) == Some(&true)).map(|(_, c)| c).sum();
+            let target: f64 = terms
+                .iter()
+                .filter(|(i, _)| wish.get(*i) == Some(&true))
+                .map(|(_, c)| c)
+                .sum();
             constant += weight * target * target;
             for (at, (i, c)) in terms.iter().enumerate() {
                 linear.push((*i, weight * c * (c - 2.0 * target)));
-                quadratic.extend(terms[at + 1..].iter().map(|(j, d)| (*i, *j, 2.0 * weight * c * d)));
+                quadratic.extend(
+                    terms[at + 1..]
+                        .iter()
+                        .map(|(j, d)| (*i, *j, 2.0 * weight * c * d)),
+                );
             }
         }
         Quadratic::new(constant, linear, quadratic)
@@ -86,10 +97,19 @@ pub fn nearest(
     near.set_objective(distance.form(wish))?;
     for &bit in held {
         let value = f64::from(u8::from(wish.get(bit) == Some(&true)));
-        near.add_row(Row::new("held", Quadratic::new(0.0, [(bit, 1.0)], []), Sense::Equal, value))?;
+        near.add_row(Row::new(
+            "held",
+            Quadratic::new(0.0, [(bit, 1.0)], []),
+            Sense::Equal,
+            value,
+        ))?;
     }
     let start = near.is_feasible(wish).then(|| wish.to_vec());
-    Ok(Solver { start, ..Solver::default() }.minimise(&near, limits))
+    Ok(Solver {
+        start,
+        ..Solver::default()
+    }
+    .minimise(&near, limits))
 }
 
 #[cfg(test)]
@@ -104,24 +124,38 @@ mod tests {
         for _ in 0..200 {
             let n = 2 + random.below(8);
             let mut problem = Bqp::new(n);
-            let form = Quadratic::new(0.0, (0..n).map(|i| (i, random.below(7) as f64 - 3.0)), [(0, 1, 2.0)]);
-            problem.add_row(Row::new("row", form, Sense::Equal, random.below(4) as f64)).unwrap();
+            let form = Quadratic::new(
+                0.0,
+                (0..n).map(|i| (i, random.below(7) as f64 - 3.0)),
+                [(0, 1, 2.0)],
+            );
+            problem
+                .add_row(Row::new("row", form, Sense::Equal, random.below(4) as f64))
+                .unwrap();
             let wish: Vec<bool> = (0..n).map(|_| random.coin()).collect();
             let number = (0.5, (0..n).map(|i| (i, f64::from(1 << i))).collect());
-            let distance = Distance { bits: (0..n).map(|_| random.unit()).collect(), numbers: vec![number] };
+            let distance = Distance {
+                bits: (0..n).map(|_| random.unit()).collect(),
+                numbers: vec![number],
+            };
             let held = [random.below(n)];
 
             let found = nearest(&problem, &wish, &distance, &held, Limits::default()).unwrap();
 
             let form = distance.form(&wish);
-            let allowed =
-                Exhaustive::feasible_points(&problem).filter(|x| held.iter().all(|i| x[*i] == wish[*i]));
-            let least = allowed.map(|x| form.value(&x)).fold(f64::INFINITY, f64::min);
+            let allowed = Exhaustive::feasible_points(&problem)
+                .filter(|x| held.iter().all(|i| x[*i] == wish[*i]));
+            let least = allowed
+                .map(|x| form.value(&x))
+                .fold(f64::INFINITY, f64::min);
             match found {
                 Err(Infeasible) => assert_eq!(least, f64::INFINITY),
                 Ok(outcome) => {
                     let value = outcome.into_solution().unwrap().value;
-                    assert!((value - least).abs() <= 1e-8 * least.max(1.0), "{value} instead of {least}");
+                    assert!(
+                        (value - least).abs() <= 1e-8 * least.max(1.0),
+                        "{value} instead of {least}"
+                    );
                 }
             }
         }
@@ -131,16 +165,34 @@ mod tests {
     fn the_distance_of_a_wish_from_itself_is_zero() {
         let wish = [true, false, true];
         let number = (2.0, vec![(0, 1.0), (1, 2.0), (2, 4.0)]);
-        let distance = Distance { bits: vec![1.0, 0.5, 3.0], numbers: vec![number] };
+        let distance = Distance {
+            bits: vec![1.0, 0.5, 3.0],
+            numbers: vec![number],
+        };
 
         assert_eq!(distance.form(&wish).value(&wish), 0.0);
-        assert_eq!(distance.form(&wish).value(&[true, true, true]), 0.5 + 2.0 * 4.0);
+        assert_eq!(
+            distance.form(&wish).value(&[true, true, true]),
+            0.5 + 2.0 * 4.0
+        );
     }
 
     #[test]
     fn a_wish_of_the_wrong_length_is_an_error() {
-        let found = nearest(&Bqp::new(3), &[true], &Distance::hamming(3), &[], Limits::default());
+        let found = nearest(
+            &Bqp::new(3),
+            &[true],
+            &Distance::hamming(3),
+            &[],
+            Limits::default(),
+        );
 
-        assert_eq!(found, Err(Error::WrongLength { expected: 3, found: 1 }));
+        assert_eq!(
+            found,
+            Err(Error::WrongLength {
+                expected: 3,
+                found: 1
+            })
+        );
     }
 }

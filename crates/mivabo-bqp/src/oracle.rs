@@ -45,7 +45,12 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { time: None, nodes: None, gap: 0.0, threads: 1 }
+        Self {
+            time: None,
+            nodes: None,
+            gap: 0.0,
+            threads: 1,
+        }
     }
 }
 

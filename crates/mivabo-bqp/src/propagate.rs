@@ -47,7 +47,10 @@ pub struct Conflict {
 impl<'a> Propagator<'a> {
     /// Prepares the constraints of `problem`; linear in their size, up to a sort.
     pub fn new(problem: &'a Bqp) -> Self {
-        let rows = problem.rows().iter().map(|row| Constraint::Row(IntervalRow::new(row)));
+        let rows = problem
+            .rows()
+            .iter()
+            .map(|row| Constraint::Row(IntervalRow::new(row)));
         let tables = problem.tables().iter().map(Constraint::Table);
         let constraints: Vec<_> = rows.chain(tables).collect();
         let mut occurrences = vec![Vec::new(); problem.n()];
@@ -56,7 +59,11 @@ impl<'a> Propagator<'a> {
                 occurrences[bit].push(id);
             }
         }
-        Self { n: problem.n(), constraints, occurrences }
+        Self {
+            n: problem.n(),
+            constraints,
+            occurrences,
+        }
     }
 
     /// Propagates every constraint to a fixpoint.
@@ -79,7 +86,11 @@ impl<'a> Propagator<'a> {
     ///
     /// # Panics
     /// When the assignment is not over the problem's bits, or a changed bit is not one of them.
-    pub fn propagate(&self, assignment: &mut Assignment, changed: &[usize]) -> Result<(), Conflict> {
+    pub fn propagate(
+        &self,
+        assignment: &mut Assignment,
+        changed: &[usize],
+    ) -> Result<(), Conflict> {
         let mut queue = Queue::new(self.constraints.len());
         for &bit in changed {
             self.occurrences[bit].iter().for_each(|&id| queue.push(id));
@@ -93,11 +104,17 @@ impl<'a> Propagator<'a> {
 
     /// The constraints that speak of a bit.
     pub(crate) fn constraints_of(&self, bit: usize) -> impl Iterator<Item = &Constraint<'a>> {
-        self.occurrences[bit].iter().map(|&id| &self.constraints[id])
+        self.occurrences[bit]
+            .iter()
+            .map(|&id| &self.constraints[id])
     }
 
     fn run(&self, mut queue: Queue, assignment: &mut Assignment) -> Result<(), Conflict> {
-        assert_eq!(assignment.n(), self.n, "the assignment must be over the problem's bits");
+        assert_eq!(
+            assignment.n(),
+            self.n,
+            "the assignment must be over the problem's bits"
+        );
         // Every search passes here at each of its nodes.
         interrupt::check();
         let mut scratch = Scratch::default();
@@ -106,7 +123,9 @@ impl<'a> Propagator<'a> {
             let constraint = &self.constraints[id];
             constraint
                 .tighten(assignment, &mut scratch, &mut fixed)
-                .map_err(|Impossible| Conflict { name: constraint.name().clone() })?;
+                .map_err(|Impossible| Conflict {
+                    name: constraint.name().clone(),
+                })?;
             for bit in fixed.drain(..) {
                 let touched = self.occurrences[bit].iter();
                 touched
@@ -126,7 +145,10 @@ struct Queue {
 
 impl Queue {
     fn new(n_constraints: usize) -> Self {
-        Self { waiting: VecDeque::new(), is_waiting: vec![false; n_constraints] }
+        Self {
+            waiting: VecDeque::new(),
+            is_waiting: vec![false; n_constraints],
+        }
     }
 
     fn push(&mut self, id: usize) {
@@ -197,7 +219,9 @@ mod tests {
         let mut assignment = Assignment::new(2);
         assignment.fix(1, true);
 
-        Propagator::new(&problem).propagate(&mut assignment, &[1]).unwrap();
+        Propagator::new(&problem)
+            .propagate(&mut assignment, &[1])
+            .unwrap();
 
         assert_eq!(assignment.value(0), Some(true));
     }
@@ -205,7 +229,9 @@ mod tests {
     #[test]
     fn a_table_fixes_the_bits_on_which_its_patterns_agree() {
         let mut problem = Bqp::new(3);
-        problem.add_table(Table::new("t", vec![2, 1, 0], vec![0b011, 0b001]).unwrap()).unwrap();
+        problem
+            .add_table(Table::new("t", vec![2, 1, 0], vec![0b011, 0b001]).unwrap())
+            .unwrap();
 
         let fixed = propagated(&problem).unwrap();
 
@@ -215,16 +241,22 @@ mod tests {
     #[test]
     fn a_table_that_allows_nothing_is_a_conflict_by_name() {
         let mut problem = Bqp::new(1);
-        problem.add_table(Table::new("nothing", vec![0], vec![]).unwrap()).unwrap();
+        problem
+            .add_table(Table::new("nothing", vec![0], vec![]).unwrap())
+            .unwrap();
 
         let conflict = propagated(&problem).unwrap_err();
 
-        assert_eq!(conflict.to_string(), "nothing left satisfies constraint `nothing`");
+        assert_eq!(
+            conflict.to_string(),
+            "nothing left satisfies constraint `nothing`"
+        );
     }
 
     #[test]
     fn a_false_row_over_no_bit_is_a_conflict() {
-        let conflict = propagated(&with_row(0, Quadratic::default(), Sense::LessEqual, -1.0)).unwrap_err();
+        let conflict =
+            propagated(&with_row(0, Quadratic::default(), Sense::LessEqual, -1.0)).unwrap_err();
 
         assert_eq!(&*conflict.name, "row");
     }
@@ -235,12 +267,16 @@ mod tests {
         let mut problem = Bqp::new(n);
         for i in 1..n {
             let implies = Quadratic::new(0.0, [(i - 1, 1.0), (i, -1.0)], []);
-            problem.add_row(Row::new("implies", implies, Sense::LessEqual, 0.0)).unwrap();
+            problem
+                .add_row(Row::new("implies", implies, Sense::LessEqual, 0.0))
+                .unwrap();
         }
         let mut assignment = Assignment::new(n);
         assignment.fix(0, true);
 
-        Propagator::new(&problem).propagate(&mut assignment, &[0]).unwrap();
+        Propagator::new(&problem)
+            .propagate(&mut assignment, &[0])
+            .unwrap();
 
         assert_eq!(assignment.to_point(), vec![true; n]);
     }

@@ -56,7 +56,11 @@ impl Quadratic {
                 pairs.push((i.min(j), i.max(j), q));
             }
         }
-        Self { constant, linear: merged_linear(linear), pairs: merged_pairs(pairs) }
+        Self {
+            constant,
+            linear: merged_linear(linear),
+            pairs: merged_pairs(pairs),
+        }
     }
 
     /// The form that is `value` everywhere.
@@ -65,7 +69,10 @@ impl Quadratic {
     /// assert_eq!(mivabo_bqp::Quadratic::of_constant(2.0).value(&[true]), 2.0);
     /// ```
     pub fn of_constant(value: f64) -> Self {
-        Self { constant: value, ..Self::default() }
+        Self {
+            constant: value,
+            ..Self::default()
+        }
     }
 
     /// The constant c.
@@ -103,8 +110,14 @@ impl Quadratic {
     /// f(x) where `bit(i)` is xᵢ; rounds exactly as [`value`](Self::value) does.
     pub(crate) fn value_with(&self, bit: impl Fn(usize) -> bool) -> f64 {
         let linear = self.linear.iter().filter(|t| bit(t.0)).map(|t| t.1);
-        let quadratic = self.pairs.iter().filter(|t| bit(t.0) && bit(t.1)).map(|t| t.2);
-        linear.chain(quadratic).fold(self.constant, |sum, term| sum + term)
+        let quadratic = self
+            .pairs
+            .iter()
+            .filter(|t| bit(t.0) && bit(t.1))
+            .map(|t| t.2);
+        linear
+            .chain(quadratic)
+            .fold(self.constant, |sum, term| sum + term)
     }
 
     /// 0, 1 or 2: the highest degree of a term.
@@ -123,7 +136,8 @@ impl Quadratic {
 
     /// |c| + Σ|lᵢ| + Σ|qᵢⱼ|, which |f| never exceeds.
     pub fn magnitude(&self) -> f64 {
-        self.coefficients().fold(self.constant.abs(), |sum, c| sum + c.abs())
+        self.coefficients()
+            .fold(self.constant.abs(), |sum, c| sum + c.abs())
     }
 
     /// A lower bound on f: each term at its smallest.
@@ -131,12 +145,14 @@ impl Quadratic {
     /// Never above [`value`](Self::value), not even by rounding: both sum in the same order, and rounded addition
     /// is monotone.
     pub fn min(&self) -> f64 {
-        self.coefficients().fold(self.constant, |sum, c| sum + c.min(0.0))
+        self.coefficients()
+            .fold(self.constant, |sum, c| sum + c.min(0.0))
     }
 
     /// An upper bound on f: each term at its largest. Never below [`value`](Self::value), not even by rounding.
     pub fn max(&self) -> f64 {
-        self.coefficients().fold(self.constant, |sum, c| sum + c.max(0.0))
+        self.coefficients()
+            .fold(self.constant, |sum, c| sum + c.max(0.0))
     }
 
     /// f + g, in time linear in the number of terms.
@@ -171,16 +187,23 @@ impl Quadratic {
 
     /// The smallest number of bits a point needs: the largest index plus one.
     pub fn n_min_bits(&self) -> usize {
-        self.largest_index().map_or(0, |index| index.saturating_add(1))
+        self.largest_index()
+            .map_or(0, |index| index.saturating_add(1))
     }
 
     pub(crate) fn largest_index(&self) -> Option<usize> {
-        self.linear.last().map(|t| t.0).max(self.pairs.iter().map(|t| t.1).max())
+        self.linear
+            .last()
+            .map(|t| t.0)
+            .max(self.pairs.iter().map(|t| t.1).max())
     }
 
     /// All coefficients but the constant, in the order of summation.
     pub(crate) fn coefficients(&self) -> impl Iterator<Item = f64> {
-        self.linear.iter().map(|t| t.1).chain(self.pairs.iter().map(|t| t.2))
+        self.linear
+            .iter()
+            .map(|t| t.1)
+            .chain(self.pairs.iter().map(|t| t.2))
     }
 
     /// The form that is left where some bits have values and the others new numbers.
@@ -217,7 +240,10 @@ impl Quadratic {
 
     /// The same form with constant 0.
     pub(crate) fn without_constant(self) -> Self {
-        Self { constant: 0.0, ..self }
+        Self {
+            constant: 0.0,
+            ..self
+        }
     }
 }
 

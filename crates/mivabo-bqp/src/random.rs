@@ -21,7 +21,10 @@ impl Random {
     }
 
     /// A number below `n`, and 0 when `n` is 0. The bias of the multiplication method is n / 2⁶⁴.
-    #[expect(clippy::cast_possible_truncation, reason = "the high half of the product is below n, a usize")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the high half of the product is below n, a usize"
+    )]
     pub(crate) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.bits()) * n as u128) >> 64) as usize
     }
@@ -68,9 +71,14 @@ pub(crate) struct Weights {
 impl Weights {
     /// The exponentials of `log_weights`, up to a common factor.
     pub(crate) fn of_logs(log_weights: impl Iterator<Item = f64>) -> Self {
-        let possible = log_weights.enumerate().filter(|&(_, log_weight)| log_weight > f64::NEG_INFINITY);
+        let possible = log_weights
+            .enumerate()
+            .filter(|&(_, log_weight)| log_weight > f64::NEG_INFINITY);
         let mut positive: Vec<_> = possible.collect();
-        let largest = positive.iter().map(|&(_, log_weight)| log_weight).fold(f64::NEG_INFINITY, f64::max);
+        let largest = positive
+            .iter()
+            .map(|&(_, log_weight)| log_weight)
+            .fold(f64::NEG_INFINITY, f64::max);
         for (_, weight) in &mut positive {
             *weight = (*weight - largest).exp();
         }
@@ -91,7 +99,14 @@ mod tests {
 
         let first = [random.bits(), random.bits(), random.bits()];
 
-        assert_eq!(first, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!(
+            first,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
     }
 
     #[test]
@@ -121,6 +136,9 @@ mod tests {
 
         assert_eq!(random.choose([0_u8; 0].into_iter()), None);
         assert_eq!(random.weighted(&Weights::of_logs(std::iter::empty())), None);
-        assert_eq!(random.weighted(&Weights::of_logs([f64::NEG_INFINITY; 2].into_iter())), None);
+        assert_eq!(
+            random.weighted(&Weights::of_logs([f64::NEG_INFINITY; 2].into_iter())),
+            None
+        );
     }
 }

@@ -72,7 +72,9 @@ pub enum ReadError {
 
 impl ReadError {
     pub(crate) fn from_json(text: &str, error: &serde_json::Error) -> Self {
-        let lines_before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+        let lines_before = text
+            .split_inclusive('\n')
+            .take(error.line().saturating_sub(1));
         let end = lines_before.map(str::len).sum::<usize>() + error.column();
         let whole = error.to_string();
         let reason = whole.split(" at line ").next().unwrap_or(&whole);
@@ -89,8 +91,11 @@ fn excerpt(text: &str, end: usize) -> String {
     let n_read = text.char_indices().take_while(|&(at, _)| at < end).count();
     let n_skipped = n_read.saturating_sub(EXCERPT);
     let before = text.chars().skip(n_skipped).take(n_read - n_skipped);
-    let word =
-        text.chars().skip(n_read).take(EXCERPT).take_while(|c| c.is_alphanumeric() || "+-.".contains(*c));
+    let word = text
+        .chars()
+        .skip(n_read)
+        .take(EXCERPT)
+        .take_while(|c| c.is_alphanumeric() || "+-.".contains(*c));
     before.chain(word).collect()
 }
 

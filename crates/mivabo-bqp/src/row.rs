@@ -53,7 +53,13 @@ impl Row {
         let rhs = rhs - form.constant();
         let form = form.without_constant();
         let tolerance = tolerance(&form, rhs);
-        Self { name: name.into(), form, sense, rhs, tolerance }
+        Self {
+            name: name.into(),
+            form,
+            sense,
+            rhs,
+            tolerance,
+        }
     }
 
     /// The same row with another [`tolerance`](Self::tolerance), for callers who know the scale of its two sides
@@ -70,7 +76,13 @@ impl Row {
     pub(crate) fn with_form(&self, form: Quadratic) -> Self {
         let (name, rhs) = (self.name.clone(), self.rhs - form.constant());
         let (sense, tolerance) = (self.sense, self.tolerance);
-        Self { name, form: form.without_constant(), sense, rhs, tolerance }
+        Self {
+            name,
+            form: form.without_constant(),
+            sense,
+            rhs,
+            tolerance,
+        }
     }
 
     /// The row's name.
@@ -121,17 +133,27 @@ fn tolerance(form: &Quadratic, rhs: f64) -> f64 {
     if form.is_integral() && rhs.fract() == 0.0 && form.magnitude() + rhs.abs() < EXACT_BELOW {
         return 0.0;
     }
-    let largest = form.coefficients().fold(rhs.abs(), |largest, c| largest.max(c.abs()));
+    let largest = form
+        .coefficients()
+        .fold(rhs.abs(), |largest, c| largest.max(c.abs()));
     REAL_ROW_TOLERANCE * largest.max(1.0)
 }
 
 #[cfg(test)]
-#[allow(clippy::float_cmp, reason = "whole numbers and exact zeros are compared")]
+#[allow(
+    clippy::float_cmp,
+    reason = "whole numbers and exact zeros are compared"
+)]
 mod tests {
     use super::*;
 
     fn row(linear: &[(usize, f64)], rhs: f64) -> Row {
-        Row::new("row", Quadratic::new(0.0, linear.iter().copied(), []), Sense::Equal, rhs)
+        Row::new(
+            "row",
+            Quadratic::new(0.0, linear.iter().copied(), []),
+            Sense::Equal,
+            rhs,
+        )
     }
 
     #[test]

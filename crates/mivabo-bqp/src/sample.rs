@@ -42,7 +42,11 @@ pub struct Effort {
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { listing: 16_384, dives: 16, nodes: 200_000 }
+        Self {
+            listing: 16_384,
+            dives: 16,
+            nodes: 200_000,
+        }
     }
 }
 
@@ -111,9 +115,17 @@ impl Root {
         let weights = parts.iter().enumerate().map(|(number, part)| {
             let (leaves, fixed) = (part.leaves.as_ref()?, part.fixed(&assignment));
             let made = || Arc::new(agreeing(leaves, &fixed));
-            Some(known.entry((number, fixed.clone())).or_insert_with(made).clone())
+            Some(
+                known
+                    .entry((number, fixed.clone()))
+                    .or_insert_with(made)
+                    .clone(),
+            )
         });
-        Self { weights: weights.collect(), assignment }
+        Self {
+            weights: weights.collect(),
+            assignment,
+        }
     }
 
     /// Its weights, for other roots.
@@ -167,12 +179,22 @@ impl<'a> Sampler<'a> {
     pub fn with_effort(problem: &'a Bqp, effort: Effort) -> Self {
         let propagator = Propagator::new(problem);
         let plan = Arc::new(Plan::new(&propagator, problem.n(), effort));
-        Self { problem, propagator, plan, work: AtomicU64::new(0) }
+        Self {
+            problem,
+            propagator,
+            plan,
+            work: AtomicU64::new(0),
+        }
     }
 
     /// A sampler of the problem that `plan` was made for.
     pub fn with_plan(problem: &'a Bqp, plan: Arc<Plan>) -> Self {
-        Self { problem, propagator: Propagator::new(problem), plan, work: AtomicU64::new(0) }
+        Self {
+            problem,
+            propagator: Propagator::new(problem),
+            plan,
+            work: AtomicU64::new(0),
+        }
     }
 
     /// How much work the samples so far were: partial assignments propagated, times the bits of their component. What is
@@ -198,7 +220,9 @@ impl<'a> Sampler<'a> {
     /// # Panics
     /// When a bit is not below the problem's number of bits.
     pub fn roots_given(&self, givens: &[Vec<(usize, bool)>]) -> Vec<Option<Root>> {
-        let Some(plan_root) = &self.plan.root else { return vec![None; givens.len()] };
+        let Some(plan_root) = &self.plan.root else {
+            return vec![None; givens.len()];
+        };
         let mut known = plan_root.known(&self.plan.parts);
         let root = |given: &Vec<(usize, bool)>| {
             let assignment = self.assignment_given(&plan_root.assignment, given)?;
@@ -228,15 +252,23 @@ impl<'a> Sampler<'a> {
         let mut assignment = root.assignment.clone();
         for (part, weights) in self.plan.parts.iter().zip(&root.weights) {
             if let Some((leaves, weights)) = part.leaves.as_ref().zip(weights.as_ref()) {
-                fix(&mut assignment, &part.bits, &leaves[random.weighted(weights)?].values);
+                fix(
+                    &mut assignment,
+                    &part.bits,
+                    &leaves[random.weighted(weights)?].values,
+                );
             } else {
                 let leaf = self.explore(part, &root.assignment, &mut random)?;
                 fix(&mut assignment, &part.bits, &leaf.values);
             }
         }
-        let point: Vec<_> =
-            (0..assignment.n()).map(|bit| assignment.value(bit).unwrap_or_else(|| random.coin())).collect();
-        debug_assert!(self.problem.is_feasible(&point), "a leaf must satisfy every constraint");
+        let point: Vec<_> = (0..assignment.n())
+            .map(|bit| assignment.value(bit).unwrap_or_else(|| random.coin()))
+            .collect();
+        debug_assert!(
+            self.problem.is_feasible(&point),
+            "a leaf must satisfy every constraint"
+        );
         self.problem.is_feasible(&point).then_some(point)
     }
 
@@ -248,20 +280,31 @@ impl<'a> Sampler<'a> {
 
     /// One of many dives, or where they all end dead the end of a search; see the type's documentation.
     fn explore(&self, part: &Part, root: &Assignment, random: &mut Random) -> Option<Leaf> {
-        let mut diver = Diver { propagator: &self.propagator, random, nodes_left: self.plan.effort.nodes };
+        let mut diver = Diver {
+            propagator: &self.propagator,
+            random,
+            nodes_left: self.plan.effort.nodes,
+        };
         let n_bits = part.bits.len();
         let n_dives = self.plan.effort.dives.max(1);
-        let n_dives = (n_dives.saturating_mul(FULL_DIVES.pow(2)) / n_bits.max(FULL_DIVES).pow(2)).max(1);
+        let n_dives =
+            (n_dives.saturating_mul(FULL_DIVES.pow(2)) / n_bits.max(FULL_DIVES).pow(2)).max(1);
         let tries = 0..n_dives.saturating_mul(TRIES_PER_DIVE);
         let ends = tries.filter_map(|_| diver.dive(&part.constraints, root, 0).ok());
-        let mut leaves: Vec<_> = ends.take(n_dives).map(|node| Leaf::new(&part.bits, &node)).collect();
-        let found = match diver.random.weighted(&Weights::of_logs(leaves.iter().map(|leaf| leaf.log_weight)))
+        let mut leaves: Vec<_> = ends
+            .take(n_dives)
+            .map(|node| Leaf::new(&part.bits, &node))
+            .collect();
+        let found = match diver
+            .random
+            .weighted(&Weights::of_logs(leaves.iter().map(|leaf| leaf.log_weight)))
         {
             Some(picked) => Some(leaves.swap_remove(picked)),
             None => search(&mut diver, part, root),
         };
         let n_nodes = self.plan.effort.nodes - diver.nodes_left;
-        self.work.fetch_add(n_nodes.saturating_mul(n_bits as u64), Ordering::Relaxed);
+        self.work
+            .fetch_add(n_nodes.saturating_mul(n_bits as u64), Ordering::Relaxed);
         found
     }
 }
@@ -270,14 +313,24 @@ impl Plan {
     fn new(propagator: &Propagator, n: usize, effort: Effort) -> Self {
         let mut root = Assignment::new(n);
         if propagator.propagate_all(&mut root).is_err() {
-            return Self { root: None, parts: Vec::new(), effort };
+            return Self {
+                root: None,
+                parts: Vec::new(),
+                effort,
+            };
         }
         let mut found = components(propagator, &root);
         found.sort_by_key(|component| component.n_free);
         let mut nodes_left = effort.listing;
-        let parts = found.into_iter().map(|component| part(propagator, &root, component, &mut nodes_left));
+        let parts = found
+            .into_iter()
+            .map(|component| part(propagator, &root, component, &mut nodes_left));
         let parts: Vec<_> = parts.collect();
-        Self { root: Some(Root::new(root, &parts, &mut Known::new())), parts, effort }
+        Self {
+            root: Some(Root::new(root, &parts, &mut Known::new())),
+            parts,
+            effort,
+        }
     }
 }
 
@@ -285,14 +338,20 @@ impl Leaf {
     /// The end of a dive.
     fn new(bits: &[usize], node: &Node) -> Self {
         let box_of_points = Self::of_box(bits, &node.assignment);
-        Self { log_weight: node.log_weight() + box_of_points.log_weight, ..box_of_points }
+        Self {
+            log_weight: node.log_weight() + box_of_points.log_weight,
+            ..box_of_points
+        }
     }
 
     /// All points that agree with the assignment: its weight is their number.
     fn of_box(bits: &[usize], assignment: &Assignment) -> Self {
         let values: Vec<_> = bits.iter().map(|&bit| assignment.value(bit)).collect();
         let n_free = values.iter().filter(|value| value.is_none()).count();
-        Self { values, log_weight: n_free as f64 * std::f64::consts::LN_2 }
+        Self {
+            values,
+            log_weight: n_free as f64 * std::f64::consts::LN_2,
+        }
     }
 }
 
@@ -310,10 +369,18 @@ fn search(diver: &mut Diver, part: &Part, root: &Assignment) -> Option<Leaf> {
 }
 
 /// Lists a component within half of the nodes left, so that one that is too large starves no other.
-fn part(propagator: &Propagator, root: &Assignment, component: Component, nodes_left: &mut u64) -> Part {
+fn part(
+    propagator: &Propagator,
+    root: &Assignment,
+    component: Component,
+    nodes_left: &mut u64,
+) -> Part {
     let constraints = component.constraints;
-    let mut bits: Vec<_> =
-        constraints.iter().flat_map(|&id| propagator.constraints()[id].bits()).copied().collect();
+    let mut bits: Vec<_> = constraints
+        .iter()
+        .flat_map(|&id| propagator.constraints()[id].bits())
+        .copied()
+        .collect();
     bits.retain(|&bit| root.is_free(bit));
     bits.sort_unstable();
     bits.dedup();
@@ -327,20 +394,45 @@ fn part(propagator: &Propagator, root: &Assignment, component: Component, nodes_
         *nodes_left -= *nodes_left / 2 - walker.nodes_left;
         leaves
     });
-    Part { bits, constraints, leaves }
+    Part {
+        bits,
+        constraints,
+        leaves,
+    }
 }
 
 /// The patterns of a lone table.
 fn list_table(constraint: &Constraint, root: &Assignment, bits: &[usize]) -> Option<Vec<Leaf>> {
-    let Constraint::Table(table) = constraint else { return None };
-    let positions: Vec<_> =
-        bits.iter().map(|bit| table.bits().iter().position(|b| b == bit)).collect::<Option<_>>()?;
-    let values = |pattern: u64| positions.iter().map(|k| Some(pattern >> k & 1 == 1)).collect();
-    Some(compatible(table, root).map(|p| Leaf { values: values(p), log_weight: 0.0 }).collect())
+    let Constraint::Table(table) = constraint else {
+        return None;
+    };
+    let positions: Vec<_> = bits
+        .iter()
+        .map(|bit| table.bits().iter().position(|b| b == bit))
+        .collect::<Option<_>>()?;
+    let values = |pattern: u64| {
+        positions
+            .iter()
+            .map(|k| Some(pattern >> k & 1 == 1))
+            .collect()
+    };
+    Some(
+        compatible(table, root)
+            .map(|p| Leaf {
+                values: values(p),
+                log_weight: 0.0,
+            })
+            .collect(),
+    )
 }
 
 /// All leaves of a component, or none when there are too many.
-fn list(walker: &mut Walker, constraints: &[usize], root: &Assignment, bits: &[usize]) -> Option<Vec<Leaf>> {
+fn list(
+    walker: &mut Walker,
+    constraints: &[usize],
+    root: &Assignment,
+    bits: &[usize],
+) -> Option<Vec<Leaf>> {
     let mut leaves = Vec::new();
     let end = walker.walk(constraints, root, |leaf| {
         leaves.push(Leaf::of_box(bits, leaf));
@@ -351,15 +443,24 @@ fn list(walker: &mut Walker, constraints: &[usize], root: &Assignment, bits: &[u
 
 /// How many points of each leaf have these bits, up to a common factor.
 fn agreeing(leaves: &[Leaf], fixed: &[Option<bool>]) -> Weights {
-    let fixed: Vec<(usize, bool)> =
-        fixed.iter().enumerate().filter_map(|(k, value)| Some((k, (*value)?))).collect();
+    let fixed: Vec<(usize, bool)> = fixed
+        .iter()
+        .enumerate()
+        .filter_map(|(k, value)| Some((k, (*value)?)))
+        .collect();
     let log_weight = |leaf: &Leaf| {
-        let agrees = |(k, value): &(usize, bool)| leaf.values[*k].is_none_or(|other| other == *value);
+        let agrees =
+            |(k, value): &(usize, bool)| leaf.values[*k].is_none_or(|other| other == *value);
         if !fixed.iter().all(agrees) {
             return f64::NEG_INFINITY;
         }
-        let halved =
-            fixed.iter().map(|(k, _)| if leaf.values[*k].is_none() { -std::f64::consts::LN_2 } else { 0.0 });
+        let halved = fixed.iter().map(|(k, _)| {
+            if leaf.values[*k].is_none() {
+                -std::f64::consts::LN_2
+            } else {
+                0.0
+            }
+        });
         leaf.log_weight + halved.sum::<f64>()
     };
     Weights::of_logs(leaves.iter().map(log_weight))
@@ -381,18 +482,33 @@ mod tests {
     #[test]
     fn roots_share_the_weights_of_parts_that_they_say_the_same_of() {
         let mut problem = Bqp::new(4);
-        problem.add_table(Table::new("first", vec![0, 1], vec![0, 1, 2]).unwrap()).unwrap();
-        problem.add_table(Table::new("second", vec![2, 3], vec![0, 1, 2]).unwrap()).unwrap();
+        problem
+            .add_table(Table::new("first", vec![0, 1], vec![0, 1, 2]).unwrap())
+            .unwrap();
+        problem
+            .add_table(Table::new("second", vec![2, 3], vec![0, 1, 2]).unwrap())
+            .unwrap();
         let sampler = Sampler::new(&problem);
 
-        let roots = sampler.roots_given(&[vec![(0, false)], vec![(0, true)], vec![(0, false), (1, false)]]);
+        let roots = sampler.roots_given(&[
+            vec![(0, false)],
+            vec![(0, true)],
+            vec![(0, false), (1, false)],
+        ]);
 
         let plan = sampler.plan.root.as_ref().unwrap();
-        let [low, high, both] = &roots[..] else { panic!() };
-        let weights =
-            |root: &Option<Root>, part: usize| root.as_ref().unwrap().weights[part].clone().unwrap();
+        let [low, high, both] = &roots[..] else {
+            panic!()
+        };
+        let weights = |root: &Option<Root>, part: usize| {
+            root.as_ref().unwrap().weights[part].clone().unwrap()
+        };
         let of_second = plan.weights[1].clone().unwrap();
-        assert!([low, high, both].iter().all(|root| Arc::ptr_eq(&weights(root, 1), &of_second)));
+        assert!(
+            [low, high, both]
+                .iter()
+                .all(|root| Arc::ptr_eq(&weights(root, 1), &of_second))
+        );
         assert!(!Arc::ptr_eq(&weights(low, 0), &weights(high, 0)));
     }
 }

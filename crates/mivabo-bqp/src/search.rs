@@ -58,8 +58,15 @@ pub fn feasible(problem: &Bqp, node_limit: u64) -> Feasibility {
         }
     }
     let point = assignment.to_point();
-    debug_assert!(problem.is_feasible(&point), "a leaf must satisfy every constraint");
-    if problem.is_feasible(&point) { Feasibility::Found(point) } else { Feasibility::Unknown }
+    debug_assert!(
+        problem.is_feasible(&point),
+        "a leaf must satisfy every constraint"
+    );
+    if problem.is_feasible(&point) {
+        Feasibility::Found(point)
+    } else {
+        Feasibility::Unknown
+    }
 }
 
 /// The exact number of feasible points; none when `node_limit` partial assignments did not suffice, or when a
@@ -130,7 +137,11 @@ pub(crate) struct Walker<'p, 'a> {
 
 impl<'p, 'a> Walker<'p, 'a> {
     pub(crate) fn new(propagator: &'p Propagator<'a>, nodes_left: u64) -> Self {
-        Self { propagator, nodes_left, scratch: Scratch::default() }
+        Self {
+            propagator,
+            nodes_left,
+            scratch: Scratch::default(),
+        }
     }
 
     /// Visits disjoint assignments that together hold exactly the feasible points below `start`, as far as the
@@ -141,7 +152,11 @@ impl<'p, 'a> Walker<'p, 'a> {
         start: &Assignment,
         mut visit: impl FnMut(&Assignment) -> ControlFlow<()>,
     ) -> End {
-        let mut stack = vec![Node { assignment: start.clone(), branched: None, position: 0 }];
+        let mut stack = vec![Node {
+            assignment: start.clone(),
+            branched: None,
+            position: 0,
+        }];
         while let Some(mut node) = stack.pop() {
             if self.nodes_left == 0 {
                 return End::OutOfNodes;
@@ -151,7 +166,9 @@ impl<'p, 'a> Walker<'p, 'a> {
                 continue;
             }
             match self.branch(constraints, &mut node) {
-                Some((bit, first)) => stack.extend([!first, first].map(|value| node.child(bit, value))),
+                Some((bit, first)) => {
+                    stack.extend([!first, first].map(|value| node.child(bit, value)));
+                }
                 None if visit(&node.assignment).is_break() => return End::Stopped,
                 None => {}
             }
@@ -164,7 +181,8 @@ impl<'p, 'a> Walker<'p, 'a> {
         let n_outside = start.n_free() - component.n_free;
         let mut points = 0_u128;
         let end = self.walk(&component.constraints, start, |leaf| {
-            match power_of_two(leaf.n_free() - n_outside).and_then(|more| points.checked_add(more)) {
+            match power_of_two(leaf.n_free() - n_outside).and_then(|more| points.checked_add(more))
+            {
                 Some(sum) => points = sum,
                 None => return ControlFlow::Break(()),
             }
@@ -174,7 +192,11 @@ impl<'p, 'a> Walker<'p, 'a> {
     }
 
     fn is_refuted(&self, node: &mut Node) -> bool {
-        node.branched.is_some_and(|bit| self.propagator.propagate(&mut node.assignment, &[bit]).is_err())
+        node.branched.is_some_and(|bit| {
+            self.propagator
+                .propagate(&mut node.assignment, &[bit])
+                .is_err()
+        })
     }
 
     /// The bit and first value to branch on, in the first constraint that is not settled.
@@ -194,7 +216,11 @@ impl Node {
     fn child(&self, bit: usize, value: bool) -> Self {
         let mut assignment = self.assignment.clone();
         assignment.fix(bit, value);
-        Self { assignment, branched: Some(bit), position: self.position }
+        Self {
+            assignment,
+            branched: Some(bit),
+            position: self.position,
+        }
     }
 }
 
@@ -210,7 +236,9 @@ mod tests {
         let mut problem = Bqp::new(n_groups * size);
         for group in 0..n_groups {
             let sum = Quadratic::new(0.0, (0..size).map(|k| (group * size + k, 1.0)), []);
-            problem.add_row(Row::new("one-hot", sum, Sense::Equal, 1.0)).unwrap();
+            problem
+                .add_row(Row::new("one-hot", sum, Sense::Equal, 1.0))
+                .unwrap();
         }
         problem
     }
@@ -226,7 +254,9 @@ mod tests {
     #[test]
     fn a_table_that_allows_nothing_leaves_no_point() {
         let mut problem = Bqp::new(3);
-        problem.add_table(Table::new("nothing", vec![], vec![]).unwrap()).unwrap();
+        problem
+            .add_table(Table::new("nothing", vec![], vec![]).unwrap())
+            .unwrap();
 
         assert_eq!(feasible(&problem, 0), Feasibility::Empty);
         assert_eq!(count(&problem, 0), Some(0));
@@ -261,7 +291,9 @@ mod tests {
         let mut problem = Bqp::new(n);
         for i in 1..n {
             let pair = Quadratic::new(0.0, [(i - 1, -1.0), (i, -1.0)], []);
-            problem.add_row(Row::new("one or the other", pair, Sense::LessEqual, -1.0)).unwrap();
+            problem
+                .add_row(Row::new("one or the other", pair, Sense::LessEqual, -1.0))
+                .unwrap();
         }
 
         let answer = feasible(&problem, 10_000);

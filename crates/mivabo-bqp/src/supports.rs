@@ -42,7 +42,10 @@ impl Supports {
                 set[i / 64] |= (pattern >> k & 1) << (i % 64);
             }
         }
-        Supports { n_patterns: allowed.len(), sets }
+        Supports {
+            n_patterns: allowed.len(),
+            sets,
+        }
     }
 
     /// How many patterns agree and have bit k as 0, and as 1.
@@ -59,7 +62,10 @@ impl Supports {
 
     /// How many patterns agree.
     pub(crate) fn count(&self, at: Fixed) -> u32 {
-        self.blocks(at).flat_map(|(_, block)| block).map(u64::count_ones).sum()
+        self.blocks(at)
+            .flat_map(|(_, block)| block)
+            .map(u64::count_ones)
+            .sum()
     }
 
     /// What the patterns that agree have in common on `free`; none where there is no such pattern.
@@ -75,7 +81,12 @@ impl Supports {
             while open != 0 {
                 let k = open.trailing_zeros() as usize;
                 let set = &self.sets[k][first..];
-                let meets = |bit: u64| block.iter().zip(set).any(|(word, set)| word & (set ^ bit) != 0);
+                let meets = |bit: u64| {
+                    block
+                        .iter()
+                        .zip(set)
+                        .any(|(word, set)| word & (set ^ bit) != 0)
+                };
                 as_one |= u64::from(meets(0)) << k;
                 as_zero |= u64::from(meets(u64::MAX)) << k;
                 open &= open - 1;
@@ -84,7 +95,10 @@ impl Supports {
                 break;
             }
         }
-        is_supported.then_some(Common { in_all: free & !as_zero, in_any: as_one })
+        is_supported.then_some(Common {
+            in_all: free & !as_zero,
+            in_any: as_one,
+        })
     }
 
     /// The set of patterns that agree, with the number of the first word of each block.
@@ -122,12 +136,19 @@ mod tests {
 
     /// Pattern by pattern.
     fn slow(allowed: &[u64], at: Fixed, free: u64) -> (u32, Option<Common>) {
-        let agreeing: Vec<u64> = allowed.iter().copied().filter(|p| p & at.fixed == at.ones).collect();
+        let agreeing: Vec<u64> = allowed
+            .iter()
+            .copied()
+            .filter(|p| p & at.fixed == at.ones)
+            .collect();
         let common = Common {
             in_all: agreeing.iter().fold(free, |all, p| all & p),
             in_any: agreeing.iter().fold(0, |any, p| any | p & free),
         };
-        (u32::try_from(agreeing.len()).unwrap(), (!agreeing.is_empty()).then_some(common))
+        (
+            u32::try_from(agreeing.len()).unwrap(),
+            (!agreeing.is_empty()).then_some(common),
+        )
     }
 
     proptest! {

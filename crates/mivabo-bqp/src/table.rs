@@ -41,7 +41,10 @@ struct Patterns {
 
 impl From<Vec<u64>> for Patterns {
     fn from(allowed: Vec<u64>) -> Patterns {
-        Patterns { allowed, supports: OnceLock::new() }
+        Patterns {
+            allowed,
+            supports: OnceLock::new(),
+        }
     }
 }
 
@@ -58,7 +61,11 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::ScopeTooLarge`], [`Error::RepeatedBit`], or [`Error::PatternOutOfRange`].
-    pub fn new(name: impl Into<Arc<str>>, bits: Vec<usize>, mut allowed: Vec<u64>) -> Result<Self, Error> {
+    pub fn new(
+        name: impl Into<Arc<str>>,
+        bits: Vec<usize>,
+        mut allowed: Vec<u64>,
+    ) -> Result<Self, Error> {
         let name = name.into();
         let n_bits = bits.len();
         if n_bits > 64 {
@@ -71,9 +78,17 @@ impl Table {
         allowed.sort_unstable();
         allowed.dedup();
         if let Some(&pattern) = allowed.last().filter(|&&p| n_bits < 64 && p >> n_bits != 0) {
-            return Err(Error::PatternOutOfRange { name, pattern, n_bits });
+            return Err(Error::PatternOutOfRange {
+                name,
+                pattern,
+                n_bits,
+            });
         }
-        Ok(Self { name, bits, patterns: Arc::new(allowed.into()) })
+        Ok(Self {
+            name,
+            bits,
+            patterns: Arc::new(allowed.into()),
+        })
     }
 
     /// The table's name.
@@ -111,12 +126,20 @@ impl Table {
         number: impl Fn(usize) -> Option<usize>,
     ) -> Self {
         let kept = || (0..self.bits.len()).filter(|&k| number(self.bits[k]).is_some());
-        let cut = |pattern: u64| kept().enumerate().fold(0, |cut, (to, k)| cut | ((pattern >> k & 1) << to));
+        let cut = |pattern: u64| {
+            kept()
+                .enumerate()
+                .fold(0, |cut, (to, k)| cut | ((pattern >> k & 1) << to))
+        };
         let mut allowed: Vec<u64> = patterns.map(cut).collect();
         allowed.sort_unstable();
         allowed.dedup();
         let bits = self.bits.iter().filter_map(|&bit| number(bit)).collect();
-        Self { name: self.name.clone(), bits, patterns: Arc::new(allowed.into()) }
+        Self {
+            name: self.name.clone(),
+            bits,
+            patterns: Arc::new(allowed.into()),
+        }
     }
 
     /// Its patterns as sets, where there are so many that a walk over them takes longer.
@@ -127,7 +150,9 @@ impl Table {
 
     /// The pattern of those bits of the scope for which `holds`.
     pub(crate) fn pattern_where(&self, holds: impl Fn(usize) -> bool) -> u64 {
-        self.bits.iter().enumerate().fold(0, |pattern, (k, &bit)| pattern | (u64::from(holds(bit)) << k))
+        self.bits.iter().enumerate().fold(0, |pattern, (k, &bit)| {
+            pattern | (u64::from(holds(bit)) << k)
+        })
     }
 }
 
@@ -162,20 +187,39 @@ mod tests {
     fn a_scope_of_65_bits_is_refused() {
         let refused = Table::new("t", (0..65).collect(), vec![]).unwrap_err();
 
-        assert_eq!(refused, Error::ScopeTooLarge { name: "t".into(), n_bits: 65 });
+        assert_eq!(
+            refused,
+            Error::ScopeTooLarge {
+                name: "t".into(),
+                n_bits: 65
+            }
+        );
     }
 
     #[test]
     fn a_repeated_bit_is_refused() {
         let refused = Table::new("t", vec![1, 2, 1], vec![]).unwrap_err();
 
-        assert_eq!(refused, Error::RepeatedBit { name: "t".into(), bit: 1 });
+        assert_eq!(
+            refused,
+            Error::RepeatedBit {
+                name: "t".into(),
+                bit: 1
+            }
+        );
     }
 
     #[test]
     fn a_pattern_beyond_the_scope_is_refused() {
         let refused = Table::new("t", vec![1, 2], vec![0b100]).unwrap_err();
 
-        assert_eq!(refused, Error::PatternOutOfRange { name: "t".into(), pattern: 4, n_bits: 2 });
+        assert_eq!(
+            refused,
+            Error::PatternOutOfRange {
+                name: "t".into(),
+                pattern: 4,
+                n_bits: 2
+            }
+        );
     }
 }

@@ -33,7 +33,11 @@ pub(crate) fn log_odds(propagator: &Propagator, assignment: &Assignment, bit: us
             Constraint::Table(table) => from_tables += of_table(table, assignment, bit),
             Constraint::Row(row) => {
                 let odds = of_row(row, assignment, bit);
-                from_rows = if odds.abs() > from_rows.abs() { odds } else { from_rows };
+                from_rows = if odds.abs() > from_rows.abs() {
+                    odds
+                } else {
+                    from_rows
+                };
             }
         }
     }
@@ -42,7 +46,9 @@ pub(crate) fn log_odds(propagator: &Propagator, assignment: &Assignment, bit: us
 
 /// By the numbers of compatible patterns: choosing bit after bit, every pattern is equally likely.
 fn of_table(table: &Table, assignment: &Assignment, bit: usize) -> f64 {
-    let Some(k) = table.bits().iter().position(|&b| b == bit) else { return 0.0 };
+    let Some(k) = table.bits().iter().position(|&b| b == bit) else {
+        return 0.0;
+    };
     let counts = match table.supports() {
         Some(supports) => supports.counts(fixed(table, assignment), k),
         None => compatible(table, assignment).fold([0_u32; 2], |mut counts, pattern| {
@@ -50,13 +56,21 @@ fn of_table(table: &Table, assignment: &Assignment, bit: usize) -> f64 {
             counts
         }),
     };
-    (f64::from(counts[1]) / f64::from(counts[0]).max(0.5)).max(f64::MIN_POSITIVE).ln()
+    (f64::from(counts[1]) / f64::from(counts[0]).max(0.5))
+        .max(f64::MIN_POSITIVE)
+        .ln()
 }
 
 fn of_row(row: &IntervalRow, assignment: &Assignment, bit: usize) -> f64 {
     let (coefficients, rest) = mean_field(row, assignment);
-    let Some(k) = row.bits().iter().position(|&b| b == bit) else { return 0.0 };
-    let free = row.bits().iter().zip(&coefficients).filter(|&(&b, _)| assignment.is_free(b));
+    let Some(k) = row.bits().iter().position(|&b| b == bit) else {
+        return 0.0;
+    };
+    let free = row
+        .bits()
+        .iter()
+        .zip(&coefficients)
+        .filter(|&(&b, _)| assignment.is_free(b));
     let free: Vec<f64> = free.map(|(_, &a)| a).collect();
     -multiplier(&free, rest, row.row().sense()) * coefficients[k]
 }
@@ -78,7 +92,10 @@ fn mean_field(row: &IntervalRow, assignment: &Assignment) -> (Vec<f64>, f64) {
             }
         }
     }
-    rest -= (0..row.bits().len()).filter(|&k| value(k) == Some(true)).map(|k| row.linear()[k]).sum::<f64>();
+    rest -= (0..row.bits().len())
+        .filter(|&k| value(k) == Some(true))
+        .map(|k| row.linear()[k])
+        .sum::<f64>();
     (coefficients, rest)
 }
 
@@ -118,7 +135,9 @@ mod tests {
     fn a_bit_of_a_group_of_five_is_set_with_one_fifth() {
         let mut problem = Bqp::new(5);
         let sum = Quadratic::new(0.0, (0..5).map(|i| (i, 1.0)), []);
-        problem.add_row(Row::new("one", sum, Sense::Equal, 1.0)).unwrap();
+        problem
+            .add_row(Row::new("one", sum, Sense::Equal, 1.0))
+            .unwrap();
 
         let p = probability(&problem, &Assignment::new(5), 2);
 
@@ -129,7 +148,9 @@ mod tests {
     fn a_loose_row_leaves_the_coin_fair() {
         let mut problem = Bqp::new(2);
         let sum = Quadratic::new(0.0, [(0, 1e9), (1, -3.0)], []);
-        problem.add_row(Row::new("loose", sum, Sense::LessEqual, 1e9)).unwrap();
+        problem
+            .add_row(Row::new("loose", sum, Sense::LessEqual, 1e9))
+            .unwrap();
 
         assert_eq!(probability(&problem, &Assignment::new(2), 0), 0.5);
     }
@@ -137,7 +158,8 @@ mod tests {
     #[test]
     fn a_bit_of_a_table_is_set_as_often_as_in_the_patterns_that_remain() {
         let mut problem = Bqp::new(3);
-        let table = Table::new("t", vec![2, 0, 1], vec![0b000, 0b001, 0b101, 0b111, 0b010]).unwrap();
+        let table =
+            Table::new("t", vec![2, 0, 1], vec![0b000, 0b001, 0b101, 0b111, 0b010]).unwrap();
         problem.add_table(table).unwrap();
         let mut assignment = Assignment::new(3);
         assignment.fix(0, false);

@@ -1,15 +1,21 @@
 //! Propagation, search and algebra against the exhaustive walk, over random small problems.
 
-#![allow(clippy::float_cmp, reason = "the same sum in the same order gives the same bits")]
-#![allow(clippy::unwrap_used, reason = "strategies make valid parts; a failure here is a failed test")]
+#![allow(
+    clippy::float_cmp,
+    reason = "the same sum in the same order gives the same bits"
+)]
+#![allow(
+    clippy::unwrap_used,
+    reason = "strategies make valid parts; a failure here is a failed test"
+)]
 
 mod assembled;
 mod strategies;
 
 use assembled::assembled;
 use mivabo_bqp::{
-    Assignment, Bqp, DiscreteOracle, Exhaustive, Feasibility, Infeasible, Limits, Propagator, Quadratic, Row,
-    Sense, Status, count, feasible,
+    Assignment, Bqp, DiscreteOracle, Exhaustive, Feasibility, Infeasible, Limits, Propagator,
+    Quadratic, Row, Sense, Status, count, feasible,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,7 +29,11 @@ const GENEROUS: u64 = 100_000;
 /// Failures are kept beside this file, to be committed.
 fn config() -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
-    ProptestConfig { cases: 1000, failure_persistence: Some(Box::new(kept)), ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: 1000,
+        failure_persistence: Some(Box::new(kept)),
+        ..ProptestConfig::default()
+    }
 }
 
 /// Whole, tenths (whose sums round) and arbitrary reals, of both signs; also very large and very small.
@@ -43,7 +53,11 @@ fn form(n: usize) -> impl Strategy<Value = Quadratic> {
     let tenths = (-9..=9_i32).prop_map(|k| f64::from(k) * 0.1).boxed();
     let kind = prop_oneof![Just(whole), Just(tenths), Just(coefficient().boxed())];
     (kind, 0..=6_usize, 0..=6_usize).prop_flat_map(move |(kind, n_linear, n_quadratic)| {
-        let (n_linear, n_quadratic) = if n == 0 { (0, 0) } else { (n_linear, n_quadratic) };
+        let (n_linear, n_quadratic) = if n == 0 {
+            (0, 0)
+        } else {
+            (n_linear, n_quadratic)
+        };
         let bit = 0..n.max(1);
         let linear = vec((bit.clone(), kind.clone()), n_linear);
         let quadratic = vec((bit.clone(), bit, kind.clone()), n_quadratic);
@@ -66,7 +80,11 @@ fn row(n: usize) -> impl Strategy<Value = Row> {
 
 fn any_bqp() -> impl Strategy<Value = Bqp> {
     (0..=10_usize).prop_flat_map(|n| {
-        (form(n), vec(row(n), 0..4), vec(table(n, 0..=n.min(4)), 0..3))
+        (
+            form(n),
+            vec(row(n), 0..4),
+            vec(table(n, 0..=n.min(4)), 0..3),
+        )
             .prop_map(move |(objective, rows, tables)| assembled(n, objective, rows, tables))
     })
 }
@@ -76,7 +94,8 @@ fn bqp_and_fixings() -> impl Strategy<Value = (Bqp, Vec<(usize, bool)>)> {
     any_bqp().prop_flat_map(|problem| {
         let n = problem.n();
         let bits = subsequence((0..n).collect::<Vec<_>>(), 0..=n).prop_shuffle();
-        let fixings = (bits, vec(any::<bool>(), n)).prop_map(|(bits, x)| bits.into_iter().zip(x).collect());
+        let fixings =
+            (bits, vec(any::<bool>(), n)).prop_map(|(bits, x)| bits.into_iter().zip(x).collect());
         (Just(problem), fixings)
     })
 }
@@ -90,7 +109,9 @@ fn fixed(n: usize, fixings: &[(usize, bool)]) -> Assignment {
 }
 
 fn feasible_inside(problem: &Bqp, assignment: &Assignment) -> Vec<Vec<bool>> {
-    Exhaustive::feasible_points(problem).filter(|x| assignment.contains(x)).collect()
+    Exhaustive::feasible_points(problem)
+        .filter(|x| assignment.contains(x))
+        .collect()
 }
 
 proptest! {

@@ -28,11 +28,21 @@ fn a_line_becomes_the_problem_it_describes() {
     let instance = read_instance(LINE).unwrap();
 
     let problem = &instance.problem;
-    assert_eq!((instance.name.as_str(), instance.best, instance.proven), ("tiny", Some(-2.0), true));
+    assert_eq!(
+        (instance.name.as_str(), instance.best, instance.proven),
+        ("tiny", Some(-2.0), true)
+    );
     assert_eq!(problem.objective().value(&[true, false, true]), 2.0);
-    let names: Vec<_> = problem.rows().iter().map(|row| row.name().to_string()).collect();
+    let names: Vec<_> = problem
+        .rows()
+        .iter()
+        .map(|row| row.name().to_string())
+        .collect();
     assert_eq!(names, ["rows[0]", "steep", "groups[0]"]);
-    assert_eq!(feasible(problem, 100), Feasibility::Found(vec![false, false, true]));
+    assert_eq!(
+        feasible(problem, 100),
+        Feasibility::Found(vec![false, false, true])
+    );
 }
 
 #[test]
@@ -46,7 +56,11 @@ fn greater_or_equal_is_less_or_equal_with_signs_turned() {
 
 #[test]
 fn a_group_that_is_a_row_already_is_not_added_again() {
-    let instance = with(r#""coef": [1, 1], "sense": "<=""#, r#""coef": [1, 1], "sense": "==""#).unwrap();
+    let instance = with(
+        r#""coef": [1, 1], "sense": "<=""#,
+        r#""coef": [1, 1], "sense": "==""#,
+    )
+    .unwrap();
     assert_eq!(instance.problem.rows().len(), 3);
 
     let line = r#"{"name": "twice", "n": 2, "linear": [0, 0], "groups": [[1, 0], [0, 1]],
@@ -63,23 +77,52 @@ fn what_is_not_known_about_the_optimum_may_be_missing() {
 
 #[test]
 fn values_that_are_no_finite_numbers_are_refused() {
-    assert_refused("1.5", "NaN", r#"near `"n": 3, "linear": [NaN`: expected value"#);
-    assert_refused("0.5", "null", r#"near `ratic": [[0, 2, null`: invalid type: null, expected f64"#);
-    assert_refused("0.5", "1e999", r#"near `atic": [[0, 2, 1e999`: number out of range"#);
-    assert_refused("-2.0", "-1e999", r#"near `2]}], "best": -1e999`: number out of range"#);
-    assert_refused("1.5", "\"1\"", r#"near `": 3, "linear": ["1"`: invalid type: string "1", expected f64"#);
+    assert_refused(
+        "1.5",
+        "NaN",
+        r#"near `"n": 3, "linear": [NaN`: expected value"#,
+    );
+    assert_refused(
+        "0.5",
+        "null",
+        r#"near `ratic": [[0, 2, null`: invalid type: null, expected f64"#,
+    );
+    assert_refused(
+        "0.5",
+        "1e999",
+        r#"near `atic": [[0, 2, 1e999`: number out of range"#,
+    );
+    assert_refused(
+        "-2.0",
+        "-1e999",
+        r#"near `2]}], "best": -1e999`: number out of range"#,
+    );
+    assert_refused(
+        "1.5",
+        "\"1\"",
+        r#"near `": 3, "linear": ["1"`: invalid type: string "1", expected f64"#,
+    );
 }
 
 #[test]
 fn numbers_whose_sum_could_overflow_are_refused() {
-    assert!(matches!(with("1.5", "1e308"), Err(ReadError::Problem(Error::TooLarge { .. }))));
+    assert!(matches!(
+        with("1.5", "1e308"),
+        Err(ReadError::Problem(Error::TooLarge { .. }))
+    ));
     let twice = with("[[0, 2, 0.5]]", "[[0, 2, 1e308], [2, 0, 1e308]]");
-    assert!(matches!(twice, Err(ReadError::Problem(Error::NonFinite { .. }))));
+    assert!(matches!(
+        twice,
+        Err(ReadError::Problem(Error::NonFinite { .. }))
+    ));
 }
 
 #[test]
 fn a_number_of_bits_that_is_zero_or_huge_is_refused_before_anything_is_made() {
-    assert_eq!(refusal("\"n\": 3", "\"n\": 0"), "`n` is 0; it must be from 1 to 10000");
+    assert_eq!(
+        refusal("\"n\": 3", "\"n\": 0"),
+        "`n` is 0; it must be from 1 to 10000"
+    );
     assert_eq!(
         refusal("\"n\": 3", "\"n\": 1000000000000"),
         "`n` is 1000000000000; it must be from 1 to 10000"
@@ -99,11 +142,26 @@ fn a_number_of_bits_that_is_zero_or_huge_is_refused_before_anything_is_made() {
 #[test]
 fn indices_out_of_range_are_refused_even_with_coefficient_zero() {
     let sentence = "uses bit 3; the problem has 3 bits, so indices must be below 3";
-    assert_eq!(refusal("[0, 2, 0.5]", "[0, 3, 0]"), format!("the objective {sentence}"));
-    assert_eq!(refusal("[0, 1]", "[0, 3]"), format!("row `rows[0]` {sentence}"));
-    assert_eq!(refusal("[[0, 1, -3]]", "[[3, 1, 1]]"), format!("row `steep` {sentence}"));
-    assert_eq!(refusal("[1, 0, 2]", "[1, 3]"), format!("row `groups[0]` {sentence}"));
-    assert_eq!(refusal("[2, 0]", "[2, 3]"), format!("table `tables[0]` {sentence}"));
+    assert_eq!(
+        refusal("[0, 2, 0.5]", "[0, 3, 0]"),
+        format!("the objective {sentence}")
+    );
+    assert_eq!(
+        refusal("[0, 1]", "[0, 3]"),
+        format!("row `rows[0]` {sentence}")
+    );
+    assert_eq!(
+        refusal("[[0, 1, -3]]", "[[3, 1, 1]]"),
+        format!("row `steep` {sentence}")
+    );
+    assert_eq!(
+        refusal("[1, 0, 2]", "[1, 3]"),
+        format!("row `groups[0]` {sentence}")
+    );
+    assert_eq!(
+        refusal("[2, 0]", "[2, 3]"),
+        format!("table `tables[0]` {sentence}")
+    );
 }
 
 #[test]
@@ -131,28 +189,48 @@ fn lists_of_the_wrong_length_are_refused() {
         refusal("-2, 0]", "-2]"),
         "the objective: `linear` has 2 numbers; it must have 3, as `n` says"
     );
-    assert_eq!(refusal("[1, 1]", "[1]"), "rows[0]: `coef` has 1 numbers; it must have 2, as `idx` says");
+    assert_eq!(
+        refusal("[1, 1]", "[1]"),
+        "rows[0]: `coef` has 1 numbers; it must have 2, as `idx` says"
+    );
     assert_refused(
         "[0, 2, 0.5]",
         "[0, 2]",
         r#"near `"quadratic": [[0, 2]`: invalid length 2, expected a tuple of size 3"#,
     );
-    assert_refused("[0, 2, 0.5]", "[0, 2, 0.5, 1]", r#"near `tic": [[0, 2, 0.5, 1`: trailing characters"#);
+    assert_refused(
+        "[0, 2, 0.5]",
+        "[0, 2, 0.5, 1]",
+        r#"near `tic": [[0, 2, 0.5, 1`: trailing characters"#,
+    );
 }
 
 #[test]
 fn constraints_over_nothing_are_refused() {
-    let empty_row = refusal(r#""idx": [0, 1], "coef": [1, 1]"#, r#""idx": [], "coef": []"#);
+    let empty_row = refusal(
+        r#""idx": [0, 1], "coef": [1, 1]"#,
+        r#""idx": [], "coef": []"#,
+    );
     assert_eq!(empty_row, "rows[0] is over no bit");
-    assert_eq!(refusal("[[1, 0, 2]]", "[[1], []]"), "groups[1] is over no bit");
+    assert_eq!(
+        refusal("[[1, 0, 2]]", "[[1], []]"),
+        "groups[1] is over no bit"
+    );
     assert_eq!(refusal("[2, 0]", "[]"), "tables[0] is over no bit");
-    assert_eq!(refusal("[1, 2]", "[]"), "tables[0]: `allowed` is empty; a table must allow a pattern");
+    assert_eq!(
+        refusal("[1, 2]", "[]"),
+        "tables[0]: `allowed` is empty; a table must allow a pattern"
+    );
 }
 
 #[test]
 fn repeated_bits_and_patterns_too_large_are_refused() {
-    assert_eq!(refusal("[1, 0, 2]", "[1, 0, 1]"), "groups[0] lists bit 1 more than once");
-    let twice = "table `tables[0]` lists bit 2 more than once; the bits of a scope must be distinct";
+    assert_eq!(
+        refusal("[1, 0, 2]", "[1, 0, 1]"),
+        "groups[0] lists bit 1 more than once"
+    );
+    let twice =
+        "table `tables[0]` lists bit 2 more than once; the bits of a scope must be distinct";
     assert_eq!(refusal("[2, 0]", "[2, 2]"), twice);
     let large = "table `tables[0]` allows pattern 0b100, which does not fit its scope of 2 bits";
     assert_eq!(refusal("[1, 2]", "[1, 4]"), large);
@@ -160,13 +238,21 @@ fn repeated_bits_and_patterns_too_large_are_refused() {
 
 #[test]
 fn keys_that_are_doubled_unknown_or_missing_are_refused() {
-    assert_refused("\"n\": 3", "\"n\": 3, \"n\": 3", r#"near ` "test", "n": 3, "n"`: duplicate field `n`"#);
+    assert_refused(
+        "\"n\": 3",
+        "\"n\": 3, \"n\": 3",
+        r#"near ` "test", "n": 3, "n"`: duplicate field `n`"#,
+    );
     assert_refused(
         "\"rhs\": 1",
         "\"rhs\": 1, \"rhs\": 2",
         r#"near `<=", "rhs": 1, "rhs"`: duplicate field `rhs`"#,
     );
-    assert_refused("\"rows\"", "\"row\"", r#"near `[[0, 2, 0.5]], "row"`: unknown field `row`"#);
+    assert_refused(
+        "\"rows\"",
+        "\"row\"",
+        r#"near `[[0, 2, 0.5]], "row"`: unknown field `row`"#,
+    );
     assert_refused(
         "\"linear\": [1.5, -2, 0], ",
         "",

@@ -1,12 +1,16 @@
 //! Quadratic rows against two references that share no code with the solver: a Gray code walk over all points of 16
 //! bits, and dynamic programming over blocks of bits that only one row couples, for up to 50 bits.
 
-#![allow(clippy::unwrap_used, reason = "the problems are made here; a failure is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the problems are made here; a failure is a failed test"
+)]
 
 use std::collections::BTreeMap;
 
 use mivabo_bqp::{
-    Bqp, DiscreteOracle, Exhaustive, Limits, Outcome, Quadratic, Row, Sense, Solution, Solver, Status,
+    Bqp, DiscreteOracle, Exhaustive, Limits, Outcome, Quadratic, Row, Sense, Solution, Solver,
+    Status,
 };
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -14,7 +18,12 @@ use proptest::test_runner::FileFailurePersistence;
 fn config(cases: u32) -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
     let failure_persistence = Some(Box::new(kept) as Box<_>);
-    ProptestConfig { cases, failure_persistence, max_shrink_iters: 0, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases,
+        failure_persistence,
+        max_shrink_iters: 0,
+        ..ProptestConfig::default()
+    }
 }
 
 /// SplitMix64.
@@ -47,7 +56,11 @@ impl Form {
         let mut entries = vec![0; n * n];
         for i in 0..n {
             for j in 0..=i {
-                let entry = if draw.below(100) < percent { draw.between(-most, most) } else { 0 };
+                let entry = if draw.below(100) < percent {
+                    draw.between(-most, most)
+                } else {
+                    0
+                };
                 entries[i * n + j] = entry;
                 entries[j * n + i] = entry;
             }
@@ -57,13 +70,24 @@ impl Form {
 
     fn value(&self, x: &[bool]) -> i32 {
         let pairs = (0..self.n).flat_map(|i| (0..=i).map(move |j| (i, j)));
-        pairs.filter(|&(i, j)| x[i] && x[j]).map(|(i, j)| self.entries[i * self.n + j]).sum()
+        pairs
+            .filter(|&(i, j)| x[i] && x[j])
+            .map(|(i, j)| self.entries[i * self.n + j])
+            .sum()
     }
 
     /// The terms, for bits from `first` on.
     fn terms(&self, first: usize) -> Vec<(usize, usize, f64)> {
         let pairs = (0..self.n).flat_map(|i| (0..=i).map(move |j| (i, j)));
-        pairs.map(|(i, j)| (first + i, first + j, f64::from(self.entries[i * self.n + j]))).collect()
+        pairs
+            .map(|(i, j)| {
+                (
+                    first + i,
+                    first + j,
+                    f64::from(self.entries[i * self.n + j]),
+                )
+            })
+            .collect()
     }
 }
 
@@ -71,8 +95,10 @@ impl Form {
 fn walk(forms: &[Form], mut visit: impl FnMut(&[i32])) {
     let n = forms[0].n;
     let mut values = vec![0; forms.len()];
-    let mut slopes: Vec<Vec<i32>> =
-        forms.iter().map(|form| (0..n).map(|i| form.entries[i * n + i]).collect()).collect();
+    let mut slopes: Vec<Vec<i32>> = forms
+        .iter()
+        .map(|form| (0..n).map(|i| form.entries[i * n + i]).collect())
+        .collect();
     let mut x = vec![false; n];
     visit(&values);
     for code in 1..1_u64 << n {
@@ -99,7 +125,11 @@ fn holds(sense: Sense, activity: i32, rhs: i32) -> bool {
 }
 
 fn sense(draw: &mut Draw) -> Sense {
-    if draw.below(3) == 0 { Sense::Equal } else { Sense::LessEqual }
+    if draw.below(3) == 0 {
+        Sense::Equal
+    } else {
+        Sense::LessEqual
+    }
 }
 
 /// 1 to 5 quadratic rows, dense and sparse, that a random point satisfies.
@@ -112,7 +142,11 @@ struct Rows {
 
 impl Rows {
     fn planted(x: &[bool], n_rows: u64, draw: &mut Draw) -> Rows {
-        let mut rows = Rows { forms: Vec::new(), senses: Vec::new(), rhs: Vec::new() };
+        let mut rows = Rows {
+            forms: Vec::new(),
+            senses: Vec::new(),
+            rhs: Vec::new(),
+        };
         for _ in 0..n_rows {
             let percent = [15, 40, 100][usize::try_from(draw.below(3)).unwrap()];
             let form = Form::random(x.len(), 4, percent, draw);
@@ -124,13 +158,19 @@ impl Rows {
     }
 
     fn hold(&self, activities: &[i32]) -> bool {
-        activities.iter().zip(&self.senses).zip(&self.rhs).all(|((a, sense), rhs)| holds(*sense, *a, *rhs))
+        activities
+            .iter()
+            .zip(&self.senses)
+            .zip(&self.rhs)
+            .all(|((a, sense), rhs)| holds(*sense, *a, *rhs))
     }
 
     fn add_to(&self, problem: &mut Bqp, first: usize) {
         for ((form, sense), rhs) in self.forms.iter().zip(&self.senses).zip(&self.rhs) {
             let form = Quadratic::new(0.0, [], form.terms(first));
-            problem.add_row(Row::new("row", form, *sense, f64::from(*rhs))).unwrap();
+            problem
+                .add_row(Row::new("row", form, *sense, f64::from(*rhs)))
+                .unwrap();
         }
     }
 }
@@ -147,7 +187,9 @@ fn dense_problem(n: usize, seed: u64) -> (Bqp, i32) {
     let rows = Rows::planted(&x, n_rows, draw);
     let objective = Form::random(n, 20, 100, draw);
     let mut problem = Bqp::new(n);
-    problem.set_objective(Quadratic::new(0.0, [], objective.terms(0))).unwrap();
+    problem
+        .set_objective(Quadratic::new(0.0, [], objective.terms(0)))
+        .unwrap();
     rows.add_to(&mut problem, 0);
     let mut least = i32::MAX;
     walk(&[vec![objective], rows.forms.clone()].concat(), |values| {
@@ -185,11 +227,20 @@ fn block_problem(sizes: &[usize], seed: u64) -> (Bqp, i32) {
         least_at = sums(&least_at, &of_block);
         first += size;
     }
-    problem.set_objective(Quadratic::new(0.0, [], objective)).unwrap();
+    problem
+        .set_objective(Quadratic::new(0.0, [], objective))
+        .unwrap();
     let sense = sense(draw);
-    let row = Row::new("common", Quadratic::new(0.0, [], common), sense, f64::from(planted));
+    let row = Row::new(
+        "common",
+        Quadratic::new(0.0, [], common),
+        sense,
+        f64::from(planted),
+    );
     problem.add_row(row).unwrap();
-    let allowed = least_at.iter().filter(|(activity, _)| holds(sense, **activity, planted));
+    let allowed = least_at
+        .iter()
+        .filter(|(activity, _)| holds(sense, **activity, planted));
     let least = allowed.map(|(_, value)| *value).min().unwrap();
     (problem, least)
 }
@@ -211,23 +262,40 @@ fn sums(a: &BTreeMap<i32, i32>, b: &BTreeMap<i32, i32>) -> BTreeMap<i32, i32> {
 }
 
 fn solve(problem: &Bqp, limits: Limits) -> Outcome {
-    Solver::default().minimise(problem, limits).expect("a point is planted")
+    Solver::default()
+        .minimise(problem, limits)
+        .expect("a point is planted")
 }
 
 fn assert_optimal(problem: &Bqp, least: i32) {
     let found: Solution = solve(problem, Limits::default()).into_solution().unwrap();
-    assert_eq!((found.value, found.status), (f64::from(least), Status::Optimal));
+    assert_eq!(
+        (found.value, found.status),
+        (f64::from(least), Status::Optimal)
+    );
     assert!(problem.is_feasible(&found.x));
 }
 
 /// What a node limit leaves is still true.
 fn assert_sound(problem: &Bqp, least: i32, nodes: u64) {
-    let outcome = solve(problem, Limits { nodes: Some(nodes), ..Limits::default() });
+    let outcome = solve(
+        problem,
+        Limits {
+            nodes: Some(nodes),
+            ..Limits::default()
+        },
+    );
     let least = f64::from(least);
     assert!(outcome.bound() <= least && outcome.nodes() <= nodes);
-    let Outcome::Found(found) = outcome else { return };
+    let Outcome::Found(found) = outcome else {
+        return;
+    };
     assert!(problem.is_feasible(&found.x) && found.value >= least);
-    assert!(found.status == Status::LimitReached || found.value == least, "{} not {least}", found.value);
+    assert!(
+        found.status == Status::LimitReached || found.value == least,
+        "{} not {least}",
+        found.value
+    );
 }
 
 proptest! {

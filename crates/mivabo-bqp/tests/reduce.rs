@@ -1,14 +1,17 @@
 //! Presolve against exhaustive search: problems that fall apart, with bits that are decided before any search.
 
-#![allow(clippy::unwrap_used, reason = "strategies make valid parts; a failure here is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "strategies make valid parts; a failure here is a failed test"
+)]
 
 mod strategies;
 
 use std::time::Duration;
 
 use mivabo_bqp::{
-    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solution, Solver,
-    Status, Table, Tabu,
+    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solution,
+    Solver, Status, Table, Tabu,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -18,7 +21,11 @@ use strategies::table;
 fn config() -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
     let default = ProptestConfig::default();
-    ProptestConfig { cases: default.cases.max(2000), failure_persistence: Some(Box::new(kept)), ..default }
+    ProptestConfig {
+        cases: default.cases.max(2000),
+        failure_persistence: Some(Box::new(kept)),
+        ..default
+    }
 }
 
 /// Objective, rows and tables over bits 0, 1, …, most of which a point satisfies.
@@ -41,17 +48,24 @@ fn tenths() -> BoxedStrategy<f64> {
 /// Large linear terms beside small products make a bit dominated, as do bits without products.
 fn objective(n: usize, kind: BoxedStrategy<f64>) -> impl Strategy<Value = Quadratic> {
     let strength = prop_oneof![3 => Just(1.0), 1 => Just(4.0)];
-    let linear = vec((kind.clone(), strength).prop_map(|(l, strength)| l * strength), n);
+    let linear = vec(
+        (kind.clone(), strength).prop_map(|(l, strength)| l * strength),
+        n,
+    );
     let pairs = vec((0..n, 0..n, kind.clone()), 0..=2 * n);
-    (kind, linear, pairs)
-        .prop_map(|(constant, linear, pairs)| Quadratic::new(constant, linear.into_iter().enumerate(), pairs))
+    (kind, linear, pairs).prop_map(|(constant, linear, pairs)| {
+        Quadratic::new(constant, linear.into_iter().enumerate(), pairs)
+    })
 }
 
 /// A row that point `x` meets exactly, meets at the edge of the tolerance, or (seldom) misses by one.
 fn any_row(x: Vec<bool>, kind: BoxedStrategy<f64>) -> BoxedStrategy<Row> {
     let n = x.len();
     let linear = vec((0..n, kind.clone()), 0..=n);
-    let pairs = prop_oneof![Just(Vec::new()).boxed(), vec((0..n, 0..n, kind), 1..5).boxed()];
+    let pairs = prop_oneof![
+        Just(Vec::new()).boxed(),
+        vec((0..n, 0..n, kind), 1..5).boxed()
+    ];
     let form = (linear, pairs).prop_map(|(linear, pairs)| Quadratic::new(0.0, linear, pairs));
     let sense = prop_oneof![2 => Just(Sense::LessEqual), 1 => Just(Sense::Equal)];
     let miss = prop_oneof![16 => Just(0.0), 3 => Just(1.0), 1 => Just(-1.0)];
@@ -79,8 +93,17 @@ fn block(kind: BoxedStrategy<f64>) -> impl Strategy<Value = Block> {
     vec(any::<bool>(), 1..=4).prop_flat_map(move |x| {
         let row = prop_oneof![3 => any_row(x.clone(), whole()), 1 => any_row(x.clone(), tenths())];
         let rows = prop_oneof![1 => vec(row.clone(), 0..=0), 2 => vec(row, 1..=2)];
-        (objective(x.len(), kind.clone()), rows, vec(any_table(x.clone()), 0..=1))
-            .prop_map(move |(objective, rows, tables)| Block { x: x.clone(), objective, rows, tables })
+        (
+            objective(x.len(), kind.clone()),
+            rows,
+            vec(any_table(x.clone()), 0..=1),
+        )
+            .prop_map(move |(objective, rows, tables)| Block {
+                x: x.clone(),
+                objective,
+                rows,
+                tables,
+            })
     })
 }
 
@@ -93,7 +116,10 @@ fn any_problem() -> impl Strategy<Value = Bqp> {
         let order = Just((0..x.len()).collect::<Vec<usize>>()).prop_shuffle();
         (Just(blocks), Just(x), order).prop_flat_map(|(blocks, x, order)| {
             let mut planted = x.clone();
-            order.iter().zip(x).for_each(|(&bit, value)| planted[bit] = value);
+            order
+                .iter()
+                .zip(x)
+                .for_each(|(&bit, value)| planted[bit] = value);
             let problem = assembled(&blocks, &order);
             let held = vec((0..planted.len(), 0..10_u8, any::<bool>()), 0..=2);
             // Now and then a row over all bits: the blocks then fall apart only where the held bits settle it.
@@ -118,17 +144,28 @@ fn assembled(blocks: &[Block], order: &[usize]) -> Bqp {
     for block in blocks {
         let bit = |i: usize| order[first + i];
         let moved = |form: &Quadratic| {
-            let pairs = form.quadratic().iter().map(|&(i, j, q)| (bit(i), bit(j), q));
-            Quadratic::new(form.constant(), form.linear().iter().map(|&(i, l)| (bit(i), l)), pairs)
+            let pairs = form
+                .quadratic()
+                .iter()
+                .map(|&(i, j, q)| (bit(i), bit(j), q));
+            Quadratic::new(
+                form.constant(),
+                form.linear().iter().map(|&(i, l)| (bit(i), l)),
+                pairs,
+            )
         };
-        problem.set_objective(problem.objective().plus(&moved(&block.objective))).unwrap();
+        problem
+            .set_objective(problem.objective().plus(&moved(&block.objective)))
+            .unwrap();
         for row in &block.rows {
             let row = Row::new("row", moved(row.form()), row.sense(), row.rhs());
             problem.add_row(row).unwrap();
         }
         for table in &block.tables {
             let bits = table.bits().iter().map(|&i| bit(i)).collect();
-            problem.add_table(Table::new("table", bits, table.allowed().to_vec()).unwrap()).unwrap();
+            problem
+                .add_table(Table::new("table", bits, table.allowed().to_vec()).unwrap())
+                .unwrap();
         }
         first += block.x.len();
     }
@@ -137,18 +174,28 @@ fn assembled(blocks: &[Block], order: &[usize]) -> Bqp {
 
 fn hold(problem: &mut Bqp, bit: usize, value: bool, is_table: bool) {
     if is_table {
-        problem.add_table(Table::new("held", vec![bit], vec![u64::from(value)]).unwrap()).unwrap();
+        problem
+            .add_table(Table::new("held", vec![bit], vec![u64::from(value)]).unwrap())
+            .unwrap();
     } else {
         let sign = if value { -1.0 } else { 1.0 };
         let form = Quadratic::new(0.0, [(bit, sign)], []);
         let rhs = if value { -1.0 } else { 0.0 };
-        problem.add_row(Row::new("held", form, Sense::LessEqual, rhs)).unwrap();
+        problem
+            .add_row(Row::new("held", form, Sense::LessEqual, rhs))
+            .unwrap();
     }
 }
 
 /// With the heuristic, and without it, so that the tree has to find the points by itself.
 fn solvers() -> [Solver; 2] {
-    let blind = Solver { tabu: Tabu { moves: Some(0), ..Tabu::default() }, ..Solver::default() };
+    let blind = Solver {
+        tabu: Tabu {
+            moves: Some(0),
+            ..Tabu::default()
+        },
+        ..Solver::default()
+    };
     [Solver::default(), blind]
 }
 
@@ -159,7 +206,11 @@ fn minimum(problem: &Bqp) -> Option<f64> {
 
 /// 0 for whole numbers, and the documented tolerance in each of at most three parts otherwise.
 fn slack(problem: &Bqp, value: f64) -> f64 {
-    if problem.objective().is_integral() { 0.0 } else { 3e-9 * value.abs().max(1.0) }
+    if problem.objective().is_integral() {
+        0.0
+    } else {
+        3e-9 * value.abs().max(1.0)
+    }
 }
 
 proptest! {
@@ -239,13 +290,18 @@ proptest! {
 }
 
 fn solve(problem: &Bqp, limits: Limits) -> Solution {
-    Solver::default().minimise(problem, limits).unwrap().into_solution().unwrap()
+    Solver::default()
+        .minimise(problem, limits)
+        .unwrap()
+        .into_solution()
+        .unwrap()
 }
 
 /// A dense block of `size` bits from `first` on, the same for the same seed.
 fn dense(first: usize, size: usize, seed: usize) -> Quadratic {
-    let entry =
-        move |i: usize, j: usize| ((i * 7919 + j * 104_729 + seed * 15_485_863) % 2003) as f64 - 1001.0;
+    let entry = move |i: usize, j: usize| {
+        ((i * 7919 + j * 104_729 + seed * 15_485_863) % 2003) as f64 - 1001.0
+    };
     let pairs = (0..size).flat_map(move |i| (i + 1..size).map(move |j| (i, j)));
     let pairs = pairs.map(move |(i, j)| (first + i, first + j, entry(i, j)));
     Quadratic::new(0.0, (0..size).map(|i| (first + i, entry(i, i))), pairs)
@@ -276,24 +332,46 @@ fn dominated_bits_need_no_search() {
     let n = 200;
     let mut problem = Bqp::new(n);
     let pairs = (1..n).map(|i| (i - 1, i, -2.0));
-    problem.set_objective(Quadratic::new(0.0, (0..n).map(|i| (i, 2.0)), pairs)).unwrap();
-    let weights = Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), [(0, 5, 3.0)]);
-    problem.add_row(Row::new("budget", weights, Sense::LessEqual, 50.0)).unwrap();
     problem
-        .add_row(Row::new("last", Quadratic::new(0.0, [(n - 1, 1.0)], []), Sense::LessEqual, 0.0))
+        .set_objective(Quadratic::new(0.0, (0..n).map(|i| (i, 2.0)), pairs))
+        .unwrap();
+    let weights = Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), [(0, 5, 3.0)]);
+    problem
+        .add_row(Row::new("budget", weights, Sense::LessEqual, 50.0))
+        .unwrap();
+    problem
+        .add_row(Row::new(
+            "last",
+            Quadratic::new(0.0, [(n - 1, 1.0)], []),
+            Sense::LessEqual,
+            0.0,
+        ))
         .unwrap();
 
-    let best = solve(&problem, Limits { nodes: Some(0), ..Limits::default() });
+    let best = solve(
+        &problem,
+        Limits {
+            nodes: Some(0),
+            ..Limits::default()
+        },
+    );
 
-    assert_eq!((best.value, best.status, best.nodes), (0.0, Status::Optimal, 0));
+    assert_eq!(
+        (best.value, best.status, best.nodes),
+        (0.0, Status::Optimal, 0)
+    );
 }
 
 #[test]
 fn a_bit_that_helps_the_objective_but_costs_budget_is_not_decided_alone() {
     let mut problem = Bqp::new(3);
-    problem.set_objective(Quadratic::new(0.0, [(0, -3.0), (1, -2.0), (2, -4.0)], [])).unwrap();
+    problem
+        .set_objective(Quadratic::new(0.0, [(0, -3.0), (1, -2.0), (2, -4.0)], []))
+        .unwrap();
     let weights = Quadratic::new(0.0, [(0, 2.0), (1, 2.0), (2, 4.0)], []);
-    problem.add_row(Row::new("budget", weights, Sense::LessEqual, 4.0)).unwrap();
+    problem
+        .add_row(Row::new("budget", weights, Sense::LessEqual, 4.0))
+        .unwrap();
 
     assert_eq!(solve(&problem, Limits::default()).x, [true, true, false]);
 }
@@ -305,18 +383,31 @@ fn one_infeasible_part_makes_the_problem_infeasible_whatever_the_limit() {
     // Two of three, one of each pair: nothing propagates.
     let pair = |i, j| Quadratic::new(0.0, [(i, 1.0), (j, 1.0)], []);
     for (i, j) in [(15, 16), (16, 17), (15, 17)] {
-        problem.add_row(Row::new("one", pair(i, j), Sense::Equal, 1.0)).unwrap();
+        problem
+            .add_row(Row::new("one", pair(i, j), Sense::Equal, 1.0))
+            .unwrap();
     }
 
-    assert_eq!(Solver::default().minimise(&problem, Limits::default()), Err(Infeasible));
+    assert_eq!(
+        Solver::default().minimise(&problem, Limits::default()),
+        Err(Infeasible)
+    );
 }
 
 #[test]
 fn without_time_the_points_of_all_parts_still_come_with_a_bound() {
     let mut problem = Bqp::new(60);
-    problem.set_objective(dense(0, 30, 1).plus(&dense(30, 30, 2))).unwrap();
+    problem
+        .set_objective(dense(0, 30, 1).plus(&dense(30, 30, 2)))
+        .unwrap();
 
-    let best = solve(&problem, Limits { time: Some(Duration::ZERO), ..Limits::default() });
+    let best = solve(
+        &problem,
+        Limits {
+            time: Some(Duration::ZERO),
+            ..Limits::default()
+        },
+    );
 
     assert!(best.bound <= best.value && problem.is_feasible(&best.x));
     assert!(best.bound <= solve(&problem, Limits::default()).value);
@@ -327,14 +418,22 @@ fn a_row_of_reals_rounds_as_before_when_some_of_its_bits_are_fixed() {
     // 0.1 + 0.2 + 0.3 rounds differently from 0.1 + (0.2 + 0.3): the tolerance decides on the last digit.
     for edge in [-1.0, 1.0] {
         let mut problem = Bqp::new(4);
-        problem.set_objective(Quadratic::new(0.0, [(0, -1.0), (2, -1.0)], [])).unwrap();
+        problem
+            .set_objective(Quadratic::new(0.0, [(0, -1.0), (2, -1.0)], []))
+            .unwrap();
         let form = Quadratic::new(0.0, [(0, 0.1), (1, 0.2), (2, 0.3)], []);
         let row = Row::new("sum", form.clone(), Sense::Equal, form.value(&[true; 4]));
         let rhs = row.rhs() + edge * row.tolerance();
-        problem.add_row(Row::new("sum", form, Sense::Equal, rhs)).unwrap();
+        problem
+            .add_row(Row::new("sum", form, Sense::Equal, rhs))
+            .unwrap();
         hold(&mut problem, 1, true, false);
-        let fast = Solver::default().minimise(&problem, Limits::default()).map(|found| found.bound());
-        let slow = Exhaustive.minimise(&problem, Limits::default()).map(|found| found.bound());
+        let fast = Solver::default()
+            .minimise(&problem, Limits::default())
+            .map(|found| found.bound());
+        let slow = Exhaustive
+            .minimise(&problem, Limits::default())
+            .map(|found| found.bound());
         assert_eq!(fast, slow);
     }
 }

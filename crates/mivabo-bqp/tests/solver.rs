@@ -1,13 +1,17 @@
 //! The exact solver against exhaustive search: thousands of random problems with every kind of constraint.
 
-#![allow(clippy::unwrap_used, reason = "strategies make valid parts; a failure here is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "strategies make valid parts; a failure here is a failed test"
+)]
 
 mod assembled;
 mod strategies;
 
 use assembled::assembled;
 use mivabo_bqp::{
-    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solver, Status, Tabu,
+    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solver,
+    Status, Tabu,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -18,7 +22,11 @@ use strategies::table;
 fn config() -> ProptestConfig {
     let kept = FileFailurePersistence::WithSource("regressions");
     let default = ProptestConfig::default();
-    ProptestConfig { cases: default.cases.max(1500), failure_persistence: Some(Box::new(kept)), ..default }
+    ProptestConfig {
+        cases: default.cases.max(1500),
+        failure_persistence: Some(Box::new(kept)),
+        ..default
+    }
 }
 
 /// Whole numbers, or reals, in one objective.
@@ -37,12 +45,25 @@ fn objective(n: usize) -> impl Strategy<Value = Quadratic> {
 
 fn row(n: usize) -> BoxedStrategy<Row> {
     let count = (0..=n, any::<bool>()).prop_map(move |(k, equal)| {
-        let sense = if equal { Sense::Equal } else { Sense::LessEqual };
-        Row::new("count", Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), []), sense, k as f64)
+        let sense = if equal {
+            Sense::Equal
+        } else {
+            Sense::LessEqual
+        };
+        Row::new(
+            "count",
+            Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), []),
+            sense,
+            k as f64,
+        )
     });
     let knapsack = (vec(1..=20_i32, n), 0.0..0.8_f64).prop_map(|(weights, share)| {
         let total: i32 = weights.iter().sum();
-        let terms: Vec<_> = weights.into_iter().enumerate().map(|(i, w)| (i, f64::from(w))).collect();
+        let terms: Vec<_> = weights
+            .into_iter()
+            .enumerate()
+            .map(|(i, w)| (i, f64::from(w)))
+            .collect();
         Row::new(
             "knapsack",
             Quadratic::new(0.0, terms, []),
@@ -51,26 +72,70 @@ fn row(n: usize) -> BoxedStrategy<Row> {
         )
     });
     let group = subsequence((0..n).collect::<Vec<_>>(), 1..=n).prop_map(|bits| {
-        Row::new("group", Quadratic::new(0.0, bits.into_iter().map(|i| (i, 1.0)), []), Sense::Equal, 1.0)
+        Row::new(
+            "group",
+            Quadratic::new(0.0, bits.into_iter().map(|i| (i, 1.0)), []),
+            Sense::Equal,
+            1.0,
+        )
     });
     let any_sign =
         (vec(-5..=5_i32, n), vec(any::<bool>(), n), any::<bool>()).prop_map(|(terms, x, equal)| {
-            let form = Quadratic::new(0.0, terms.into_iter().enumerate().map(|(i, c)| (i, f64::from(c))), []);
+            let form = Quadratic::new(
+                0.0,
+                terms
+                    .into_iter()
+                    .enumerate()
+                    .map(|(i, c)| (i, f64::from(c))),
+                [],
+            );
             let rhs = form.value(&x);
-            Row::new("signs", form, if equal { Sense::Equal } else { Sense::LessEqual }, rhs)
+            Row::new(
+                "signs",
+                form,
+                if equal {
+                    Sense::Equal
+                } else {
+                    Sense::LessEqual
+                },
+                rhs,
+            )
         });
-    let quadratic = (vec((0..n, 0..n, -4..=4_i32), 1..8), vec(any::<bool>(), n), any::<bool>()).prop_map(
-        |(q, x, equal)| {
+    let quadratic = (
+        vec((0..n, 0..n, -4..=4_i32), 1..8),
+        vec(any::<bool>(), n),
+        any::<bool>(),
+    )
+        .prop_map(|(q, x, equal)| {
             let form = Quadratic::new(0.0, [], q.into_iter().map(|(i, j, c)| (i, j, f64::from(c))));
             let rhs = form.value(&x);
-            Row::new("quadratic", form, if equal { Sense::Equal } else { Sense::LessEqual }, rhs)
+            Row::new(
+                "quadratic",
+                form,
+                if equal {
+                    Sense::Equal
+                } else {
+                    Sense::LessEqual
+                },
+                rhs,
+            )
+        });
+    let real = (vec(-1.0..1.0_f64, n), vec(any::<bool>(), n), any::<bool>()).prop_map(
+        |(terms, x, equal)| {
+            let form = Quadratic::new(0.0, terms.into_iter().enumerate(), []);
+            let rhs = form.value(&x);
+            Row::new(
+                "real",
+                form,
+                if equal {
+                    Sense::Equal
+                } else {
+                    Sense::LessEqual
+                },
+                rhs,
+            )
         },
     );
-    let real = (vec(-1.0..1.0_f64, n), vec(any::<bool>(), n), any::<bool>()).prop_map(|(terms, x, equal)| {
-        let form = Quadratic::new(0.0, terms.into_iter().enumerate(), []);
-        let rhs = form.value(&x);
-        Row::new("real", form, if equal { Sense::Equal } else { Sense::LessEqual }, rhs)
-    });
     prop_oneof![count, knapsack, group, any_sign, quadratic, real].boxed()
 }
 
@@ -84,7 +149,13 @@ fn any_problem() -> impl Strategy<Value = Bqp> {
 
 /// With the heuristic, and without it, so that the tree has to find the point by itself.
 fn solvers() -> [Solver; 2] {
-    let blind = Solver { tabu: Tabu { moves: Some(0), ..Tabu::default() }, ..Solver::default() };
+    let blind = Solver {
+        tabu: Tabu {
+            moves: Some(0),
+            ..Tabu::default()
+        },
+        ..Solver::default()
+    };
     [Solver::default(), blind]
 }
 
@@ -98,8 +169,11 @@ fn assert_solved(problem: &Bqp, mut solver: Solver) -> Result<(), TestCaseError>
             prop_assert!(problem.is_feasible(&fast.x));
             prop_assert_eq!(fast.value, problem.objective().value(&fast.x));
             prop_assert_eq!(fast.bound, fast.value);
-            let slack =
-                if problem.objective().is_integral() { 0.0 } else { 1e-9 * slow.value.abs().max(1.0) };
+            let slack = if problem.objective().is_integral() {
+                0.0
+            } else {
+                1e-9 * slow.value.abs().max(1.0)
+            };
             prop_assert!(
                 (fast.value - slow.value).abs() <= slack,
                 "{} instead of {}",
@@ -156,15 +230,25 @@ proptest! {
 
 /// A dense problem over `n` bits with whole coefficients and a knapsack, the same every time.
 fn dense(n: usize, seed: usize) -> Bqp {
-    let coefficient = |i: usize, j: usize| ((i * 31 + j * 17 + i * j * 7 + seed * 13) % 41) as f64 - 20.0;
+    let coefficient =
+        |i: usize, j: usize| ((i * 31 + j * 17 + i * j * 7 + seed * 13) % 41) as f64 - 20.0;
     let pairs = (0..n).flat_map(|i| (0..i).map(move |j| (j, i)));
     let mut problem = Bqp::new(n);
     let linear = (0..n).map(|i| (i, coefficient(i, i)));
     problem
-        .set_objective(Quadratic::new(0.0, linear, pairs.map(|(j, i)| (j, i, coefficient(i, j)))))
+        .set_objective(Quadratic::new(
+            0.0,
+            linear,
+            pairs.map(|(j, i)| (j, i, coefficient(i, j))),
+        ))
         .unwrap();
     let weights = (0..n).map(|i| (i, ((i * 7 + seed) % 9 + 1) as f64));
-    let knapsack = Row::new("knapsack", Quadratic::new(0.0, weights, []), Sense::LessEqual, n as f64);
+    let knapsack = Row::new(
+        "knapsack",
+        Quadratic::new(0.0, weights, []),
+        Sense::LessEqual,
+        n as f64,
+    );
     problem.add_row(knapsack).unwrap();
     problem
 }
@@ -174,13 +258,23 @@ fn two_threads_prove_what_one_proves() {
     for seed in 0..4 {
         let problem = dense(40, seed);
         let solve = |threads| {
-            let limits = Limits { threads, ..Limits::default() };
-            Solver::default().minimise(&problem, limits).unwrap().into_solution().unwrap()
+            let limits = Limits {
+                threads,
+                ..Limits::default()
+            };
+            Solver::default()
+                .minimise(&problem, limits)
+                .unwrap()
+                .into_solution()
+                .unwrap()
         };
 
         let (one, two) = (solve(1), solve(2));
 
-        assert_eq!((one.value, one.status, two.status), (two.value, Status::Optimal, Status::Optimal));
+        assert_eq!(
+            (one.value, one.status, two.status),
+            (two.value, Status::Optimal, Status::Optimal)
+        );
         assert_eq!(two, solve(2));
     }
 }
@@ -190,11 +284,25 @@ fn a_slowly_changing_objective_is_followed() {
     let mut solver = Solver::default();
     for step in 0..6 {
         let mut problem = dense(30, 1);
-        let drift = Quadratic::new(0.0, (0..30).map(|i| (i, f64::from(step) * ((i % 5) as f64 - 2.0))), []);
-        problem.set_objective(problem.objective().plus(&drift)).unwrap();
+        let drift = Quadratic::new(
+            0.0,
+            (0..30).map(|i| (i, f64::from(step) * ((i % 5) as f64 - 2.0))),
+            [],
+        );
+        problem
+            .set_objective(problem.objective().plus(&drift))
+            .unwrap();
 
-        let warm = solver.minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
-        let cold = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+        let warm = solver
+            .minimise(&problem, Limits::default())
+            .unwrap()
+            .into_solution()
+            .unwrap();
+        let cold = Solver::default()
+            .minimise(&problem, Limits::default())
+            .unwrap()
+            .into_solution()
+            .unwrap();
 
         assert_eq!((warm.value, warm.status), (cold.value, Status::Optimal));
         solver.start = Some(warm.x);
@@ -206,9 +314,16 @@ fn nothing_to_decide_is_decided() {
     let mut problem = Bqp::new(0);
     problem.set_objective(Quadratic::of_constant(3.0)).unwrap();
 
-    let best = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+    let best = Solver::default()
+        .minimise(&problem, Limits::default())
+        .unwrap()
+        .into_solution()
+        .unwrap();
 
-    assert_eq!((best.x.len(), best.value, best.status), (0, 3.0, Status::Optimal));
+    assert_eq!(
+        (best.x.len(), best.value, best.status),
+        (0, 3.0, Status::Optimal)
+    );
 }
 
 #[test]
@@ -216,8 +331,14 @@ fn equal_coefficients_everywhere_are_no_trouble() {
     for c in [-1.0, 0.0, 1.0] {
         let mut problem = Bqp::new(20);
         let pairs = (0..20).flat_map(|i| (0..i).map(move |j| (j, i, c)));
-        problem.set_objective(Quadratic::new(0.0, (0..20).map(|i| (i, c)), pairs)).unwrap();
-        let best = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+        problem
+            .set_objective(Quadratic::new(0.0, (0..20).map(|i| (i, c)), pairs))
+            .unwrap();
+        let best = Solver::default()
+            .minimise(&problem, Limits::default())
+            .unwrap()
+            .into_solution()
+            .unwrap();
         assert_eq!(best.value, if c < 0.0 { -210.0 } else { 0.0 });
     }
 }
@@ -226,11 +347,31 @@ fn equal_coefficients_everywhere_are_no_trouble() {
 fn coefficients_of_very_different_size_are_no_trouble() {
     let mut problem = Bqp::new(12);
     let pairs = (0..12).flat_map(|i| {
-        (0..i).map(move |j| (j, i, 10_f64.powi(i32::try_from((i * j) % 9).unwrap() - 4) - 50.0))
+        (0..i).map(move |j| {
+            (
+                j,
+                i,
+                10_f64.powi(i32::try_from((i * j) % 9).unwrap() - 4) - 50.0,
+            )
+        })
     });
-    problem.set_objective(Quadratic::new(0.0, (0..12).map(|i| (i, 1e4 / (i as f64 + 1.0))), pairs)).unwrap();
-    let fast = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
-    let slow = Exhaustive.minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+    problem
+        .set_objective(Quadratic::new(
+            0.0,
+            (0..12).map(|i| (i, 1e4 / (i as f64 + 1.0))),
+            pairs,
+        ))
+        .unwrap();
+    let fast = Solver::default()
+        .minimise(&problem, Limits::default())
+        .unwrap()
+        .into_solution()
+        .unwrap();
+    let slow = Exhaustive
+        .minimise(&problem, Limits::default())
+        .unwrap()
+        .into_solution()
+        .unwrap();
     assert!((fast.value - slow.value).abs() <= 1e-9 * slow.value.abs());
 }
 
@@ -243,11 +384,19 @@ fn twenty_dense_bits_are_solved_exactly() {
             let mixed = (i * 7919 + j * 104_729 + seed as usize * 15_485_863 + 11) % 10_007;
             mixed as f64 / 2500.0 - 2.0
         };
-        let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| (i, j, entry(i, j)));
+        let pairs = (0..n)
+            .flat_map(|i| (i + 1..n).map(move |j| (i, j)))
+            .map(|(i, j)| (i, j, entry(i, j)));
         let mut problem = Bqp::new(n);
-        problem.set_objective(Quadratic::new(0.0, (0..n).map(|i| (i, entry(i, i))), pairs)).unwrap();
+        problem
+            .set_objective(Quadratic::new(0.0, (0..n).map(|i| (i, entry(i, i))), pairs))
+            .unwrap();
 
-        let best = Solver::default().minimise(&problem, Limits::default()).unwrap().into_solution().unwrap();
+        let best = Solver::default()
+            .minimise(&problem, Limits::default())
+            .unwrap()
+            .into_solution()
+            .unwrap();
 
         let mut gains: Vec<f64> = (0..n).map(|i| entry(i, i)).collect();
         let (mut x, mut value, mut least) = (vec![false; n], 0.0, 0.0_f64);
@@ -261,7 +410,11 @@ fn twenty_dense_bits_are_solved_exactly() {
             }
             least = least.min(value);
         }
-        assert!((best.value - least).abs() < 1e-6, "{} instead of {least}", best.value);
+        assert!(
+            (best.value - least).abs() < 1e-6,
+            "{} instead of {least}",
+            best.value
+        );
     }
 }
 
@@ -269,8 +422,11 @@ fn twenty_dense_bits_are_solved_exactly() {
 #[cfg(feature = "json")]
 #[test]
 fn the_instances_of_the_data_folder_are_solved_to_their_known_minima() {
-    let Some(folder) = std::env::var_os("MIVABO_DATA") else { return };
-    let text = std::fs::read_to_string(std::path::Path::new(&folder).join("bqp/instances.jsonl")).unwrap();
+    let Some(folder) = std::env::var_os("MIVABO_DATA") else {
+        return;
+    };
+    let text =
+        std::fs::read_to_string(std::path::Path::new(&folder).join("bqp/instances.jsonl")).unwrap();
     for line in text.lines() {
         let instance = mivabo_bqp::read_instance(line).unwrap();
         if instance.problem.n() > 50 || !instance.proven {
@@ -295,12 +451,20 @@ fn the_instances_of_the_data_folder_are_solved_to_their_known_minima() {
 #[test]
 fn rounding_left_of_an_equation_proves_nothing() {
     let mut problem = Bqp::new(3);
-    let objective = Quadratic::new(0.0, [(0, -3.0), (1, -1.0), (2, -2.0)], [(0, 2, 2.0), (1, 2, 6.0)]);
+    let objective = Quadratic::new(
+        0.0,
+        [(0, -3.0), (1, -1.0), (2, -2.0)],
+        [(0, 2, 2.0), (1, 2, 6.0)],
+    );
     problem.set_objective(objective).unwrap();
     let form = Quadratic::new(0.0, [(1, -5.0), (2, 5.0)], [(0, 1, -1.0), (0, 2, -3.0)]);
-    problem.add_row(Row::new("first", form, Sense::Equal, 0.0)).unwrap();
+    problem
+        .add_row(Row::new("first", form, Sense::Equal, 0.0))
+        .unwrap();
     let form = Quadratic::new(0.0, [(2, 0.2)], [(0, 1, -0.2)]);
-    problem.add_row(Row::new("second", form, Sense::Equal, 0.0)).unwrap();
+    problem
+        .add_row(Row::new("second", form, Sense::Equal, 0.0))
+        .unwrap();
 
     for solver in solvers() {
         assert_solved(&problem, solver).unwrap();

@@ -140,14 +140,16 @@ pub struct Ask {
 
 /// `mivabo tell`
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Without a trial, JSON objects are read from standard input, one a line:
+#[command(
+    after_help = "Without a trial, JSON objects are read from standard input, one a line:
   {\"trial\": 12, \"value\": 0.31, \"result\": {\"accuracy\": 0.94}}
   {\"trial\": 13, \"failed\": \"out of memory\"}
 
 Examples:
   mivabo tell study.toml 12 0.31
   mivabo tell study.toml 13 --failed 'out of memory'
-  mivabo tell study.toml < results.jsonl")]
+  mivabo tell study.toml < results.jsonl"
+)]
 pub struct Tell {
     /// The study file (.toml or .json), or a database
     pub file: PathBuf,

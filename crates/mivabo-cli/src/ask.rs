@@ -13,7 +13,9 @@ use crate::crew::MAX_ATTEMPTS;
 /// are no more, those that there are; that there is none is an error.
 pub fn run(args: &Ask) -> Result<String, Failure> {
     let mut session = args.source.write()?;
-    session.release_expired(MAX_ATTEMPTS).map_err(|e| e.to_string())?;
+    session
+        .release_expired(MAX_ATTEMPTS)
+        .map_err(|e| e.to_string())?;
     let mut stdout = std::io::stdout();
     for count in 0..args.count {
         let asked = match session.ask(None, args.lease.into()) {
@@ -33,7 +35,10 @@ pub fn run(args: &Ask) -> Result<String, Failure> {
             if error.kind() == std::io::ErrorKind::BrokenPipe {
                 break;
             }
-            return Err(format!("writing the output: {error}; trial {} waits for the next ask", asked.id));
+            return Err(format!(
+                "writing the output: {error}; trial {} waits for the next ask",
+                asked.id
+            ));
         }
     }
     Ok(String::new())

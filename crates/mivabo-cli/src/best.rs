@@ -24,8 +24,19 @@ pub fn run(args: &Best) -> Result<Answer, Failure> {
 
 /// The best trial of a study; the exit code says so when there is none.
 pub fn answer(session: &Session, is_json: bool) -> Answer {
-    let output = if is_json { as_json(session) } else { as_text(session) };
-    Answer { output, code: if session.best().is_none() { NO_VALUE } else { 0 } }
+    let output = if is_json {
+        as_json(session)
+    } else {
+        as_text(session)
+    };
+    Answer {
+        output,
+        code: if session.best().is_none() {
+            NO_VALUE
+        } else {
+            0
+        },
+    }
 }
 
 fn recommended(session: &mut Session, is_json: bool) -> Result<Answer, Failure> {
@@ -39,7 +50,11 @@ fn recommended(session: &mut Session, is_json: bool) -> Result<Answer, Failure> 
             "constraints": margins(session, point)});
         format!("{report:#}\n")
     } else {
-        format!("recommended: {} expected\n{}", brief(mean), described(session, point))
+        format!(
+            "recommended: {} expected\n{}",
+            brief(mean),
+            described(session, point)
+        )
     };
     Ok(output.into())
 }
@@ -48,10 +63,16 @@ fn as_text(session: &Session) -> String {
     let n = session.trials().len();
     let (n_told, n_failed) = counts(session);
     match session.best() {
-        None => format!("no feasible trial has a value: {n} trials, {n_told} told, {n_failed} failed\n"),
+        None => {
+            format!("no feasible trial has a value: {n} trials, {n_told} told, {n_failed} failed\n")
+        }
         Some(best) => {
             let value = best.value().unwrap_or(f64::NAN);
-            format!("best of {n} trials: {value} (trial {})\n{}", best.id, described(session, &best.point))
+            format!(
+                "best of {n} trials: {value} (trial {})\n{}",
+                best.id,
+                described(session, &best.point)
+            )
         }
     }
 }
@@ -60,8 +81,10 @@ fn as_text(session: &Session) -> String {
 fn described(session: &Session, point: &Point) -> String {
     let space = session.space();
     let cell = |text: &str| format!("  {text}");
-    let values: Vec<Vec<String>> =
-        space.values(point).map(|(name, value)| vec![cell(name), shown(&value)]).collect();
+    let values: Vec<Vec<String>> = space
+        .values(point)
+        .map(|(name, value)| vec![cell(name), shown(&value)])
+        .collect();
     let mut out = table(&values);
     let margins: Vec<Vec<String>> = space.margins(point).iter().map(margin_row).collect();
     if !margins.is_empty() {
@@ -79,7 +102,12 @@ fn margin_row(margin: &Margin) -> Vec<String> {
         None => String::new(),
     };
     let sides = match (&margin.left, &margin.right) {
-        (Some(_), Some(_)) => format!("{} {} {}", side(&margin.left), margin.relation, side(&margin.right)),
+        (Some(_), Some(_)) => format!(
+            "{} {} {}",
+            side(&margin.left),
+            margin.relation,
+            side(&margin.right)
+        ),
         _ => margin.statement.clone(),
     };
     let how = match (margin.holds, margin.slack) {
@@ -106,7 +134,11 @@ fn as_json(session: &Session) -> String {
 
 /// Names and values.
 pub fn params(session: &Session, point: &Point) -> Map<String, Value> {
-    session.space().values(point).map(|(name, value)| (name.to_owned(), json!(value))).collect()
+    session
+        .space()
+        .values(point)
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect()
 }
 
 fn margins(session: &Session, point: &Point) -> Vec<Value> {
@@ -114,5 +146,10 @@ fn margins(session: &Session, point: &Point) -> Vec<Value> {
         json!({"constraint": m.constraint, "statement": m.statement, "left": m.left, "relation": m.relation,
             "right": m.right, "holds": m.holds, "slack": m.slack})
     };
-    session.space().margins(point).into_iter().map(as_json).collect()
+    session
+        .space()
+        .margins(point)
+        .into_iter()
+        .map(as_json)
+        .collect()
 }

@@ -31,12 +31,18 @@ impl Builtin {
             return Err(format!("builtin: there is no function `{name}`{hint}"));
         };
         for needed in builtin.parameters() {
-            let found = space.parameters().iter().find(|p| p.name() == *needed && p.condition().is_none());
+            let found = space
+                .parameters()
+                .iter()
+                .find(|p| p.name() == *needed && p.condition().is_none());
             let is_number = |p: &Parameter| {
-                p.domain().range().is_some() || p.domain().values().all(|value| value.as_f64().is_some())
+                p.domain().range().is_some()
+                    || p.domain().values().all(|value| value.as_f64().is_some())
             };
             if !found.is_some_and(is_number) {
-                return Err(format!("builtin: `{name}` needs a parameter `{needed}` that is a number"));
+                return Err(format!(
+                    "builtin: `{name}` needs a parameter `{needed}` that is a number"
+                ));
             }
         }
         Ok(*builtin)
@@ -52,7 +58,9 @@ impl Builtin {
     pub fn value(self, values: &[(String, Value)]) -> f64 {
         let number = |name: &str| {
             let found = values.iter().find(|(known, _)| known == name);
-            found.and_then(|(_, value)| value.as_f64()).unwrap_or(f64::NAN)
+            found
+                .and_then(|(_, value)| value.as_f64())
+                .unwrap_or(f64::NAN)
         };
         match self {
             Builtin::PressureVessel => {
@@ -70,7 +78,12 @@ mod tests {
 
     #[test]
     fn the_best_known_vessel_costs_what_it_should() {
-        let values = [("shell", 13.0), ("head", 7.0), ("radius", 42.098_445_6), ("length", 176.636_595_8)];
+        let values = [
+            ("shell", 13.0),
+            ("head", 7.0),
+            ("radius", 42.098_445_6),
+            ("length", 176.636_595_8),
+        ];
         let values = values.map(|(name, value)| (name.to_owned(), Value::Float(value)));
 
         assert!((Builtin::PressureVessel.value(&values) - 6059.714).abs() < 1e-2);

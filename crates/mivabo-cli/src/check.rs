@@ -21,11 +21,17 @@ const NODES: u64 = 200_000;
 pub fn run(args: &Check) -> Result<String, Failure> {
     let file = StudyFile::read(&args.file)?;
     if let Some(objective) = &file.objective {
-        objective.check_program(&file.folder).map_err(|e| format!("{}: {e}", args.file.display()))?;
+        objective
+            .check_program(&file.folder)
+            .map_err(|e| format!("{}: {e}", args.file.display()))?;
     }
     let space = &file.definition.space;
     let facts = Facts::of(space).map_err(|e| format!("{}: {e}", args.file.display()))?;
-    Ok(if args.json { as_json(space, &facts) } else { as_text(space, &facts) })
+    Ok(if args.json {
+        as_json(space, &facts)
+    } else {
+        as_text(space, &facts)
+    })
 }
 
 /// What is found out about a space, besides what it says.
@@ -66,8 +72,13 @@ fn example(space: &Space) -> Result<Result<Point, String>, Error> {
 fn example_in_the_middle(space: &Space) -> Option<Point> {
     let encoding = space.encoding();
     let middle = vec![0.5; encoding.n_reals()];
-    let Feasibility::Found(bits) = feasible(&encoding.given_reals(&middle).ok()?, NODES) else { return None };
-    encoding.decode(&bits, &middle).ok().filter(|point| space.check(point).is_feasible())
+    let Feasibility::Found(bits) = feasible(&encoding.given_reals(&middle).ok()?, NODES) else {
+        return None;
+    };
+    encoding
+        .decode(&bits, &middle)
+        .ok()
+        .filter(|point| space.check(point).is_feasible())
 }
 
 fn as_text(space: &Space, facts: &Facts) -> String {
@@ -87,38 +98,70 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
         counted(encoding.n_bits(), "bit"),
         encoding.n_reals()
     )?;
+    write_parameters(out, space)?;
+    write_constraints(out, space)?;
+    write_combinations(out, space, facts)?;
+    match &facts.example {
+        Ok(point) => {
+            let values: Vec<String> = space
+                .values(point)
+                .map(|(name, value)| format!("{name} = {value}"))
+                .collect();
+            writeln!(out, "for example: {}", values.join(", "))?;
+        }
+        Err(tried) => writeln!(out, "{tried}")?,
+    }
+    writeln!(out, "fingerprint: {}", space.fingerprint())
+}
+
+fn write_parameters(out: &mut String, space: &Space) -> std::fmt::Result {
     let widest = width(space.parameters().iter().map(Parameter::name));
     for parameter in space.parameters() {
-        writeln!(out, "  {}  {}", padded(parameter.name(), widest), described(parameter))?;
+        writeln!(
+            out,
+            "  {}  {}",
+            padded(parameter.name(), widest),
+            described(parameter)
+        )?;
     }
-    writeln!(out, "\n{}", counted(space.constraints().len(), "constraint"))?;
+    Ok(())
+}
+
+fn write_constraints(out: &mut String, space: &Space) -> std::fmt::Result {
+    writeln!(
+        out,
+        "\n{}",
+        counted(space.constraints().len(), "constraint")
+    )?;
     let widest = width(space.constraints().iter().map(Constraint::name));
     for constraint in space.constraints() {
         let class = constraint.class().to_string();
         let name = padded(constraint.name(), widest);
         writeln!(out, "  {name}  {class:20}  {}", constraint.expression())?;
     }
-    writeln!(out)?;
+    writeln!(out)
+}
+
+fn write_combinations(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Result {
     let what = "feasible combinations of the discrete parameters";
     match facts.n_feasible {
         Some(n) => write!(out, "{what}: {n} of {}", written(facts.n_combinations))?,
         None => write!(out, "{what}: too many to count")?,
     }
     // A constraint that also speaks of continuous parameters excludes combinations only together with them.
-    let n_mixed = space.constraints().iter().filter(|c| c.class() >= Class::LinearContinuous).count();
+    let n_mixed = space
+        .constraints()
+        .iter()
+        .filter(|c| c.class() >= Class::LinearContinuous)
+        .count();
     match n_mixed {
-        0 => writeln!(out)?,
-        n => writeln!(out, ", before {} with continuous parameters", counted(n, "constraint"))?,
+        0 => writeln!(out),
+        n => writeln!(
+            out,
+            ", before {} with continuous parameters",
+            counted(n, "constraint")
+        ),
     }
-    match &facts.example {
-        Ok(point) => {
-            let values: Vec<String> =
-                space.values(point).map(|(name, value)| format!("{name} = {value}")).collect();
-            writeln!(out, "for example: {}", values.join(", "))?;
-        }
-        Err(tried) => writeln!(out, "{tried}")?,
-    }
-    writeln!(out, "fingerprint: {}", space.fingerprint())
 }
 
 /// So many of something.
@@ -128,7 +171,11 @@ fn counted(n: usize, what: &str) -> String {
 
 /// A count that may be beyond all integers.
 fn written(n: f64) -> String {
-    if n < 1e6 { n.to_string() } else { format!("{n:.4e}") }
+    if n < 1e6 {
+        n.to_string()
+    } else {
+        format!("{n:.4e}")
+    }
 }
 
 fn described(parameter: &Parameter) -> String {
@@ -163,7 +210,10 @@ fn as_json(space: &Space, facts: &Facts) -> String {
         })
         .collect();
     let example = facts.example.as_ref().ok().map(|point| {
-        space.values(point).map(|(name, value)| (name.to_owned(), json!(value))).collect::<Map<_, _>>()
+        space
+            .values(point)
+            .map(|(name, value)| (name.to_owned(), json!(value)))
+            .collect::<Map<_, _>>()
     });
     let report = json!({
         "fingerprint": space.fingerprint(),

@@ -112,8 +112,16 @@ impl<'a> Crew<'a> {
             drop(alive);
         });
         self.progress.end();
-        let session = self.session.into_inner().unwrap_or_else(PoisonError::into_inner);
-        (session, self.tally.into_inner().unwrap_or_else(PoisonError::into_inner))
+        let session = self
+            .session
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        (
+            session,
+            self.tally
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     /// As many workers as wanted, or as this machine has threads for.
@@ -127,7 +135,9 @@ impl<'a> Crew<'a> {
                     break;
                 }
                 Err(error) => {
-                    self.progress.say(&format!("{k} of {n_workers} workers: no thread for more: {error}"));
+                    self.progress.say(&format!(
+                        "{k} of {n_workers} workers: no thread for more: {error}"
+                    ));
                     break;
                 }
             }
@@ -172,7 +182,11 @@ impl<'a> Crew<'a> {
         // Signs of life may have had to wait for this very turn.
         self.renew(&mut session);
         session.release_expired(MAX_ATTEMPTS)?;
-        let budget = if lock(&self.tally).is_exhausted { 0 } else { self.budget };
+        let budget = if lock(&self.tally).is_exhausted {
+            0
+        } else {
+            self.budget
+        };
         match session.ask(Some(budget), self.file.lease) {
             Ok(Some(asked)) => {
                 lock(&self.held).insert(asked.id);
@@ -195,7 +209,9 @@ impl<'a> Crew<'a> {
     /// Trials of others may come back: those of runs like this one, which give signs of life, are waited for.
     fn nothing_to_ask(&self, session: &Session) -> Result<Next, Error> {
         let held = lock(&self.held).clone();
-        let Some(trial) = session.awaited(2 * self.file.lease, &held)? else { return Ok(Next::Done) };
+        let Some(trial) = session.awaited(2 * self.file.lease, &held)? else {
+            return Ok(Next::Done);
+        };
         if let State::Running { worker, .. } = &trial.state
             && !std::mem::replace(&mut lock(&self.tally).is_waiting, true)
         {
@@ -255,13 +271,23 @@ impl<'a> Crew<'a> {
         let (mut command, input) = match self.objective.command(&self.file.folder, &asked.values) {
             Ok(Some(found)) => found,
             Ok(None) => return End::Stopped,
-            Err(reason) => return End::Failed { reason, again: true },
+            Err(reason) => {
+                return End::Failed {
+                    reason,
+                    again: true,
+                };
+            }
         };
-        command.env("MIVABO_TRIAL", asked.id.to_string()).env("MIVABO_STUDY", &self.file.name);
+        command
+            .env("MIVABO_TRIAL", asked.id.to_string())
+            .env("MIVABO_STUDY", &self.file.name);
         let what = format!("trial {}, attempt {}: {input}", asked.id, retry + 1);
         let mut log = Log::begin(&self.file.logs(), asked.id, what.trim_end());
         self.say_unlogged(asked.id, log.trouble());
-        let limits = Limits { timeout: self.objective.timeout, grace: self.objective.grace };
+        let limits = Limits {
+            timeout: self.objective.timeout,
+            grace: self.objective.grace,
+        };
         process::evaluate(command, input, limits, &mut log, self.stop)
     }
 
@@ -275,11 +301,18 @@ impl<'a> Crew<'a> {
 
     fn count(&self, session: &Session, id: u64, end: &End, time: Duration) {
         let (what, has_failed) = match end {
-            End::Value(value, _) => (format!("trial {id}: {} in {}", brief(*value), rounded(time)), false),
+            End::Value(value, _) => (
+                format!("trial {id}: {} in {}", brief(*value), rounded(time)),
+                false,
+            ),
             End::Failed { reason, .. } => {
                 let log = log::path(&self.file.logs(), id);
                 let has_log = log.symlink_metadata().is_ok_and(|data| data.is_file());
-                let place = if has_log { format!(" (log: {})", log.display()) } else { String::new() };
+                let place = if has_log {
+                    format!(" (log: {})", log.display())
+                } else {
+                    String::new()
+                };
                 (format!("trial {id} failed: {reason}{place}"), true)
             }
             End::Stopped | End::Unable(_) => return,
@@ -289,12 +322,16 @@ impl<'a> Crew<'a> {
         tally.time += time;
         tally.has_value |= !has_failed;
         tally.n_failed += u64::from(has_failed);
-        let is_hopeless = !tally.has_value && tally.n_failed >= MAX_FAILURES && session.best().is_none();
+        let is_hopeless =
+            !tally.has_value && tally.n_failed >= MAX_FAILURES && session.best().is_none();
         drop(tally);
         self.progress.told(&what, has_failed, &self.facts(session));
         if is_hopeless {
-            let why = format!("{MAX_FAILURES} trials failed and none has a value; the last one: {what}");
-            lock(&self.tally).failure.get_or_insert(GivenUp::Hopeless(why));
+            let why =
+                format!("{MAX_FAILURES} trials failed and none has a value; the last one: {what}");
+            lock(&self.tally)
+                .failure
+                .get_or_insert(GivenUp::Hopeless(why));
         }
     }
 
@@ -303,9 +340,18 @@ impl<'a> Crew<'a> {
         let (tally, n_running) = (lock(&self.tally), lock(&self.held).len());
         let mean = (tally.n_ended > 0).then(|| tally.time / tally.n_ended);
         let n_left = u32::try_from(self.budget.saturating_sub(n_told)).unwrap_or(u32::MAX);
-        let left = (tally.n_ended > 0).then(|| (self.began.elapsed() / tally.n_ended).saturating_mul(n_left));
+        let left = (tally.n_ended > 0)
+            .then(|| (self.began.elapsed() / tally.n_ended).saturating_mul(n_left));
         let best = session.best().and_then(mivabo::study::Trial::value);
-        Facts { n_told, budget: self.budget, n_failed, n_running, best, mean, left }
+        Facts {
+            n_told,
+            budget: self.budget,
+            n_failed,
+            n_running,
+            best,
+            mean,
+            left,
+        }
     }
 
     /// No new trials. Every reason is said: each may hold a value that could not be stored.
@@ -321,7 +367,9 @@ impl<'a> Crew<'a> {
 /// Told trials, and those of them without a value.
 pub fn counts(session: &Session) -> (u64, u64) {
     let told = session.trials().iter().filter(|trial| trial.is_told());
-    told.fold((0, 0), |(n, failed), trial| (n + 1, failed + u64::from(trial.value().is_none())))
+    told.fold((0, 0), |(n, failed), trial| {
+        (n + 1, failed + u64::from(trial.value().is_none()))
+    })
 }
 
 fn tell(session: &mut Session, id: u64, end: &End) -> Result<(), Error> {

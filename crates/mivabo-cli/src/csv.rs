@@ -7,7 +7,11 @@ pub fn line<S: AsRef<str>>(cells: &[S]) -> String {
     let quoted = |cell: &S| {
         let cell = cell.as_ref();
         let is_plain = !cell.contains([',', '"', '\n', '\r']);
-        if is_plain { cell.to_owned() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
+        if is_plain {
+            cell.to_owned()
+        } else {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        }
     };
     cells.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
 }
@@ -61,10 +65,18 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        let rows = [vec!["a", "b,c", "d\"e"], vec!["", "two\nlines", ""], vec!["é", " x ", "\r\n"]];
+        let rows = [
+            vec!["a", "b,c", "d\"e"],
+            vec!["", "two\nlines", ""],
+            vec!["é", " x ", "\r\n"],
+        ];
         let text: String = rows.iter().map(|row| line(row)).collect();
 
-        let read: Vec<Vec<String>> = read(&text).unwrap().into_iter().map(|(_, row)| row).collect();
+        let read: Vec<Vec<String>> = read(&text)
+            .unwrap()
+            .into_iter()
+            .map(|(_, row)| row)
+            .collect();
 
         assert_eq!(read, rows);
     }
@@ -74,7 +86,17 @@ mod tests {
         let rows = read("\u{feff}a,b\r\n1,2\r\n\r\n\"3\",").unwrap();
 
         let cells = |cells: [&str; 2]| cells.map(ToOwned::to_owned).to_vec();
-        assert_eq!(rows, [(1, cells(["a", "b"])), (2, cells(["1", "2"])), (4, cells(["3", ""]))]);
-        assert_eq!(read("a\n\"b\n\n").unwrap_err(), "line 2: a quote is opened and not closed");
+        assert_eq!(
+            rows,
+            [
+                (1, cells(["a", "b"])),
+                (2, cells(["1", "2"])),
+                (4, cells(["3", ""]))
+            ]
+        );
+        assert_eq!(
+            read("a\n\"b\n\n").unwrap_err(),
+            "line 2: a quote is opened and not closed"
+        );
     }
 }

@@ -14,8 +14,8 @@ use crate::rows::{Row, rows, time, visible};
 
 /// Columns that are not parameters. A parameter of such a name is written as `params.NAME`.
 pub const COLUMNS: [&str; 11] = [
-    "trial", "state", "value", "feasible", "origin", "seconds", "attempts", "worker", "started", "finished",
-    "reason",
+    "trial", "state", "value", "feasible", "origin", "seconds", "attempts", "worker", "started",
+    "finished", "reason",
 ];
 
 /// Before the name of what an evaluation gave beside its value.
@@ -32,11 +32,23 @@ pub fn run(args: &Export) -> Result<String, Failure> {
     let names: Vec<&str> = visible(session.space()).map(Parameter::name).collect();
     let results: Vec<Map<String, Value>> = rows.iter().map(beside).collect();
     let keys: BTreeSet<&String> = results.iter().flat_map(Map::keys).collect();
-    let header = COLUMNS.map(ToOwned::to_owned).into_iter().chain(names.iter().map(|name| column(name)));
-    let header = header.chain(keys.iter().map(|key| format!("{RESULT}{key}"))).collect::<Vec<_>>();
+    let header = COLUMNS
+        .map(ToOwned::to_owned)
+        .into_iter()
+        .chain(names.iter().map(|name| column(name)));
+    let header = header
+        .chain(keys.iter().map(|key| format!("{RESULT}{key}")))
+        .collect::<Vec<_>>();
     let lines = rows.iter().zip(&results).map(|(row, result)| {
-        let given = keys.iter().map(|key| result.get(*key).map_or(String::new(), written));
-        line(&cells(row, &names).into_iter().chain(given).collect::<Vec<_>>())
+        let given = keys
+            .iter()
+            .map(|key| result.get(*key).map_or(String::new(), written));
+        line(
+            &cells(row, &names)
+                .into_iter()
+                .chain(given)
+                .collect::<Vec<_>>(),
+        )
     });
     Ok(line(&header) + &lines.collect::<String>())
 }
@@ -50,8 +62,12 @@ fn beside(row: &Row) -> Map<String, Value> {
 
 /// A text as it is, anything else as JSON, and so a text that is empty or looks like JSON.
 fn written(value: &Value) -> String {
-    let is_plain = |text: &&str| !text.is_empty() && serde_json::from_str::<IgnoredAny>(text).is_err();
-    value.as_str().filter(is_plain).map_or_else(|| value.to_string(), ToOwned::to_owned)
+    let is_plain =
+        |text: &&str| !text.is_empty() && serde_json::from_str::<IgnoredAny>(text).is_err();
+    value
+        .as_str()
+        .filter(is_plain)
+        .map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
 /// The column of a parameter.

@@ -29,20 +29,34 @@ struct Imported {
 /// Adds the rows of a file.
 pub fn run(args: &Import) -> Result<String, Failure> {
     let text = read(&args.results)?;
-    let source = Source { file: args.file.clone(), study: args.study.clone() };
+    let source = Source {
+        file: args.file.clone(),
+        study: args.study.clone(),
+    };
     let mut session = source.write()?;
     let space = session.space().clone();
-    let is_json = args.results.extension().is_some_and(|extension| extension == "json");
-    let results =
-        if is_json { of_json(&text, &args.value, &space) } else { of_csv(&text, &args.value, &space) };
+    let is_json = args
+        .results
+        .extension()
+        .is_some_and(|extension| extension == "json");
+    let results = if is_json {
+        of_json(&text, &args.value, &space)
+    } else {
+        of_csv(&text, &args.value, &space)
+    };
     let results = results.map_err(|e| format!("{}: {e}", args.results.display()))?;
     let n_rows = results.len();
     let mut told = Vec::new();
     let mut n_infeasible = 0;
     for result in results {
-        let values = result.values.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        let values = result
+            .values
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.clone()));
         let place = format!("{}: {}", args.results.display(), result.place);
-        let point = space.point_where_active(values).map_err(|e| format!("{place}: {e}"))?;
+        let point = space
+            .point_where_active(values)
+            .map_err(|e| format!("{place}: {e}"))?;
         let Some(outcome) = result.outcome else {
             say!("{place} has no value: skipped");
             continue;
@@ -61,7 +75,9 @@ pub fn run(args: &Import) -> Result<String, Failure> {
         );
     }
     session.add_all(told).map_err(|e| e.to_string())?;
-    Ok(format!("imported {n} of {n_rows} rows, {n_infeasible} of them not feasible\n"))
+    Ok(format!(
+        "imported {n} of {n_rows} rows, {n_infeasible} of them not feasible\n"
+    ))
 }
 
 /// How many of these the study has already.
@@ -73,7 +89,9 @@ fn n_known(session: &Session, told: &[(Point, Outcome, Object)]) -> usize {
         }
     }
     let is_known = |(point, outcome, _): &&(Point, Outcome, Object)| match outcome {
-        Outcome::Complete(value) => known.get(&value.to_bits()).is_some_and(|points| points.contains(&point)),
+        Outcome::Complete(value) => known
+            .get(&value.to_bits())
+            .is_some_and(|points| points.contains(&point)),
         Outcome::Failed { .. } => false,
     };
     told.iter().filter(is_known).count()
@@ -83,39 +101,106 @@ fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>
     let mut rows = csv::read(text)?.into_iter();
     let (_, header) = rows.next().ok_or("it is empty")?;
     check_columns(header.iter().map(String::as_str), value_column, space)?;
-    let columns: Vec<String> = visible(space).map(|p| column_of(p.name(), value_column, &header)).collect();
-    rows.map(|(line, cells)| {
-        if cells.len() != header.len() {
-            return Err(format!("line {line} has {} cells, the header has {}", cells.len(), header.len()));
+    let columns = visible(space)
+        .map(|p| column_of(p.name(), value_column, &header))
+        .collect();
+    let sheet = Sheet {
+        space,
+        value_column,
+        header,
+        columns,
+    };
+    rows.map(|(line, cells)| sheet.imported(line, &cells))
+        .collect()
+}
+
+/// A CSV file whose header was checked.
+struct Sheet<'a> {
+    space: &'a Space,
+    value_column: &'a str,
+    header: Vec<String>,
+    /// The column of each visible parameter.
+    columns: Vec<String>,
+}
+
+impl Sheet<'_> {
+    fn imported(&self, line: usize, cells: &[String]) -> Result<Imported, Failure> {
+        if cells.len() != self.header.len() {
+            return Err(format!(
+                "line {line} has {} cells, the header has {}",
+                cells.len(),
+                self.header.len()
+            ));
         }
-        let cells: BTreeMap<&str, &str> =
-            header.iter().map(String::as_str).zip(cells.iter().map(String::as_str)).collect();
-        let cell = |name: &str| cells.get(name).copied().filter(|cell| !cell.is_empty());
-        let values = visible(space).zip(&columns).filter_map(|(p, column)| {
-            // Where the parameter is inactive, this is left out again.
-            let empty = || p.domain().index_of(&"".into()).map(|_| "");
-            let value = typed(p.domain(), cell(column).or_else(empty)?);
-            Some(value.map(|value| (p.name().to_owned(), value)).map_err(|e| format!("line {line}: {e}")))
-        });
-        let values = values.collect::<Result<Vec<_>, _>>()?;
-        // What is the column of a parameter says nothing about the trial.
-        let fact = |name: &str| cell(name).filter(|_| !columns.iter().any(|column| column == name));
-        let outcome = match (cell(value_column), fact("state"), fact("reason")) {
-            (_, Some("failed"), reason) => {
-                Some(Outcome::Failed { reason: reason.unwrap_or("failed elsewhere").to_owned() })
-            }
-            (Some(text), _, _) => Some(Outcome::Complete(
-                text.trim().parse().map_err(|_| format!("line {line}: the value `{text}` is no number"))?,
-            )),
-            (None, _, _) => None,
+        let names = self.header.iter().map(String::as_str);
+        let cells: BTreeMap<&str, &str> = names.zip(cells.iter().map(String::as_str)).collect();
+        Ok(Imported {
+            place: format!("line {line}"),
+            values: self.values(line, &cells)?,
+            outcome: self.outcome(line, &cells)?,
+            note: self.note(&cells)?,
+        })
+    }
+
+    fn values(
+        &self,
+        line: usize,
+        cells: &BTreeMap<&str, &str>,
+    ) -> Result<Vec<(String, Value)>, Failure> {
+        let mut values = Vec::new();
+        for (parameter, column) in visible(self.space).zip(&self.columns) {
+            // Where the parameter is inactive, an empty text is left out again.
+            let empty = || parameter.domain().index_of(&"".into()).map(|_| "");
+            let Some(text) = filled(cells, column).or_else(empty) else {
+                continue;
+            };
+            let value = typed(parameter.domain(), text).map_err(|e| format!("line {line}: {e}"))?;
+            values.push((parameter.name().to_owned(), value));
+        }
+        Ok(values)
+    }
+
+    fn outcome(
+        &self,
+        line: usize,
+        cells: &BTreeMap<&str, &str>,
+    ) -> Result<Option<Outcome>, Failure> {
+        let reason = self.fact(cells, "reason").unwrap_or("failed elsewhere");
+        if self.fact(cells, "state") == Some("failed") {
+            return Ok(Some(Outcome::Failed {
+                reason: reason.to_owned(),
+            }));
+        }
+        let Some(text) = filled(cells, self.value_column) else {
+            return Ok(None);
         };
-        let given = cells.iter().filter(|(name, cell)| !cell.is_empty() && fact(name).is_some());
-        let given = given.filter_map(|(name, cell)| Some((name.strip_prefix(RESULT)?, *cell)));
-        let given: Map<_, _> = given.map(|(name, cell)| (name.to_owned(), loose(cell))).collect();
-        let note = noted(Some(given).filter(|given| !given.is_empty()))?;
-        Ok(Imported { place: format!("line {line}"), values, outcome, note })
-    })
-    .collect()
+        let value = text
+            .trim()
+            .parse()
+            .map_err(|_| format!("line {line}: the value `{text}` is no number"))?;
+        Ok(Some(Outcome::Complete(value)))
+    }
+
+    /// What else the evaluation gave.
+    fn note(&self, cells: &BTreeMap<&str, &str>) -> Result<Object, Failure> {
+        let mut given = Map::new();
+        for name in cells.keys() {
+            if let (Some(key), Some(cell)) = (name.strip_prefix(RESULT), self.fact(cells, name)) {
+                given.insert(key.to_owned(), loose(cell));
+            }
+        }
+        noted(Some(given).filter(|given| !given.is_empty()))
+    }
+
+    /// What a column says about the trial; nothing where it is the column of a parameter.
+    fn fact<'c>(&self, cells: &BTreeMap<&str, &'c str>, name: &str) -> Option<&'c str> {
+        filled(cells, name).filter(|_| !self.columns.iter().any(|column| column == name))
+    }
+}
+
+/// A cell that is not empty.
+fn filled<'c>(cells: &BTreeMap<&str, &'c str>, name: &str) -> Option<&'c str> {
+    cells.get(name).copied().filter(|cell| !cell.is_empty())
 }
 
 fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, Failure> {
@@ -123,18 +208,25 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
         serde_json::from_str(text).map_err(|e| e.to_string())?;
     let read = |(number, object): (usize, Map<String, serde_json::Value>)| {
         let place = format!("object {}", number + 1);
-        let params = object.get("params").and_then(serde_json::Value::as_object).unwrap_or(&object);
+        let params = object
+            .get("params")
+            .and_then(serde_json::Value::as_object)
+            .unwrap_or(&object);
         let is_flat = std::ptr::eq(params, &raw const object);
         if is_flat {
-            let others = object.iter().filter(|(key, value)| *key != "result" || !value.is_object());
+            let others = object
+                .iter()
+                .filter(|(key, value)| *key != "result" || !value.is_object());
             check_columns(others.map(|(key, _)| key.as_str()), value_key, space)?;
         }
-        let is_parameter = |name: &str| visible(space).any(|p| p.name() == name) && name != value_key;
-        let given =
-            params.iter().filter(|(name, value)| !value.is_null() && (!is_flat || is_parameter(name)));
+        let is_parameter =
+            |name: &str| visible(space).any(|p| p.name() == name) && name != value_key;
+        let given = params
+            .iter()
+            .filter(|(name, value)| !value.is_null() && (!is_flat || is_parameter(name)));
         let values = given.map(|(name, value)| {
-            let value =
-                serde_json::from_value(value.clone()).map_err(|e| format!("{place}: `{name}`: {e}"))?;
+            let value = serde_json::from_value(value.clone())
+                .map_err(|e| format!("{place}: `{name}`: {e}"))?;
             Ok::<_, Failure>((name.clone(), value))
         });
         // What is a parameter says nothing about the trial.
@@ -145,14 +237,23 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
             return Err(format!("{place}: the value {value} is no number"));
         }
         let outcome = match (value.and_then(serde_json::Value::as_f64), text("state")) {
-            (_, Some("failed")) => {
-                Some(Outcome::Failed { reason: text("reason").unwrap_or("failed elsewhere").to_owned() })
-            }
+            (_, Some("failed")) => Some(Outcome::Failed {
+                reason: text("reason").unwrap_or("failed elsewhere").to_owned(),
+            }),
             (Some(value), _) => Some(Outcome::Complete(value)),
             (None, _) => None,
         };
-        let note = noted(fact("result").and_then(serde_json::Value::as_object).cloned())?;
-        Ok(Imported { values: values.collect::<Result<_, _>>()?, place, outcome, note })
+        let note = noted(
+            fact("result")
+                .and_then(serde_json::Value::as_object)
+                .cloned(),
+        )?;
+        Ok(Imported {
+            values: values.collect::<Result<_, _>>()?,
+            place,
+            outcome,
+            note,
+        })
     };
     objects.into_iter().enumerate().map(read).collect()
 }
@@ -162,7 +263,11 @@ fn column_of(name: &str, value_column: &str, header: &[String]) -> String {
     let exists = |name: &str| header.iter().any(|column| column == name);
     let is_export = COLUMNS.iter().all(|column| exists(column));
     let is_other = name == value_column || is_export && column(name) != name;
-    if is_other || !exists(name) { format!("params.{name}") } else { name.to_owned() }
+    if is_other || !exists(name) {
+        format!("params.{name}")
+    } else {
+        name.to_owned()
+    }
 }
 
 /// Every parameter that is always active has a column, and so has the value. Others are ignored, and that is said.
@@ -172,12 +277,19 @@ fn check_columns<'a>(
     space: &Space,
 ) -> Result<(), Failure> {
     let columns: Vec<&str> = columns.collect();
-    if let Some(twice) = columns.iter().enumerate().find(|(k, name)| columns[..*k].contains(name)) {
+    if let Some(twice) = columns
+        .iter()
+        .enumerate()
+        .find(|(k, name)| columns[..*k].contains(name))
+    {
         return Err(format!("there are two columns `{}`", twice.1));
     }
     if !columns.contains(&value_column) {
         let hint = "choose the one with the value by --value";
-        return Err(format!("there is no column `{value_column}`; {hint}: {}", columns.join(", ")));
+        return Err(format!(
+            "there is no column `{value_column}`; {hint}: {}",
+            columns.join(", ")
+        ));
     }
     let is_known = |name: &str| {
         let bare = name.strip_prefix("params.").unwrap_or(name);
@@ -186,7 +298,10 @@ fn check_columns<'a>(
     };
     let ignored: Vec<&str> = columns.into_iter().filter(|name| !is_known(name)).collect();
     if !ignored.is_empty() {
-        say!("ignored, because no parameter has that name: {}", ignored.join(", "));
+        say!(
+            "ignored, because no parameter has that name: {}",
+            ignored.join(", ")
+        );
     }
     Ok(())
 }
@@ -207,20 +322,27 @@ fn typed(domain: &Domain, cell: &str) -> Result<Value, Failure> {
     let bare = cell.trim();
     if domain.range().is_some() {
         let whole = bare.parse().map(Value::Int);
-        return Ok(whole.or_else(|_| bare.parse().map(Value::Float)).unwrap_or_else(|_| bare.into()));
+        return Ok(whole
+            .or_else(|_| bare.parse().map(Value::Float))
+            .unwrap_or_else(|_| bare.into()));
     }
     let is_like_it = |value: &Value| match value {
         Value::Bool(_) => shown(value) == bare.to_lowercase(),
         Value::Text(text) => text == bare,
-        number => number.as_f64().is_some_and(|number| bare.parse() == Ok(number)),
+        number => number
+            .as_f64()
+            .is_some_and(|number| bare.parse() == Ok(number)),
     };
     let mut same = domain.values().filter(|value| shown(value) == cell);
     match (same.next(), same.next()) {
-        (Some(_), Some(_)) => {
-            Err(format!("`{cell}` may be a text or not, and both are allowed; import JSON instead"))
-        }
+        (Some(_), Some(_)) => Err(format!(
+            "`{cell}` may be a text or not, and both are allowed; import JSON instead"
+        )),
         (Some(value), None) => Ok(value),
-        (None, _) => Ok(domain.values().find(is_like_it).unwrap_or_else(|| cell.into())),
+        (None, _) => Ok(domain
+            .values()
+            .find(is_like_it)
+            .unwrap_or_else(|| cell.into())),
     }
 }
 
@@ -231,13 +353,31 @@ mod tests {
     #[test]
     fn cells_are_read_as_their_domain_says() {
         assert_eq!(typed(&Domain::int(1, 3), "2").unwrap(), Value::Int(2));
-        assert_eq!(typed(&Domain::float(1.0, 3.0), "2.5e0").unwrap(), Value::Float(2.5));
+        assert_eq!(
+            typed(&Domain::float(1.0, 3.0), "2.5e0").unwrap(),
+            Value::Float(2.5)
+        );
         assert_eq!(typed(&Domain::bool(), "True").unwrap(), Value::Bool(true));
-        assert_eq!(typed(&Domain::choice(["a", " a"]), " a").unwrap(), Value::from(" a"));
-        assert_eq!(typed(&Domain::choice(["a", "b"]), " a").unwrap(), Value::from("a"));
-        assert_eq!(typed(&Domain::choice(["64", "x"]), "64").unwrap(), Value::from("64"));
-        assert_eq!(typed(&Domain::ordinal([64, 128]), "64.0").unwrap(), Value::Int(64));
-        assert_eq!(typed(&Domain::ordinal([64, 128]), "65").unwrap(), Value::from("65"));
+        assert_eq!(
+            typed(&Domain::choice(["a", " a"]), " a").unwrap(),
+            Value::from(" a")
+        );
+        assert_eq!(
+            typed(&Domain::choice(["a", "b"]), " a").unwrap(),
+            Value::from("a")
+        );
+        assert_eq!(
+            typed(&Domain::choice(["64", "x"]), "64").unwrap(),
+            Value::from("64")
+        );
+        assert_eq!(
+            typed(&Domain::ordinal([64, 128]), "64.0").unwrap(),
+            Value::Int(64)
+        );
+        assert_eq!(
+            typed(&Domain::ordinal([64, 128]), "65").unwrap(),
+            Value::from("65")
+        );
         assert!(typed(&Domain::choice([Value::from("1"), Value::Int(1)]), "1").is_err());
     }
 }

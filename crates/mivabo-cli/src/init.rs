@@ -16,10 +16,18 @@ pub fn run(args: &Init) -> Result<String, Failure> {
     if args.file.symlink_metadata().is_ok() {
         return Err(format!("{place} exists; it was left as it is"));
     }
-    if args.file.extension().is_some_and(|extension| extension == "json") {
-        return Err(format!("{place}: what is written is TOML; give it a name that ends in .toml"));
+    if args
+        .file
+        .extension()
+        .is_some_and(|extension| extension == "json")
+    {
+        return Err(format!(
+            "{place}: what is written is TOML; give it a name that ends in .toml"
+        ));
     }
-    let stem = args.file.file_stem().map_or("study".to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let stem = args.file.file_stem().map_or("study".to_owned(), |stem| {
+        stem.to_string_lossy().into_owned()
+    });
     let mut name = stem;
     let mut direction = "minimize".to_owned();
     let mut command = "python3 train.py".to_owned();
@@ -27,13 +35,16 @@ pub fn run(args: &Init) -> Result<String, Failure> {
         name = answered("name of the study", name)?;
         direction = answered("minimize or maximize", direction)?;
         if direction_named(&direction).is_none() {
-            return Err(format!("expected minimize or maximize, not `{direction}`; nothing was written"));
+            return Err(format!(
+                "expected minimize or maximize, not `{direction}`; nothing was written"
+            ));
         }
         command = answered("command that prints the value", command)?;
     }
     let words = shlex::split(&command).filter(|words| !words.is_empty());
-    let words =
-        words.ok_or_else(|| format!("`{command}` is no command as a shell reads it; nothing was written"))?;
+    let words = words.ok_or_else(|| {
+        format!("`{command}` is no command as a shell reads it; nothing was written")
+    })?;
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     // In one pass: an answer may hold such a mark too.
     let text: String = TEMPLATE
@@ -54,9 +65,16 @@ pub fn run(args: &Init) -> Result<String, Failure> {
 fn answered(question: &str, default: String) -> Result<String, Failure> {
     let _ = write!(std::io::stderr(), "{question} [{default}]: ");
     let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).map_err(|e| format!("standard input: {e}"))?;
+    std::io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .map_err(|e| format!("standard input: {e}"))?;
     let line = line.trim();
-    Ok(if line.is_empty() { default } else { line.to_owned() })
+    Ok(if line.is_empty() {
+        default
+    } else {
+        line.to_owned()
+    })
 }
 
 /// A text in TOML.

@@ -10,11 +10,17 @@ pub fn read(file: &Path) -> Result<String, Failure> {
     if file.as_os_str() != "-" {
         let bytes = std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
         let is_database = bytes.starts_with(b"SQLite format 3");
-        let why = if is_database { "a database, where a text is expected" } else { "no text in UTF-8" };
+        let why = if is_database {
+            "a database, where a text is expected"
+        } else {
+            "no text in UTF-8"
+        };
         return String::from_utf8(bytes).map_err(|_| format!("{} is {why}", file.display()));
     }
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|e| format!("standard input: {e}"))?;
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|e| format!("standard input: {e}"))?;
     Ok(text)
 }
 
@@ -31,7 +37,10 @@ mod tests {
             read(&path).unwrap_err()
         };
 
-        assert!(said(b"SQLite format 3\0\x10\xff").ends_with("p.db is a database, where a text is expected"));
+        assert!(
+            said(b"SQLite format 3\0\x10\xff")
+                .ends_with("p.db is a database, where a text is expected")
+        );
         assert!(said(b"\xff").ends_with("p.db is no text in UTF-8"));
     }
 }

@@ -49,8 +49,12 @@ pub struct Tail {
 impl Log {
     /// Appends to the log of a trial, under a line that says what begins.
     pub fn begin(folder: &Path, trial: u64, what: &str) -> Log {
-        let mut log =
-            Log { file: opened(folder, trial), n_bytes: 0, out: Tail::default(), err: Tail::default() };
+        let mut log = Log {
+            file: opened(folder, trial),
+            n_bytes: 0,
+            out: Tail::default(),
+            err: Tail::default(),
+        };
         log.write(format!("--- {what}\n").as_bytes());
         log
     }
@@ -72,10 +76,15 @@ impl Log {
     /// The line that says how it ended.
     pub fn end(&mut self, how: &str) {
         if self.n_bytes > HEAD {
-            let left_out =
-                format!("\n--- output is cut after {HEAD} of {} bytes; the end of it:\n", self.n_bytes);
+            let left_out = format!(
+                "\n--- output is cut after {HEAD} of {} bytes; the end of it:\n",
+                self.n_bytes
+            );
             self.write(left_out.as_bytes());
-            let tails = [std::mem::take(&mut self.out.bytes), std::mem::take(&mut self.err.bytes)];
+            let tails = [
+                std::mem::take(&mut self.out.bytes),
+                std::mem::take(&mut self.err.bytes),
+            ];
             for tail in tails {
                 self.write(&tail[tail.len().saturating_sub(LOGGED)..]);
             }
@@ -94,7 +103,8 @@ impl Log {
 impl Tail {
     fn push(&mut self, bytes: &[u8]) {
         self.is_cut |= bytes.len() > TAIL;
-        self.bytes.extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
+        self.bytes
+            .extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
         // Not at each byte: moving the rest to the front costs as much as reading it did.
         if self.bytes.len() > 2 * TAIL {
             self.is_cut = true;
@@ -107,7 +117,14 @@ impl Tail {
         let text = String::from_utf8_lossy(&self.bytes);
         let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
         if self.is_cut && line.as_ptr() == text.as_ptr() {
-            let end: String = line.chars().rev().take(40).collect::<Vec<_>>().into_iter().rev().collect();
+            let end: String = line
+                .chars()
+                .rev()
+                .take(40)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+                .collect();
             return Some(format!("… {end} (a line of more than {TAIL} bytes)"));
         }
         Some(line.trim().to_owned())
@@ -125,8 +142,10 @@ fn name(trial: u64) -> String {
 
 /// Refuses a folder of logs that is a link or a file, before anything is evaluated.
 pub fn check_folder(folder: &Path) -> Result<(), Failure> {
-    let other =
-        folder.ancestors().take(2).find(|part| part.symlink_metadata().is_ok_and(|data| !data.is_dir()));
+    let other = folder
+        .ancestors()
+        .take(2)
+        .find(|part| part.symlink_metadata().is_ok_and(|data| !data.is_dir()));
     match other {
         Some(part) => Err(format!(
             "{} is a link or not a folder, and the logs of trials belong there\n\
@@ -176,10 +195,19 @@ fn folder_at(parent: impl AsFd, name: &Path) -> Result<OwnedFd, Errno> {
 fn file_at(folder: OwnedFd, name: &str) -> Result<File, Errno> {
     let append = OFlag::O_WRONLY | OFlag::O_APPEND | OFlag::O_CREAT;
     let safely = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-    let file = File::from(openat(folder, name, append | safely, Mode::from_bits_truncate(0o666))?);
+    let file = File::from(openat(
+        folder,
+        name,
+        append | safely,
+        Mode::from_bits_truncate(0o666),
+    )?);
     let data = file.metadata().map_err(|_| Errno::EIO)?;
     // A hard link is another name of a file that is not a log.
-    if data.is_file() && data.nlink() <= 1 { Ok(file) } else { Err(Errno::ELOOP) }
+    if data.is_file() && data.nlink() <= 1 {
+        Ok(file)
+    } else {
+        Err(Errno::ELOOP)
+    }
 }
 
 #[cfg(test)]
@@ -202,7 +230,13 @@ mod tests {
     #[test]
     fn a_long_last_line_is_whole_and_a_piece_of_one_is_no_number() {
         let mut tail = Tail::default();
-        tail.push(format!("x\n{{\"value\": 1.5, \"curve\": [{}]}}\n", "0.5, ".repeat(100_000)).as_bytes());
+        tail.push(
+            format!(
+                "x\n{{\"value\": 1.5, \"curve\": [{}]}}\n",
+                "0.5, ".repeat(100_000)
+            )
+            .as_bytes(),
+        );
         assert!(tail.last_line().unwrap().starts_with("{\"value\": 1.5"));
 
         for _ in 0..300 {

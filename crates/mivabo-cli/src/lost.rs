@@ -19,9 +19,14 @@ pub fn named(session: Session, file: &StudyFile) -> String {
         .collect();
     // Its locks would make a file without a log look as if it were in use.
     drop(session);
-    let Some(there) = there(file) else { return String::new() };
-    let lost: Vec<String> =
-        told.iter().filter(|(id, _)| !there.contains(id)).map(|(_, trial)| trial.to_string()).collect();
+    let Some(there) = there(file) else {
+        return String::new();
+    };
+    let lost: Vec<String> = told
+        .iter()
+        .filter(|(id, _)| !there.contains(id))
+        .map(|(_, trial)| trial.to_string())
+        .collect();
     if lost.is_empty() {
         return String::new();
     }
@@ -36,8 +41,10 @@ pub fn named(session: Session, file: &StudyFile) -> String {
 }
 
 fn written(trial: &Trial, space: &Space) -> Value {
-    let params: Map<String, Value> =
-        space.values(&trial.point).map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    let params: Map<String, Value> = space
+        .values(&trial.point)
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
     match &trial.state {
         State::Failed { reason } => {
             json!({"trial": trial.id, "params": params, "state": "failed", "reason": reason})
@@ -59,5 +66,12 @@ fn there(file: &StudyFile) -> Option<BTreeSet<u64>> {
         Err(_) => return None,
     };
     let session = Session::load(store, &file.name).ok()?;
-    Some(session.trials().iter().filter(|trial| trial.is_told()).map(|trial| trial.id).collect())
+    Some(
+        session
+            .trials()
+            .iter()
+            .filter(|trial| trial.is_told())
+            .map(|trial| trial.id)
+            .collect(),
+    )
 }

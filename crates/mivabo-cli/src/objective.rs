@@ -22,8 +22,10 @@ use crate::builtin::Builtin;
 use crate::study_file::{ObjectiveKeys, did_you_mean, duration};
 
 /// Variables that every trial has, and what they hold.
-const COMMON: [(&str, &str); 2] =
-    [("MIVABO_TRIAL", "the trial's number"), ("MIVABO_STUDY", "the study's name")];
+const COMMON: [(&str, &str); 2] = [
+    ("MIVABO_TRIAL", "the trial's number"),
+    ("MIVABO_STUDY", "the study's name"),
+];
 
 /// How long after SIGTERM a program has before SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
@@ -78,8 +80,13 @@ impl Objective {
         check_env(&keys.env, &variables)?;
         Ok(Objective {
             kind,
-            timeout: keys.timeout.map(|time| duration("timeout", &time.to_string())).transpose()?,
-            grace: keys.grace.map_or(Ok(GRACE), |time| duration("grace", &time.to_string()))?,
+            timeout: keys
+                .timeout
+                .map(|time| duration("timeout", &time.to_string()))
+                .transpose()?,
+            grace: keys
+                .grace
+                .map_or(Ok(GRACE), |time| duration("grace", &time.to_string()))?,
             retries: keys.retries.unwrap_or(0),
             env: keys.env,
             variables,
@@ -90,7 +97,9 @@ impl Objective {
     pub fn check_program(&self, folder: &Path) -> Result<(), Failure> {
         match &self.kind {
             Kind::Command(template) => match template[0].fixed() {
-                Some(name) => program(name, folder).map(drop).map_err(|e| format!("[objective]: {e}")),
+                Some(name) => program(name, folder)
+                    .map(drop)
+                    .map_err(|e| format!("[objective]: {e}")),
                 // It depends on a parameter.
                 None => Ok(()),
             },
@@ -126,8 +135,15 @@ impl Objective {
             command.env(&self.variables[name], shown(value));
         }
         command.envs(&self.env);
-        let object = object_of(values.iter().map(|(name, value)| (name.as_str(), value.clone())));
-        Ok(Some((command, format!("{}\n", object.map_err(|e| e.to_string())?))))
+        let object = object_of(
+            values
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.clone())),
+        );
+        Ok(Some((
+            command,
+            format!("{}\n", object.map_err(|e| e.to_string())?),
+        )))
     }
 }
 
@@ -160,8 +176,12 @@ impl Argument {
 
     /// With values for the placeholders; none where one is inactive.
     fn filled(&self, values: &[(String, Value)]) -> Option<String> {
-        let value =
-            |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, value)| shown(value));
+        let value = |name: &str| {
+            values
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, value)| shown(value))
+        };
         let pieces = self.0.iter().map(|piece| match piece {
             Piece::Text(text) => Some(text.clone()),
             Piece::Parameter(name) => value(name),
@@ -179,7 +199,8 @@ impl Argument {
     }
 
     fn is_option(&self) -> bool {
-        self.fixed().is_some_and(|text| text.starts_with('-') && !text.contains('='))
+        self.fixed()
+            .is_some_and(|text| text.starts_with('-') && !text.contains('='))
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
@@ -195,12 +216,17 @@ impl Argument {
 fn name_length(inner: &str, space: &Space) -> usize {
     match inner.find('}') {
         Some(length) if is_visible(&inner[..length], space) => length,
-        _ => inner.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(inner.len()),
+        _ => inner
+            .find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(inner.len()),
     }
 }
 
 fn is_visible(name: &str, space: &Space) -> bool {
-    space.parameters().iter().any(|p| !p.is_auxiliary() && p.name() == name)
+    space
+        .parameters()
+        .iter()
+        .any(|p| !p.is_auxiliary() && p.name() == name)
 }
 
 /// Neighbouring texts are one piece.
@@ -226,22 +252,34 @@ fn filled(template: &[Argument], values: &[(String, Value)]) -> Vec<String> {
 }
 
 fn template(command: &[String], space: &Space) -> Result<Vec<Argument>, Failure> {
-    let arguments: Vec<Argument> =
-        command.iter().map(|text| Argument::parse(text, space)).collect::<Result<_, _>>()?;
-    let Some(program) = arguments.first() else { return Err("command: the list is empty".to_owned()) };
-    let conditional = program
-        .names()
-        .find(|name| space.parameters().iter().any(|p| p.name() == *name && p.condition().is_some()));
+    let arguments: Vec<Argument> = command
+        .iter()
+        .map(|text| Argument::parse(text, space))
+        .collect::<Result<_, _>>()?;
+    let Some(program) = arguments.first() else {
+        return Err("command: the list is empty".to_owned());
+    };
+    let conditional = program.names().find(|name| {
+        space
+            .parameters()
+            .iter()
+            .any(|p| p.name() == *name && p.condition().is_some())
+    });
     match conditional {
-        Some(name) => Err(format!("command: the program depends on `{name}`, which may be inactive")),
+        Some(name) => Err(format!(
+            "command: the program depends on `{name}`, which may be inactive"
+        )),
         None => Ok(arguments),
     }
 }
 
 /// A line for the shell must not hold placeholders: values could contain program text. `${name}` is the shell's own.
 fn shell_line(line: String, space: &Space) -> Result<String, Failure> {
-    let begins = line.match_indices('{').filter(|(at, _)| !line[..*at].ends_with('$'));
-    let mut words = begins.filter_map(|(at, _)| line[at + 1..].split_once('}').map(|(name, _)| name));
+    let begins = line
+        .match_indices('{')
+        .filter(|(at, _)| !line[..*at].ends_with('$'));
+    let mut words =
+        begins.filter_map(|(at, _)| line[at + 1..].split_once('}').map(|(name, _)| name));
     match words.find(|name| is_visible(name, space)) {
         Some(name) => Err(format!(
             "shell: `{{{name}}}` is not replaced in a shell's line; write \"${}\" there, in quotes",
@@ -252,8 +290,13 @@ fn shell_line(line: String, space: &Space) -> Result<String, Failure> {
 }
 
 fn check_name(name: &str, space: &Space) -> Result<(), Failure> {
-    let visible =
-        || space.parameters().iter().filter(|p| !p.is_auxiliary()).map(mivabo::space::Parameter::name);
+    let visible = || {
+        space
+            .parameters()
+            .iter()
+            .filter(|p| !p.is_auxiliary())
+            .map(mivabo::space::Parameter::name)
+    };
     if is_visible(name, space) {
         return Ok(());
     }
@@ -284,19 +327,36 @@ fn variables(space: &Space) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 /// What the file sets must not hide a value.
-fn check_env(env: &BTreeMap<String, String>, variables: &BTreeMap<String, String>) -> Result<(), Failure> {
-    let common = COMMON.into_iter().map(|(variable, what)| (variable, what.to_owned()));
-    let values =
-        variables.iter().map(|(name, variable)| (variable.as_str(), format!("the value of `{name}`")));
-    match common.chain(values).find(|(variable, _)| env.contains_key(*variable)) {
-        Some((variable, what)) => Err(format!("env: {variable} holds {what}; give yours another name")),
+fn check_env(
+    env: &BTreeMap<String, String>,
+    variables: &BTreeMap<String, String>,
+) -> Result<(), Failure> {
+    let common = COMMON
+        .into_iter()
+        .map(|(variable, what)| (variable, what.to_owned()));
+    let values = variables
+        .iter()
+        .map(|(name, variable)| (variable.as_str(), format!("the value of `{name}`")));
+    match common
+        .chain(values)
+        .find(|(variable, _)| env.contains_key(*variable))
+    {
+        Some((variable, what)) => Err(format!(
+            "env: {variable} holds {what}; give yours another name"
+        )),
         None => Ok(()),
     }
 }
 
 /// The environment variable of a parameter.
 fn variable(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_uppercase()
+        } else {
+            '_'
+        }
+    };
     format!("MIVABO_{}", name.chars().map(plain).collect::<String>())
 }
 
@@ -310,20 +370,26 @@ pub fn shown(value: &Value) -> String {
 
 /// Where a program is: beside the study file where its name has a slash, on the PATH otherwise.
 fn program(name: &str, folder: &Path) -> Result<PathBuf, Failure> {
-    let is_program =
-        |path: &PathBuf| path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok();
+    let is_program = |path: &PathBuf| {
+        path.is_file() && nix::unistd::access(path, nix::unistd::AccessFlags::X_OK).is_ok()
+    };
     if name.contains('/') {
         let path = std::path::absolute(folder.join(name)).map_err(|e| format!("`{name}`: {e}"))?;
         return match is_program(&path) {
             true => Ok(path),
-            false if path.exists() => Err(format!("`{}` is not a program that may be run", path.display())),
+            false if path.exists() => Err(format!(
+                "`{}` is not a program that may be run",
+                path.display()
+            )),
             false => Err(format!("there is no program `{}`", path.display())),
         };
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
     // The objective starts in another folder, so a relative one would be another.
     let absolute = |folder: PathBuf| std::path::absolute(folder.join(name)).ok();
-    let found = std::env::split_paths(&folders).filter_map(absolute).find(is_program);
+    let found = std::env::split_paths(&folders)
+        .filter_map(absolute)
+        .find(is_program);
     found.ok_or_else(|| format!("there is no program `{name}` on the PATH"))
 }
 
@@ -343,12 +409,23 @@ mod tests {
 
     fn objective(command: &[&str]) -> Result<Objective, Failure> {
         let command = Some(command.iter().map(|&text| text.to_owned()).collect());
-        Objective::new(ObjectiveKeys { command, ..ObjectiveKeys::default() }, &space())
+        Objective::new(
+            ObjectiveKeys {
+                command,
+                ..ObjectiveKeys::default()
+            },
+            &space(),
+        )
     }
 
     fn arguments(command: &[&str], values: &[(&str, Value)]) -> Vec<String> {
-        let Kind::Command(template) = objective(command).unwrap().kind else { unreachable!() };
-        let values: Vec<(String, Value)> = values.iter().map(|(n, v)| ((*n).to_owned(), v.clone())).collect();
+        let Kind::Command(template) = objective(command).unwrap().kind else {
+            unreachable!()
+        };
+        let values: Vec<(String, Value)> = values
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), v.clone()))
+            .collect();
         filled(&template, &values)
     }
 
@@ -357,21 +434,51 @@ mod tests {
         let odd = "$(rm x); \"{lr}\"";
         let given = [("lr", 1e-7.into()), ("opt", odd.into())];
 
-        let arguments = arguments(&["p", "a{lr}b{opt}", "{{lr}}", "{\"a\": {}, {0}}", "{", "é{lr}"], &given);
+        let arguments = arguments(
+            &[
+                "p",
+                "a{lr}b{opt}",
+                "{{lr}}",
+                "{\"a\": {}, {0}}",
+                "{",
+                "é{lr}",
+            ],
+            &given,
+        );
 
-        assert_eq!(arguments, ["p", &format!("a1e-7b{odd}"), "{lr}", "{\"a\": {}, {0}}", "{", "é1e-7"]);
+        assert_eq!(
+            arguments,
+            [
+                "p",
+                &format!("a1e-7b{odd}"),
+                "{lr}",
+                "{\"a\": {}, {0}}",
+                "{",
+                "é1e-7"
+            ]
+        );
     }
 
     #[test]
     fn names_may_hold_any_character_and_the_shell_has_braces_of_its_own() {
-        let space =
-            Space::from_toml("[parameters]\n'learning rate' = { type = 'bool' }\nx = { type = 'bool' }")
-                .unwrap();
+        let space = Space::from_toml(
+            "[parameters]\n'learning rate' = { type = 'bool' }\nx = { type = 'bool' }",
+        )
+        .unwrap();
         let parsed = |text: &str| Argument::parse(text, &space).unwrap().0;
 
-        assert_eq!(parsed("{learning rate}"), [Piece::Parameter("learning rate".to_owned())]);
-        assert_eq!(parsed("{{learning rate}}"), [Piece::Text("{learning rate}".to_owned())]);
-        assert_eq!(parsed("{learning-rate}"), [Piece::Text("{learning-rate}".to_owned())]);
+        assert_eq!(
+            parsed("{learning rate}"),
+            [Piece::Parameter("learning rate".to_owned())]
+        );
+        assert_eq!(
+            parsed("{{learning rate}}"),
+            [Piece::Text("{learning rate}".to_owned())]
+        );
+        assert_eq!(
+            parsed("{learning-rate}"),
+            [Piece::Text("{learning-rate}".to_owned())]
+        );
         assert!(shell_line("x=$MIVABO_X; echo ${x}".to_owned(), &space).is_ok());
         assert!(shell_line("echo {learning rate}".to_owned(), &space).is_err());
     }
@@ -381,7 +488,10 @@ mod tests {
         let given = [("lr", 0.5.into()), ("opt", "x".into())];
         let filled = |command: &[&str]| arguments(command, &given).join(" ");
 
-        assert_eq!(filled(&["p", "--momentum", "{momentum}", "--lr", "{lr}"]), "p --lr 0.5");
+        assert_eq!(
+            filled(&["p", "--momentum", "{momentum}", "--lr", "{lr}"]),
+            "p --lr 0.5"
+        );
         assert_eq!(filled(&["p", "--momentum={momentum}", "-v"]), "p -v");
         assert_eq!(filled(&["p", "--keep=1", "{momentum}"]), "p --keep=1");
         assert_eq!(filled(&["p", "--lr={lr}", "m{momentum}"]), "p --lr=0.5");
@@ -403,24 +513,42 @@ mod tests {
             "command: the program depends on `momentum`, which may be inactive"
         );
         let shell = Some("echo {lr}".to_owned());
-        let keys = ObjectiveKeys { shell, ..ObjectiveKeys::default() };
+        let keys = ObjectiveKeys {
+            shell,
+            ..ObjectiveKeys::default()
+        };
         assert_eq!(
             Objective::new(keys, &space()).unwrap_err(),
             "shell: `{lr}` is not replaced in a shell's line; write \"$MIVABO_LR\" there, in quotes"
         );
         assert!(Objective::new(ObjectiveKeys::default(), &space()).is_err());
-        let missing = objective(&["no-such-program"]).unwrap().check_program(Path::new("."));
-        assert_eq!(missing.unwrap_err(), "[objective]: there is no program `no-such-program` on the PATH");
+        let missing = objective(&["no-such-program"])
+            .unwrap()
+            .check_program(Path::new("."));
+        assert_eq!(
+            missing.unwrap_err(),
+            "[objective]: there is no program `no-such-program` on the PATH"
+        );
     }
 
     #[test]
     fn a_variable_of_the_file_must_not_hide_a_value() {
         for (variable, message) in [
-            ("MIVABO_LR", "env: MIVABO_LR holds the value of `lr`; give yours another name"),
-            ("MIVABO_TRIAL", "env: MIVABO_TRIAL holds the trial's number; give yours another name"),
+            (
+                "MIVABO_LR",
+                "env: MIVABO_LR holds the value of `lr`; give yours another name",
+            ),
+            (
+                "MIVABO_TRIAL",
+                "env: MIVABO_TRIAL holds the trial's number; give yours another name",
+            ),
         ] {
             let env = BTreeMap::from([(variable.to_owned(), "1".to_owned())]);
-            let keys = ObjectiveKeys { shell: Some("true".to_owned()), env, ..ObjectiveKeys::default() };
+            let keys = ObjectiveKeys {
+                shell: Some("true".to_owned()),
+                env,
+                ..ObjectiveKeys::default()
+            };
             assert_eq!(Objective::new(keys, &space()).unwrap_err(), message);
         }
     }
@@ -428,14 +556,19 @@ mod tests {
     #[test]
     fn two_parameters_must_not_share_a_variable() {
         for (names, message) in [
-            ("lr, LR", "parameter `LR` and lr would share the variable MIVABO_LR; rename one"),
+            (
+                "lr, LR",
+                "parameter `LR` and lr would share the variable MIVABO_LR; rename one",
+            ),
             (
                 "trial",
                 "parameter `trial` and the trial's number would share the variable MIVABO_TRIAL; rename one",
             ),
         ] {
-            let parameters: String =
-                names.split(", ").flat_map(|name| [name, " = { type = 'bool' }\n"]).collect();
+            let parameters: String = names
+                .split(", ")
+                .flat_map(|name| [name, " = { type = 'bool' }\n"])
+                .collect();
             let space = Space::from_toml(&format!("[parameters]\n{parameters}")).unwrap();
             assert_eq!(variables(&space).unwrap_err(), message);
         }

@@ -53,17 +53,33 @@ pub struct Limits {
 }
 
 /// Evaluates by a command that reads `input`, until it ends, takes too long, or is to stop.
-pub fn evaluate(mut command: Command, input: String, limits: Limits, log: &mut Log, stop: &Stop) -> End {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+pub fn evaluate(
+    mut command: Command,
+    input: String,
+    limits: Limits,
+    log: &mut Log,
+    stop: &Stop,
+) -> End {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
-            let reason = format!("`{}` does not start: {error}", command.get_program().display());
+            let reason = format!(
+                "`{}` does not start: {error}",
+                command.get_program().display()
+            );
             log.end(&reason);
             return if is_short_of(&error) {
                 End::Unable(reason)
             } else {
-                End::Failed { reason, again: true }
+                End::Failed {
+                    reason,
+                    again: true,
+                }
             };
         }
     };
@@ -81,11 +97,20 @@ pub fn evaluate(mut command: Command, input: String, limits: Limits, log: &mut L
     let end = match watch(&mut child, limits, log, stop) {
         Ok((status, Cause::Ended)) => value_of(status, log),
         Ok((_, Cause::Timeout(timeout))) => {
-            let reason = format!("timeout: it took longer than {}", humantime::format_duration(timeout));
-            End::Failed { reason, again: false }
+            let reason = format!(
+                "timeout: it took longer than {}",
+                humantime::format_duration(timeout)
+            );
+            End::Failed {
+                reason,
+                again: false,
+            }
         }
         Ok((_, Cause::Stopped)) => End::Stopped,
-        Err(error) => End::Failed { reason: format!("it could not be watched: {error}"), again: true },
+        Err(error) => End::Failed {
+            reason: format!("it could not be watched: {error}"),
+            again: true,
+        },
     };
     log.end(&match &end {
         End::Value(value, _) => format!("value {value}"),
@@ -98,9 +123,11 @@ pub fn evaluate(mut command: Command, input: String, limits: Limits, log: &mut L
 /// Whether the machine has no more of what a process needs.
 fn is_short_of(error: &std::io::Error) -> bool {
     use nix::errno::Errno::{EAGAIN, EMFILE, ENFILE, ENOMEM};
-    error
-        .raw_os_error()
-        .is_some_and(|code| [EAGAIN, EMFILE, ENFILE, ENOMEM].map(|e| e as i32).contains(&code))
+    error.raw_os_error().is_some_and(|code| {
+        [EAGAIN, EMFILE, ENFILE, ENOMEM]
+            .map(|e| e as i32)
+            .contains(&code)
+    })
 }
 
 /// The process group that a program leads.
@@ -123,7 +150,11 @@ fn watch(
     stop: &Stop,
 ) -> std::io::Result<(ExitStatus, Cause)> {
     let group = group_of(child);
-    let mut pipes = Pipes { out: child.stdout.take(), err: child.stderr.take(), buffer: vec![0; 64 << 10] };
+    let mut pipes = Pipes {
+        out: child.stdout.take(),
+        err: child.stderr.take(),
+        buffer: vec![0; 64 << 10],
+    };
     let began = Instant::now();
     let mut cause = Cause::Ended;
     let mut killed_at = None;
@@ -173,10 +204,14 @@ impl Pipes {
         let (out, err) = self.ready(wait)?;
         let mut n_read = 0;
         if out {
-            n_read += take(&mut self.out, &mut self.buffer, |bytes| log.push(bytes, true));
+            n_read += take(&mut self.out, &mut self.buffer, |bytes| {
+                log.push(bytes, true);
+            });
         }
         if err {
-            n_read += take(&mut self.err, &mut self.buffer, |bytes| log.push(bytes, false));
+            n_read += take(&mut self.err, &mut self.buffer, |bytes| {
+                log.push(bytes, false);
+            });
         }
         Ok(n_read)
     }
@@ -184,8 +219,14 @@ impl Pipes {
     /// Which of them can be read from, or have ended.
     fn ready(&self, wait: u8) -> std::io::Result<(bool, bool)> {
         let flags = PollFlags::POLLIN;
-        let out = self.out.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), flags));
-        let err = self.err.as_ref().map(|pipe| PollFd::new(pipe.as_fd(), flags));
+        let out = self
+            .out
+            .as_ref()
+            .map(|pipe| PollFd::new(pipe.as_fd(), flags));
+        let err = self
+            .err
+            .as_ref()
+            .map(|pipe| PollFd::new(pipe.as_fd(), flags));
         let (has_out, has_err) = (out.is_some(), err.is_some());
         let mut polled: Vec<PollFd<'_>> = out.into_iter().chain(err).collect();
         match poll(&mut polled, PollTimeout::from(wait)) {
@@ -200,7 +241,9 @@ impl Pipes {
 
 /// Reads once; a pipe that has ended is closed.
 fn take<P: Read>(pipe: &mut Option<P>, buffer: &mut [u8], mut push: impl FnMut(&[u8])) -> usize {
-    let n = pipe.as_mut().map_or(0, |pipe| pipe.read(buffer).unwrap_or(0));
+    let n = pipe
+        .as_mut()
+        .map_or(0, |pipe| pipe.read(buffer).unwrap_or(0));
     if n == 0 {
         *pipe = None;
     }
@@ -210,12 +253,18 @@ fn take<P: Read>(pipe: &mut Option<P>, buffer: &mut [u8], mut push: impl FnMut(&
 
 /// What a program that ended by itself has to say.
 fn value_of(status: ExitStatus, log: &Log) -> End {
-    let failed = |reason: String| End::Failed { reason, again: true };
+    let failed = |reason: String| End::Failed {
+        reason,
+        again: true,
+    };
     if !status.success() {
         let how = match (status.code(), status.signal()) {
             (Some(code), _) => format!("exit code {code}"),
             (None, Some(signal)) => {
-                format!("signal {}", Signal::try_from(signal).map_or("unknown", Signal::as_str))
+                format!(
+                    "signal {}",
+                    Signal::try_from(signal).map_or("unknown", Signal::as_str)
+                )
             }
             (None, None) => "it ended in an unknown way".to_owned(),
         };
@@ -254,7 +303,9 @@ fn number(line: &str) -> Option<(f64, Option<String>)> {
 fn in_quotes(line: &str) -> String {
     let (mut out, mut rest, mut is_text) = (String::with_capacity(line.len()), line, false);
     while let Some(c) = rest.chars().next() {
-        let odd = ["NaN", "Infinity", "-Infinity"].into_iter().find(|odd| !is_text && rest.starts_with(odd));
+        let odd = ["NaN", "Infinity", "-Infinity"]
+            .into_iter()
+            .find(|odd| !is_text && rest.starts_with(odd));
         let mut n = odd.map_or(c.len_utf8(), str::len);
         if is_text && c == '\\' {
             n += rest[n..].chars().next().map_or(0, char::len_utf8);
@@ -270,7 +321,11 @@ fn in_quotes(line: &str) -> String {
 /// The beginning of a line.
 fn short(line: &str) -> String {
     const LIMIT: usize = 200;
-    let mut shown: String = line.chars().filter(|c| !c.is_control()).take(LIMIT).collect();
+    let mut shown: String = line
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(LIMIT)
+        .collect();
     if line.chars().nth(LIMIT).is_some() {
         shown.push('…');
     }
@@ -289,11 +344,23 @@ mod tests {
             ("7", 7.0),
             (r#"{"value": 2, "b": [1]}"#, 2.0),
             (r#"{"value":"3.5"}"#, 3.5),
-            (r#"{"a": NaN, "value": 4, "b": [-Infinity, "NaN \" NaN", Infinity]}"#, 4.0),
+            (
+                r#"{"a": NaN, "value": 4, "b": [-Infinity, "NaN \" NaN", Infinity]}"#,
+                4.0,
+            ),
         ] {
             assert_eq!(number(line).map(|(value, _)| value), Some(value), "{line}");
         }
-        for line in ["", "a", "1 2", "value: 3", "{}", r#"{"loss": 3}"#, "[1]", "0.5 s"] {
+        for line in [
+            "",
+            "a",
+            "1 2",
+            "value: 3",
+            "{}",
+            r#"{"loss": 3}"#,
+            "[1]",
+            "0.5 s",
+        ] {
             assert_eq!(number(line), None, "{line}");
         }
         assert!(number("nan").is_some_and(|(value, _)| value.is_nan()));

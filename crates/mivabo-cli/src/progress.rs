@@ -144,7 +144,10 @@ mod tests {
             ..Facts::default()
         };
 
-        assert_eq!(facts.to_string(), "best 0.3, 2 running, 1 failed, 1s 200ms a trial, about 1h 2m left");
+        assert_eq!(
+            facts.to_string(),
+            "best 0.3, 2 running, 1 failed, 1s 200ms a trial, about 1h 2m left"
+        );
         assert_eq!(Facts::default().to_string(), "no value yet");
     }
 }

@@ -16,16 +16,29 @@ const STANDARD_OUTPUT: [&str; 3] = ["-", "/dev/stdout", "/dev/fd/1"];
 pub fn run(args: &Report) -> Result<String, Failure> {
     let (session, database) = args.source.read_with_place()?;
     let page = page(&session)?;
-    if args.out.as_ref().is_some_and(|out| STANDARD_OUTPUT.iter().any(|name| out == Path::new(name))) {
+    if args
+        .out
+        .as_ref()
+        .is_some_and(|out| STANDARD_OUTPUT.iter().any(|name| out == Path::new(name)))
+    {
         return Ok(page);
     }
-    let out = args.out.clone().unwrap_or_else(|| beside(&args.source.file));
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| beside(&args.source.file));
     refuse_source(&args.source.file, &database, &out)?;
     let over = if args.force { Over::Any } else { Over::Page };
     // A FIFO is written to only where somebody asks for it: who reads from one that was left there?
-    let write = if args.out.is_some() { mivabo_report::write } else { mivabo_report::save };
+    let write = if args.out.is_some() {
+        mivabo_report::write
+    } else {
+        mivabo_report::save
+    };
     write(&out, &page, over).map_err(|error| match error {
-        SaveError::Taken { .. } => format!("{error}\nhint: --force replaces it, --out FILE writes elsewhere"),
+        SaveError::Taken { .. } => {
+            format!("{error}\nhint: --force replaces it, --out FILE writes elsewhere")
+        }
         error => error.to_string(),
     })?;
     Ok(format!("{}\n", out.display()))
@@ -39,36 +52,52 @@ fn refuse_source(file: &Path, database: &Path, out: &Path) -> Result<(), Failure
         PathBuf::from(name)
     };
     let own = ["-wal", "-shm", "-journal", ".logs"].map(beside);
-    let sources = [file.to_owned(), database.to_owned()].into_iter().chain(own);
-    let identity = |path: &Path| std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
+    let sources = [file.to_owned(), database.to_owned()]
+        .into_iter()
+        .chain(own);
+    let identity = |path: &Path| {
+        std::fs::metadata(path)
+            .ok()
+            .map(|data| (data.dev(), data.ino()))
+    };
     let is_out = |source: &PathBuf| match (identity(source), identity(out)) {
-        (None, None) => place(source).is_some_and(|place_of_source| Some(place_of_source) == place(out)),
+        (None, None) => {
+            place(source).is_some_and(|place_of_source| Some(place_of_source) == place(out))
+        }
         (of_source, of_out) => of_source == of_out,
     };
     match sources.into_iter().find(is_out) {
-        Some(source) => {
-            Err(format!("{} is the study itself; choose another file by --out", source.display()))
-        }
+        Some(source) => Err(format!(
+            "{} is the study itself; choose another file by --out",
+            source.display()
+        )),
         None => Ok(()),
     }
 }
 
 /// Where a file will be, once it is made.
 fn place(path: &Path) -> Option<PathBuf> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?))
 }
 
 fn page(session: &Session) -> Result<String, Failure> {
     let records = session.records().map_err(|e| e.to_string())?;
     let time = |millis: Option<i64>| millis.and_then(|millis| u64::try_from(millis).ok());
-    let rows = session.trials().iter().zip(records).map(|(trial, record)| Row {
-        trial: trial.clone(),
-        origin: Some(record.origin()).filter(|origin| !origin.is_empty()),
-        worker: record.worker,
-        started: time(record.started),
-        finished: time(record.finished),
-    });
+    let rows = session
+        .trials()
+        .iter()
+        .zip(records)
+        .map(|(trial, record)| Row {
+            trial: trial.clone(),
+            origin: Some(record.origin()).filter(|origin| !origin.is_empty()),
+            worker: record.worker,
+            started: time(record.started),
+            finished: time(record.finished),
+        });
     let rows: Vec<Row> = rows.collect();
     let study = session.study();
     Ok(html(&mivabo_report::Report {
@@ -83,5 +112,9 @@ fn page(session: &Session) -> Result<String, Failure> {
 
 /// The page of `study.toml` or `study.db` is `study.html`.
 fn beside(source: &Path) -> PathBuf {
-    if source.as_os_str() == "-" { PathBuf::from("study.html") } else { source.with_extension("html") }
+    if source.as_os_str() == "-" {
+        PathBuf::from("study.html")
+    } else {
+        source.with_extension("html")
+    }
 }

@@ -25,10 +25,22 @@ pub fn rows(session: &Session) -> Result<Vec<Row>, Failure> {
     let space = session.space();
     let row = |trial: Trial| {
         let point = trial.point(space).map_err(|e| e.to_string())?;
-        let values = space.values(&point).map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(Row { trial, values, is_feasible: space.check(&point).is_feasible() })
+        let values = space
+            .values(&point)
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        Ok(Row {
+            trial,
+            values,
+            is_feasible: space.check(&point).is_feasible(),
+        })
     };
-    session.records().map_err(|e| e.to_string())?.into_iter().map(row).collect()
+    session
+        .records()
+        .map_err(|e| e.to_string())?
+        .into_iter()
+        .map(row)
+        .collect()
 }
 
 /// The parameters that an objective sees.
@@ -63,13 +75,18 @@ impl Row {
 
     /// What its evaluation gave beside or around its value.
     pub fn result(&self) -> Option<Map<String, serde_json::Value>> {
-        self.trial.result().and_then(|result| serde_json::from_str(result.as_str()).ok())
+        self.trial
+            .result()
+            .and_then(|result| serde_json::from_str(result.as_str()).ok())
     }
 
     /// For a program.
     pub fn json(&self) -> serde_json::Value {
-        let params: Map<_, _> =
-            self.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let params: Map<_, _> = self
+            .values
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
         let trial = &self.trial;
         json!({"trial": trial.id, "state": self.state().to_string(), "value": trial.value(), "params": params,
             "result": self.result(), "feasible": self.is_feasible, "reason": self.reason(), "origin": trial.origin(),

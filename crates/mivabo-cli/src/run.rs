@@ -27,19 +27,32 @@ pub fn run(args: &Run) -> Result<Answer, Failure> {
         Some(GivenUp::Hopeless(why)) => {
             say!("error: {why}");
             session.sync().map_err(|e| e.to_string())?;
-            let output = if args.json { best::answer(&session, true).output } else { String::new() };
-            return Ok(Answer { output, code: NO_VALUE });
+            let output = if args.json {
+                best::answer(&session, true).output
+            } else {
+                String::new()
+            };
+            return Ok(Answer {
+                output,
+                code: NO_VALUE,
+            });
         }
     }
     session.sync().map_err(|e| e.to_string())?;
     if let Some(code) = stop.exit_code() {
         say!("stopped; `mivabo run {}` goes on", file.path.display());
-        return Ok(Answer { code, ..best::answer(&session, args.json) });
+        return Ok(Answer {
+            code,
+            ..best::answer(&session, args.json)
+        });
     }
     let left = session.running().map_err(|e| e.to_string())?;
     if !left.is_empty() {
         let ids: Vec<String> = left.iter().map(|trial| trial.id.to_string()).collect();
-        say!("not told yet, and held by others for long: trials {}", ids.join(", "));
+        say!(
+            "not told yet, and held by others for long: trials {}",
+            ids.join(", ")
+        );
     }
     if !args.quiet {
         say!("`mivabo report {}` shows more", file.path.display());
@@ -54,12 +67,13 @@ fn settled(args: &Run) -> Result<(StudyFile, u64), Failure> {
     file.definition.seed = args.seed.unwrap_or(file.definition.seed);
     file.workers = args.workers.unwrap_or(file.workers);
     let objective = file.objective.as_ref().ok_or_else(|| no_objective(&file))?;
-    objective.check_program(&file.folder).map_err(|e| format!("{place}: {e}"))?;
+    objective
+        .check_program(&file.folder)
+        .map_err(|e| format!("{place}: {e}"))?;
     log::check_folder(&file.logs())?;
-    let budget = args
-        .trials
-        .or(file.trials)
-        .ok_or_else(|| format!("{place}: how many trials? Write `trials` in [run], or call with --trials"))?;
+    let budget = args.trials.or(file.trials).ok_or_else(|| {
+        format!("{place}: how many trials? Write `trials` in [run], or call with --trials")
+    })?;
     Ok((file, budget))
 }
 

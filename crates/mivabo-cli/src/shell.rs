@@ -21,15 +21,24 @@ pub fn command_name(name: &str) -> Result<String, Failure> {
         return Ok(name.to_owned());
     }
     let known = program.get_subcommands().map(clap::Command::get_name);
-    Err(format!("there is no such command{}", did_you_mean(name, known).unwrap_or_default()))
+    Err(format!(
+        "there is no such command{}",
+        did_you_mean(name, known).unwrap_or_default()
+    ))
 }
 
 /// A page for `man`.
 pub fn man(args: &Man) -> Result<String, Failure> {
     let mut program = Args::command();
     program.build();
-    let command = args.command.as_ref().and_then(|name| program.find_subcommand(name)).unwrap_or(&program);
+    let command = args
+        .command
+        .as_ref()
+        .and_then(|name| program.find_subcommand(name))
+        .unwrap_or(&program);
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page).map_err(|e| e.to_string())?;
+    clap_mangen::Man::new(command.clone())
+        .render(&mut page)
+        .map_err(|e| e.to_string())?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }

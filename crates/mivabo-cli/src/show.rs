@@ -20,10 +20,15 @@ pub fn run(args: &Show) -> Result<String, Failure> {
         rows = best(rows, n, session.study().spec().direction);
     }
     if args.json {
-        return Ok(rows.iter().flat_map(|row| [row.json().to_string(), "\n".to_owned()]).collect());
+        return Ok(rows
+            .iter()
+            .flat_map(|row| [row.json().to_string(), "\n".to_owned()])
+            .collect());
     }
     let names: Vec<&str> = visible(session.space()).map(Parameter::name).collect();
-    let header = ["trial", "state", "value", "origin", "seconds"].iter().chain(&names);
+    let header = ["trial", "state", "value", "origin", "seconds"]
+        .iter()
+        .chain(&names);
     let mut cells = vec![header.map(|&name| name.to_owned()).collect::<Vec<_>>()];
     cells.extend(rows.iter().map(|row| line(row, &names)));
     Ok(table(&cells))
@@ -43,7 +48,11 @@ fn best(mut rows: Vec<Row>, n: usize, direction: Direction) -> Vec<Row> {
 
 fn line(row: &Row, names: &[&str]) -> Vec<String> {
     let value = |name: &&str| {
-        let found = row.values.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+        let found = row
+            .values
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value);
         match found {
             Some(Value::Float(x)) => brief(*x),
             Some(value) => shown(value),
@@ -59,7 +68,8 @@ fn line(row: &Row, names: &[&str]) -> Vec<String> {
         state,
         row.trial.value().map_or("-".to_owned(), brief),
         row.trial.origin(),
-        row.seconds().map_or("-".to_owned(), |seconds| format!("{seconds:.1}")),
+        row.seconds()
+            .map_or("-".to_owned(), |seconds| format!("{seconds:.1}")),
     ];
     cells.extend(names.iter().map(value));
     cells.extend(row.reason().map(ToOwned::to_owned));

@@ -15,11 +15,19 @@ use crate::input::read;
 pub fn run(args: &Solve) -> Result<String, Failure> {
     let text = read(&args.file)?;
     let mut output = String::new();
-    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let instance =
-            read_instance(line).map_err(|e| format!("{}:{}: {e}", args.file.display(), number + 1))?;
+    for (number, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
+        let instance = read_instance(line)
+            .map_err(|e| format!("{}:{}: {e}", args.file.display(), number + 1))?;
         let began = Instant::now();
-        let answer = if args.heuristic { heuristic(&instance) } else { solve(&instance, args) };
+        let answer = if args.heuristic {
+            heuristic(&instance)
+        } else {
+            solve(&instance, args)
+        };
         output.push_str(&with_time(&answer, &instance, began.elapsed()).to_string());
         output.push('\n');
     }
@@ -35,9 +43,15 @@ fn solve(instance: &Instance, args: &Solve) -> Value {
     };
     match Solver::default().minimise(&instance.problem, limits) {
         Err(Infeasible) => json!({"status": "infeasible"}),
-        Ok(Outcome::Unknown { bound, nodes }) => json!({"status": "unknown", "bound": bound, "nodes": nodes}),
+        Ok(Outcome::Unknown { bound, nodes }) => {
+            json!({"status": "unknown", "bound": bound, "nodes": nodes})
+        }
         Ok(Outcome::Found(found)) => {
-            let status = if found.status == Status::Optimal { "optimal" } else { "limit" };
+            let status = if found.status == Status::Optimal {
+                "optimal"
+            } else {
+                "limit"
+            };
             json!({"status": status, "value": found.value, "bound": found.bound, "nodes": found.nodes,
                 "x": bits(&found.x)})
         }

@@ -29,7 +29,10 @@ impl Source {
         if !path.exists() {
             let place = path.display();
             return Err(if self.is_study_file() {
-                format!("{place} does not exist yet; `mivabo run {}` makes it", self.file.display())
+                format!(
+                    "{place} does not exist yet; `mivabo run {}` makes it",
+                    self.file.display()
+                )
             } else {
                 format!("{place} does not exist")
             });
@@ -62,7 +65,11 @@ impl Source {
     }
 
     fn is_study_file(&self) -> bool {
-        self.file.as_os_str() == "-" || self.file.extension().is_some_and(|e| e == "toml" || e == "json")
+        self.file.as_os_str() == "-"
+            || self
+                .file
+                .extension()
+                .is_some_and(|e| e == "toml" || e == "json")
     }
 
     /// The database, and the study's name if it is known. Standard input can be read only once.
@@ -79,7 +86,10 @@ impl Source {
 pub fn say_waits(path: &Path) {
     let path = path.to_owned();
     mivabo_store::on_long_wait(move || {
-        say!("waiting for `{}`, which another process is writing", path.display());
+        say!(
+            "waiting for `{}`, which another process is writing",
+            path.display()
+        );
     });
 }
 
@@ -87,12 +97,15 @@ pub fn say_waits(path: &Path) {
 pub fn open(file: &StudyFile) -> Result<Session, Failure> {
     let store = Store::new(Sqlite::open(&file.storage).map_err(|e| e.to_string())?);
     let session = Session::open(store, &file.name, &file.definition);
-    session.map(named).map_err(|e| format!("{}: {e}", file.storage.display()))
+    session
+        .map(named)
+        .map_err(|e| format!("{}: {e}", file.storage.display()))
 }
 
 /// Workers on several machines need different names.
 fn named(session: Session) -> Session {
-    let host = nix::unistd::gethostname().map_or("host".into(), |host| host.to_string_lossy().into_owned());
+    let host = nix::unistd::gethostname()
+        .map_or("host".into(), |host| host.to_string_lossy().into_owned());
     session.with_worker(format!("{host}:{}", std::process::id()))
 }
 

@@ -42,12 +42,18 @@ impl Stop {
 
     fn hear(&self, signal: i32) {
         let before = self.level.load(Ordering::SeqCst);
-        let level = if signal == SIGINT { before + 1 } else { before.max(2) };
+        let level = if signal == SIGINT {
+            before + 1
+        } else {
+            before.max(2)
+        };
         self.signal.store(signal, Ordering::SeqCst);
         self.level.store(level, Ordering::SeqCst);
         match level {
             _ if level == before => {}
-            1 => say!("\nstopping: running trials finish first; Ctrl-C again kills them and gives them back"),
+            1 => say!(
+                "\nstopping: running trials finish first; Ctrl-C again kills them and gives them back"
+            ),
             2 => say!("\nkilling the running trials; they wait for the next run"),
             3 => {}
             _ => std::process::exit(128 + signal),
@@ -72,6 +78,7 @@ impl Stop {
     /// The exit code of a program that a signal stopped, if one did.
     pub fn exit_code(&self) -> Option<u8> {
         let signal = self.signal.load(Ordering::SeqCst);
-        self.is_wanted().then(|| u8::try_from(128 + signal).unwrap_or(1))
+        self.is_wanted()
+            .then(|| u8::try_from(128 + signal).unwrap_or(1))
     }
 }

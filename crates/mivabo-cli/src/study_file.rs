@@ -118,15 +118,20 @@ impl StudyFile {
     fn parse(path: &Path, text: &str) -> Result<StudyFile, Failure> {
         let study = mivabo_store::StudyFile::parse(path, text).map_err(|e| e.to_string())?;
         let file: File = mivabo_store::StudyFile::keys(path, text).map_err(|e| e.to_string())?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
         let definition = study.definition;
         if definition.space.parameters().is_empty() {
             return Err("[parameters]: there is none".to_owned());
         }
-        let objective = file
-            .objective
-            .map(|keys| Objective::new(keys, &definition.space).map_err(|e| format!("[objective]: {e}")));
-        let lease = file.run.lease.map_or(Ok(LEASE), |time| lease(&time.to_string()))?;
+        let objective = file.objective.map(|keys| {
+            Objective::new(keys, &definition.space).map_err(|e| format!("[objective]: {e}"))
+        });
+        let lease = file
+            .run
+            .lease
+            .map_or(Ok(LEASE), |time| lease(&time.to_string()))?;
         let workers = file.run.workers.unwrap_or(1);
         check_workers(workers)?;
         Strategy::named(&definition.strategy).map_err(|e| format!("[run] strategy: {e}"))?;
@@ -155,7 +160,13 @@ impl StudyFile {
 /// `-_`, is written as %XX. Of a long one the rest is a number that is made from all of it.
 fn folder_name(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    let escaped = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let escaped = |byte: u8| {
+        if plain(byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    };
     let folder: String = name.bytes().map(escaped).collect();
     if folder.len() <= MAX_FOLDER {
         return folder;
@@ -184,8 +195,12 @@ pub fn duration(what: &str, text: &str) -> Result<Duration, Failure> {
     }
     match humantime::parse_duration(text) {
         Ok(duration) if !duration.is_zero() && duration <= LONGEST => Ok(duration),
-        Ok(duration) if duration > LONGEST => Err(format!("{what}: `{text}` is more than ten years")),
-        _ => Err(format!("{what}: `{text}` is no time; write it like \"30s\", \"10m\" or \"2h 30m\"")),
+        Ok(duration) if duration > LONGEST => {
+            Err(format!("{what}: `{text}` is more than ten years"))
+        }
+        _ => Err(format!(
+            "{what}: `{text}` is no time; write it like \"30s\", \"10m\" or \"2h 30m\""
+        )),
     }
 }
 
@@ -215,7 +230,10 @@ mod tests {
     fn what_is_not_said_has_a_default() {
         let file = file(SPACE).unwrap();
 
-        assert_eq!((file.name.as_str(), file.workers, file.trials), ("a.b", 1, None));
+        assert_eq!(
+            (file.name.as_str(), file.workers, file.trials),
+            ("a.b", 1, None)
+        );
         assert_eq!(file.storage, Path::new("some/folder/a.b.db"));
         assert_eq!(file.logs(), Path::new("some/folder/a.b.db.logs/a%2Eb"));
         assert!(file.objective.is_none());
@@ -232,8 +250,14 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_what_was_meant() {
         for (text, message) in [
-            (format!("{SPACE}[run]\ntrails = 3"), "unknown key `trails` in [run]; did you mean `trials`?"),
-            (format!("{SPACE}[run]\nworkers = 0"), "[run] workers: at least 1 is needed"),
+            (
+                format!("{SPACE}[run]\ntrails = 3"),
+                "unknown key `trails` in [run]; did you mean `trials`?",
+            ),
+            (
+                format!("{SPACE}[run]\nworkers = 0"),
+                "[run] workers: at least 1 is needed",
+            ),
             (
                 format!("{SPACE}[run]\nstrategy = 'randm'"),
                 "[run] strategy: there is no strategy `randm`; did you mean `random`?",
@@ -242,7 +266,10 @@ mod tests {
                 format!("{SPACE}[run]\nlease = 'soon'"),
                 "[run] lease: `soon` is no time; write it like \"30s\", \"10m\" or \"2h 30m\"",
             ),
-            (format!("{SPACE}[run]\nlease = '1ms'"), "[run] lease: `1ms` is less than 100ms"),
+            (
+                format!("{SPACE}[run]\nlease = '1ms'"),
+                "[run] lease: `1ms` is less than 100ms",
+            ),
             (
                 format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '5M'"),
                 "[objective]: timeout: `5M` would be months; write it like \"30s\", \"10m\" or \"2h 30m\"",
@@ -256,6 +283,9 @@ mod tests {
             assert_eq!(file(&text).unwrap_err(), message);
         }
         let typed = file(&format!("{SPACE}[run]\ntrials = 'ten'")).unwrap_err();
-        assert!(typed.contains("line 4") && typed.contains("expected u64"), "{typed}");
+        assert!(
+            typed.contains("line 4") && typed.contains("expected u64"),
+            "{typed}"
+        );
     }
 }

@@ -21,17 +21,29 @@ struct Line {
 
 /// Stores what was typed, or what standard input says.
 pub fn run(args: &Tell) -> Result<String, Failure> {
-    let source = Source { file: args.file.clone(), study: args.study.clone() };
+    let source = Source {
+        file: args.file.clone(),
+        study: args.study.clone(),
+    };
     if let Some(trial) = args.trial {
         let result = args.result.clone().map(RawValue::from_string).transpose();
         let result = result.map_err(|e| format!("--result: {e}"))?;
-        let line = Line { trial, value: args.value, failed: args.failed.clone(), result };
+        let line = Line {
+            trial,
+            value: args.value,
+            failed: args.failed.clone(),
+            result,
+        };
         tell(&mut source.existing()?, &line)?;
         return Ok(String::new());
     }
     let text = read("-".as_ref())?;
     let mut session = source.existing()?;
-    for (number, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+    for (number, text) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, text)| !text.trim().is_empty())
+    {
         let line = serde_json::from_str(text).map_err(|e| e.to_string());
         let told = line.and_then(|line| tell_or_known(&mut session, &line));
         told.map_err(|e| format!("line {}: {e}", number + 1))?;
@@ -40,7 +52,9 @@ pub fn run(args: &Tell) -> Result<String, Failure> {
 }
 
 fn tell(session: &mut Session, line: &Line) -> Result<(), Failure> {
-    session.tell_outcome(line.trial, outcome(line)?, note(line)?).map_err(|e| e.to_string())
+    session
+        .tell_outcome(line.trial, outcome(line)?, note(line)?)
+        .map_err(|e| e.to_string())
 }
 
 /// The same, but a line that was told before is no error, so that lines can be told again after one of them was wrong.
@@ -55,7 +69,9 @@ fn tell_or_known(session: &mut Session, line: &Line) -> Result<(), Failure> {
 fn outcome(line: &Line) -> Result<Outcome, Failure> {
     match (line.value, &line.failed) {
         (Some(value), None) => Ok(Outcome::Complete(value)),
-        (None, Some(reason)) => Ok(Outcome::Failed { reason: reason.clone() }),
+        (None, Some(reason)) => Ok(Outcome::Failed {
+            reason: reason.clone(),
+        }),
         _ => Err("expected a value, or why there is none".to_owned()),
     }
 }

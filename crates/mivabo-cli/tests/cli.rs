@@ -17,7 +17,11 @@ fn mivabo(arguments: &[&str], input: &str) -> Output {
         .spawn()
         .expect("the program starts");
     // A program that stops at its arguments does not read its input.
-    let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
+    let _ = child
+        .stdin
+        .take()
+        .expect("piped")
+        .write_all(input.as_bytes());
     child.wait_with_output().expect("the program ends")
 }
 
@@ -54,13 +58,23 @@ fn check_prints_json_for_programs() {
 fn check_finds_a_point_away_from_the_middle_or_proves_that_there_is_none() {
     let square = "[parameters]\nx = { type = 'float', low = 0, high = 1 }\ny = { type = 'float', low = 0, high = 1 }\n";
 
-    let corner = transcript(&["check", "-"], &format!("{square}[constraints]\nsum = 'x + y <= 0.8'\n"));
-    let nothing = format!("{square}[constraints]\ndisc = 'x*x + y*y <= 0.5'\nabove = 'x*y >= 0.26'\n");
+    let corner = transcript(
+        &["check", "-"],
+        &format!("{square}[constraints]\nsum = 'x + y <= 0.8'\n"),
+    );
+    let nothing =
+        format!("{square}[constraints]\ndisc = 'x*x + y*y <= 0.5'\nabove = 'x*y >= 0.26'\n");
     let nothing = transcript(&["check", "-"], &nothing);
 
-    assert!(corner.contains("for example: x = ") && corner.contains("-- exit code 0"), "{corner}");
+    assert!(
+        corner.contains("for example: x = ") && corner.contains("-- exit code 0"),
+        "{corner}"
+    );
     let conflict = "error: -: no point satisfies constraints `disc`, `above` together";
-    assert!(nothing.contains(conflict) && nothing.contains("-- exit code 1"), "{nothing}");
+    assert!(
+        nothing.contains(conflict) && nothing.contains("-- exit code 1"),
+        "{nothing}"
+    );
 }
 
 #[test]
@@ -76,8 +90,14 @@ fn a_wrong_file_is_one_clear_message() {
     let mut text = String::new();
     for (arguments, input) in [
         (vec!["check", "no/such/file.toml"], String::new()),
-        (vec!["check", "-"], format!("{rules}small = 'kernal <= 3'\n")),
-        (vec!["check", "-"], format!("{rules}small = 'kernel <= 3'\nlarge = 'kernel >= 4'\n")),
+        (
+            vec!["check", "-"],
+            format!("{rules}small = 'kernal <= 3'\n"),
+        ),
+        (
+            vec!["check", "-"],
+            format!("{rules}small = 'kernel <= 3'\nlarge = 'kernel >= 4'\n"),
+        ),
         (vec!["check", "-"], "kernel =\n".to_owned()),
         (vec!["check"], String::new()),
         (vec!["chek"], String::new()),
@@ -92,35 +112,54 @@ const SMALL: &str = r#"{"name": "small", "n": 3, "linear": [1, -2, 0.5], "quadra
 
 #[test]
 fn solve_prints_a_line_for_each_instance() {
-    let none = SMALL.replace("\"rhs\": 2", "\"rhs\": -1").replace("small", "none");
+    let none = SMALL
+        .replace("\"rhs\": 2", "\"rhs\": -1")
+        .replace("small", "none");
 
     let output = mivabo(&["solve", "-"], &format!("{SMALL}\n\n{none}\n"));
 
     let text = String::from_utf8_lossy(&output.stdout);
-    let lines: Vec<serde_json::Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("valid JSON")).collect();
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("valid JSON"))
+        .collect();
     assert_eq!(lines.len(), 2);
-    assert_eq!((&lines[0]["status"], &lines[0]["value"]), (&"optimal".into(), &(-2.5).into()));
-    assert_eq!((&lines[0]["bound"], &lines[0]["x"]), (&(-2.5).into(), &"011".into()));
+    assert_eq!(
+        (&lines[0]["status"], &lines[0]["value"]),
+        (&"optimal".into(), &(-2.5).into())
+    );
+    assert_eq!(
+        (&lines[0]["bound"], &lines[0]["x"]),
+        (&(-2.5).into(), &"011".into())
+    );
     assert_eq!(lines[1]["status"], "infeasible");
 }
 
 #[test]
 fn solve_can_stop_at_the_heuristic_or_at_a_limit() {
-    for arguments in [vec!["solve", "--heuristic", "-"], vec!["solve", "--nodes", "0", "--limit", "5", "-"]] {
+    for arguments in [
+        vec!["solve", "--heuristic", "-"],
+        vec!["solve", "--nodes", "0", "--limit", "5", "-"],
+    ] {
         let output = mivabo(&arguments, &SMALL.replace("[1, 1, 1]", "[1, 2, 1]"));
         let line: serde_json::Value = serde_json::from_slice(&output.stdout).expect("valid JSON");
         assert!(output.status.success());
-        assert!(["heuristic", "limit"].contains(&line["status"].as_str().unwrap_or_default()), "{line}");
+        assert!(
+            ["heuristic", "limit"].contains(&line["status"].as_str().unwrap_or_default()),
+            "{line}"
+        );
     }
 }
 
 #[test]
 fn a_wrong_instance_is_one_clear_message() {
     let mut text = String::new();
-    for (from, to) in
-        [("0.5", "1e999"), ("[0, 1, 1.5]", "[0, 7, 1.5]"), ("\"n\": 3", "\"n\": 4"), ("rows", "row")]
-    {
+    for (from, to) in [
+        ("0.5", "1e999"),
+        ("[0, 1, 1.5]", "[0, 7, 1.5]"),
+        ("\"n\": 3", "\"n\": 4"),
+        ("rows", "row"),
+    ] {
         text.push_str(&transcript(&["solve", "-"], &SMALL.replace(from, to)));
         text.push('\n');
     }
@@ -153,14 +192,21 @@ fn help() {
 
 #[test]
 fn shells_and_manuals_know_every_command() {
-    for arguments in
-        [vec!["completions", "bash"], vec!["completions", "zsh"], vec!["completions", "fish"], vec!["man"]]
-    {
+    for arguments in [
+        vec!["completions", "bash"],
+        vec!["completions", "zsh"],
+        vec!["completions", "fish"],
+        vec!["man"],
+    ] {
         let text = transcript(&arguments, "");
-        for command in ["init", "check", "run", "ask", "tell", "best", "show", "export", "import", "solve"] {
+        for command in [
+            "init", "check", "run", "ask", "tell", "best", "show", "export", "import", "solve",
+        ] {
             assert!(text.contains(command), "{arguments:?}: {command}");
         }
     }
     assert!(transcript(&["man", "run"], "").contains(".SH"));
-    assert!(transcript(&["man", "rnu"], "").contains("there is no such command; did you mean `run`?"));
+    assert!(
+        transcript(&["man", "rnu"], "").contains("there is no such command; did you mean `run`?")
+    );
 }

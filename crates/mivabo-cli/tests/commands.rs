@@ -12,7 +12,9 @@ fn folder() -> Folder {
 }
 
 fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 #[test]
@@ -22,18 +24,50 @@ fn a_loop_of_ones_own_asks_and_tells() {
 
     let numbers: Vec<&Value> = asked.iter().map(|line| &line["trial"]).collect();
     assert_eq!(numbers, [0, 1, 2]);
-    assert!(asked.iter().all(|line| line["params"]["x"].is_number() && line["origin"] == "random"));
-    assert!(folder.run(&["tell", "study.toml", "0", "-1.5"]).status.success());
-    assert!(folder.run(&["tell", "study.toml", "1", "--failed", "out of memory"]).status.success());
-    assert!(folder.run_with(&["tell", "study.toml"], "{\"trial\": 2, \"value\": 0.1}\n\n").status.success());
+    assert!(
+        asked
+            .iter()
+            .all(|line| line["params"]["x"].is_number() && line["origin"] == "random")
+    );
+    assert!(
+        folder
+            .run(&["tell", "study.toml", "0", "-1.5"])
+            .status
+            .success()
+    );
+    assert!(
+        folder
+            .run(&["tell", "study.toml", "1", "--failed", "out of memory"])
+            .status
+            .success()
+    );
+    assert!(
+        folder
+            .run_with(
+                &["tell", "study.toml"],
+                "{\"trial\": 2, \"value\": 0.1}\n\n"
+            )
+            .status
+            .success()
+    );
 
     let trials = folder.trials();
-    assert_eq!((&trials[0]["value"], &trials[0]["state"]), (&json!(-1.5), &json!("complete")));
-    assert_eq!((&trials[1]["reason"], &trials[1]["state"]), (&json!("out of memory"), &json!("failed")));
+    assert_eq!(
+        (&trials[0]["value"], &trials[0]["state"]),
+        (&json!(-1.5), &json!("complete"))
+    );
+    assert_eq!(
+        (&trials[1]["reason"], &trials[1]["state"]),
+        (&json!("out of memory"), &json!("failed"))
+    );
     assert_eq!(trials[2]["value"], 0.1);
     assert_eq!(trials[2]["params"], asked[2]["params"]);
-    let best: Value = serde_json::from_slice(&folder.run(&["best", "study.toml", "--json"]).stdout).unwrap();
-    assert_eq!((&best["best"]["trial"], &best["trials"], &best["failed"]), (&json!(0), &json!(3), &json!(1)));
+    let best: Value =
+        serde_json::from_slice(&folder.run(&["best", "study.toml", "--json"]).stdout).unwrap();
+    assert_eq!(
+        (&best["best"]["trial"], &best["trials"], &best["failed"]),
+        (&json!(0), &json!(3), &json!(1))
+    );
 }
 
 #[test]
@@ -48,7 +82,10 @@ fn mistakes_are_one_clear_message() {
         (vec!["tell", "study.toml", "7", "1"], ""),
         (vec!["tell", "study.toml", "0"], ""),
         (vec!["tell", "study.toml", "0", "much"], ""),
-        (vec!["tell", "study.toml"], "{\"trial\": 0, \"value\": 2}\n{\"trial\": 0, \"value\": 3}"),
+        (
+            vec!["tell", "study.toml"],
+            "{\"trial\": 0, \"value\": 2}\n{\"trial\": 0, \"value\": 3}",
+        ),
         (vec!["tell", "study.toml"], "{\"trail\": 0}"),
         (vec!["show", "study.db", "--study", "other"], ""),
         (vec!["show", "objective.sh"], ""),
@@ -65,18 +102,32 @@ fn mistakes_are_one_clear_message() {
 #[test]
 fn trials_are_shown_as_a_table() {
     let folder = folder();
-    folder.write("old.csv", "n,x,m,value\n9,0.25,2,3\n3,0.5,,1.25\n9,0.75,3,-7\n1,0.0,,2\n");
+    folder.write(
+        "old.csv",
+        "n,x,m,value\n9,0.25,2,3\n3,0.5,,1.25\n9,0.75,3,-7\n1,0.0,,2\n",
+    );
     folder.run(&["import", "study.toml", "old.csv"]);
 
     let mut text = folder.transcript(&["show", "study.toml"], "");
     text += &folder.transcript(&["show", "study.toml", "--best", "2"], "");
-    text += &folder.transcript(&["show", "study.toml", "--state", "failed", "--state", "running"], "");
+    text += &folder.transcript(
+        &[
+            "show",
+            "study.toml",
+            "--state",
+            "failed",
+            "--state",
+            "running",
+        ],
+        "",
+    );
     text += &folder.transcript(&["best", "study.db"], "");
     text += &folder.transcript(&["best", "study.db", "--recommend", "--json"], "");
 
     snapshot("show", &text);
 }
 
+#[expect(clippy::too_many_lines, reason = "one study goes out and comes back")]
 #[test]
 fn what_is_exported_can_be_imported() {
     let folder = Folder::new("", "");
@@ -85,21 +136,35 @@ fn what_is_exported_can_be_imported() {
         state = { type = \"int\", low = 1, high = 9 }\n\"params.state\" = { type = \"int\", low = 1, high = 9 }\n\
         \"result.text\" = { type = \"int\", low = 1, high = 9 }\n";
     for name in ["study", "csv", "json"] {
-        folder.write(&format!("{name}.toml"), &format!("name = 'a'\n{space}[run]\nstrategy = 'random'"));
+        folder.write(
+            &format!("{name}.toml"),
+            &format!("name = 'a'\n{space}[run]\nstrategy = 'random'"),
+        );
     }
     folder.run(&["ask", "study.toml", "--count", "9"]);
     for id in 0..8 {
         let value = (0.1 + f64::from(id)).to_string();
         let result = r#"{"value": "x", "text": "a,b", "epochs": [1, 2.5], "late": true, "no": "", "id": "1e5", "big": 1e400}"#;
         let value = if id == 3 { "nan" } else { &value };
-        let told = folder.run(&["tell", "study.toml", &id.to_string(), value, "--result", result]);
+        let told = folder.run(&[
+            "tell",
+            "study.toml",
+            &id.to_string(),
+            value,
+            "--result",
+            result,
+        ]);
         assert!(told.status.success(), "{}", stderr(&told));
     }
     for format in ["csv", "json"] {
         let exported = folder.run(&["export", "study.toml", "--format", format]);
         folder.write(&format!("trials.{format}"), &stdout(&exported));
 
-        let imported = folder.run(&["import", &format!("{format}.toml"), &format!("trials.{format}")]);
+        let imported = folder.run(&[
+            "import",
+            &format!("{format}.toml"),
+            &format!("trials.{format}"),
+        ]);
 
         assert_eq!(
             stdout(&imported),
@@ -107,9 +172,15 @@ fn what_is_exported_can_be_imported() {
             "{}",
             stderr(&imported)
         );
-        assert!(stderr(&imported).contains("has no value: skipped"), "{}", stderr(&imported));
+        assert!(
+            stderr(&imported).contains("has no value: skipped"),
+            "{}",
+            stderr(&imported)
+        );
         let all = |file: &str| {
-            let shown = lines(&stdout(&folder.run(&["show", file, "--json", "--state", "complete"])));
+            let shown = lines(&stdout(
+                &folder.run(&["show", file, "--json", "--state", "complete"]),
+            ));
             let kept = |trial: Value| {
                 let mut result = trial["result"].clone();
                 // CSV has it in the column of the value.
@@ -119,12 +190,19 @@ fn what_is_exported_can_be_imported() {
             shown.into_iter().map(kept).collect::<Vec<_>>()
         };
         assert_eq!(all(&format!("{format}.toml")), all("study.toml"));
-        let result =
-            json!({ "text": "a,b", "epochs": [1, 2.5], "late": true, "no": "", "id": "1e5", "big": "1e400" });
+        let result = json!({ "text": "a,b", "epochs": [1, 2.5], "late": true, "no": "", "id": "1e5", "big": "1e400" });
         assert_eq!(all("study.toml")[0].2, result);
 
-        let again = folder.run(&["import", &format!("{format}.toml"), &format!("trials.{format}")]);
-        assert!(stderr(&again).contains("with equal values: 7"), "{}", stderr(&again));
+        let again = folder.run(&[
+            "import",
+            &format!("{format}.toml"),
+            &format!("trials.{format}"),
+        ]);
+        assert!(
+            stderr(&again).contains("with equal values: 7"),
+            "{}",
+            stderr(&again)
+        );
     }
 }
 
@@ -133,14 +211,23 @@ fn rows_that_break_a_rule_are_kept_and_said_and_wrong_ones_refused() {
     let folder = folder();
     let mut text = String::new();
     for (name, rows) in [
-        ("a.csv", "n,x,m,loss,note\n1,0.5,,1,good\n9,1.0,2,-5,\"too, much\"\n"),
+        (
+            "a.csv",
+            "n,x,m,loss,note\n1,0.5,,1,good\n9,1.0,2,-5,\"too, much\"\n",
+        ),
         ("b.csv", "n,x,value\n1,0.5,1\n99,0.5,1\n"),
         ("c.csv", "n,x,value\n1,0.5\n"),
         ("d.csv", "n,x,value\n1,0.5,much\n"),
         ("e.csv", "n,value\n1,1\n"),
         ("f.csv", ""),
-        ("g.json", "[{\"params\": {\"n\": 1, \"x\": 0.5, \"z\": 1}, \"value\": 1}]"),
-        ("h.json", "[{\"n\": 1, \"x\": 0.5, \"value\": 4, \"extra\": null}]"),
+        (
+            "g.json",
+            "[{\"params\": {\"n\": 1, \"x\": 0.5, \"z\": 1}, \"value\": 1}]",
+        ),
+        (
+            "h.json",
+            "[{\"n\": 1, \"x\": 0.5, \"value\": 4, \"extra\": null}]",
+        ),
     ] {
         folder.write(name, rows);
         let column = if name == "a.csv" { "loss" } else { "value" };
@@ -149,7 +236,9 @@ fn rows_that_break_a_rule_are_kept_and_said_and_wrong_ones_refused() {
 
     snapshot("import", &text);
     assert_eq!(folder.trials().len(), 3);
-    assert!(stdout(&folder.run(&["best", "study.toml"])).starts_with("best of 3 trials: 1 (trial 0)"));
+    assert!(
+        stdout(&folder.run(&["best", "study.toml"])).starts_with("best of 3 trials: 1 (trial 0)")
+    );
 }
 
 #[test]
@@ -171,15 +260,29 @@ fn lines_are_told_again_after_one_of_them_was_wrong() {
     folder.run(&["ask", "study.toml", "--count", "3"]);
     let first = "{\"trial\": 0, \"value\": 1.5}\n{\"trial\": 1, \"failed\": \"no\"}\n";
 
-    let wrong = folder.run_with(&["tell", "study.toml"], &format!("{first}{{\"trial\": 2, \"value\": }}\n"));
-    let again = folder.run_with(&["tell", "study.toml"], &format!("{first}{{\"trial\": 2, \"value\": 3}}\n"));
+    let wrong = folder.run_with(
+        &["tell", "study.toml"],
+        &format!("{first}{{\"trial\": 2, \"value\": }}\n"),
+    );
+    let again = folder.run_with(
+        &["tell", "study.toml"],
+        &format!("{first}{{\"trial\": 2, \"value\": 3}}\n"),
+    );
     let other = folder.run_with(&["tell", "study.toml"], "{\"trial\": 0, \"value\": 2}\n");
 
     assert!(stderr(&wrong).contains("line 3: "), "{}", stderr(&wrong));
     assert!(again.status.success(), "{}", stderr(&again));
-    assert!(stderr(&other).contains("line 1: trial 0 was already told"), "{}", stderr(&other));
+    assert!(
+        stderr(&other).contains("line 1: trial 0 was already told"),
+        "{}",
+        stderr(&other)
+    );
     assert_eq!(
-        folder.trials().iter().map(|trial| trial["value"].clone()).collect::<Vec<_>>(),
+        folder
+            .trials()
+            .iter()
+            .map(|trial| trial["value"].clone())
+            .collect::<Vec<_>>(),
         [json!(1.5), Value::Null, json!(3.0)]
     );
 }
@@ -193,9 +296,17 @@ fn a_report_is_never_written_over_its_study() {
 
     for out in ["study.db", "hard.db"] {
         let refused = folder.run(&["report", "study.toml", "--out", out]);
-        assert!(stderr(&refused).contains("is the study itself"), "{}", stderr(&refused));
+        assert!(
+            stderr(&refused).contains("is the study itself"),
+            "{}",
+            stderr(&refused)
+        );
         let refused = folder.run_with(&["report", "-", "--out", out], &study);
-        assert!(stderr(&refused).contains("is the study itself"), "{}", stderr(&refused));
+        assert!(
+            stderr(&refused).contains("is the study itself"),
+            "{}",
+            stderr(&refused)
+        );
     }
 
     assert_eq!(folder.trials().len(), 1);
@@ -204,11 +315,22 @@ fn a_report_is_never_written_over_its_study() {
 #[test]
 fn a_point_that_could_not_be_printed_waits_for_the_next_ask() {
     let folder = folder();
-    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
 
-    let output = folder.command(&["ask", "study.toml", "--count", "3"]).stdout(full).output().unwrap();
+    let output = folder
+        .command(&["ask", "study.toml", "--count", "3"])
+        .stdout(full)
+        .output()
+        .unwrap();
 
-    assert!(stderr(&output).contains("trial 0 waits for the next ask"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("trial 0 waits for the next ask"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(folder.trials()[0]["state"], "waiting");
 }
 
@@ -221,7 +343,10 @@ fn parameters_may_be_named_like_columns_of_an_export() {
          worker = { type = 'int', low = 1, high = 9 }\n",
     );
     folder.write("a.csv", "state,worker,value\nfailed,3,0.5\n");
-    folder.write("b.json", r#"[{"state": "failed", "worker": 4, "value": 0.25}]"#);
+    folder.write(
+        "b.json",
+        r#"[{"state": "failed", "worker": 4, "value": 0.25}]"#,
+    );
     for file in ["a.csv", "b.json"] {
         let imported = folder.run(&["import", "odd.toml", file]);
         assert!(imported.status.success(), "{}", stderr(&imported));
@@ -229,18 +354,32 @@ fn parameters_may_be_named_like_columns_of_an_export() {
 
     let shown = lines(&stdout(&folder.run(&["show", "odd.toml", "--json"])));
 
-    let found: Vec<_> = shown.iter().map(|trial| (&trial["params"]["worker"], &trial["value"])).collect();
+    let found: Vec<_> = shown
+        .iter()
+        .map(|trial| (&trial["params"]["worker"], &trial["value"]))
+        .collect();
     assert_eq!(found, [(&json!(3), &json!(0.5)), (&json!(4), &json!(0.25))]);
 }
 
 #[test]
 fn a_column_may_be_named_result() {
     let folder = folder();
-    folder.write("odd.toml", "[parameters]\nx = { type = 'float', low = 0.0, high = 1.0 }\n");
+    folder.write(
+        "odd.toml",
+        "[parameters]\nx = { type = 'float', low = 0.0, high = 1.0 }\n",
+    );
     for (file, text, value) in [
         ("a.json", r#"[{"x": 0.5, "result": 0.25}]"#, "result"),
-        ("b.json", r#"[{"x": 0.5, "value": 0.5, "result": "ok"}]"#, "value"),
-        ("c.json", r#"[{"x": 0.5, "value": 0.75, "result": {"a": 1}}]"#, "value"),
+        (
+            "b.json",
+            r#"[{"x": 0.5, "value": 0.5, "result": "ok"}]"#,
+            "value",
+        ),
+        (
+            "c.json",
+            r#"[{"x": 0.5, "value": 0.75, "result": {"a": 1}}]"#,
+            "value",
+        ),
         ("d.csv", "x,value,result,result.b\n0.5,1,ok,2\n", "value"),
     ] {
         folder.write(file, text);
@@ -252,10 +391,21 @@ fn a_column_may_be_named_result() {
 
     let shown = lines(&stdout(&folder.run(&["show", "odd.toml", "--json"])));
 
-    let found: Vec<_> = shown.iter().map(|trial| (&trial["value"], &trial["result"])).collect();
+    let found: Vec<_> = shown
+        .iter()
+        .map(|trial| (&trial["value"], &trial["result"]))
+        .collect();
     let (a, b) = (json!({"a": 1}), json!({"b": 2}));
     let none = Value::Null;
-    assert_eq!(found, [(&json!(0.25), &none), (&json!(0.5), &none), (&json!(0.75), &a), (&json!(1.0), &b)]);
+    assert_eq!(
+        found,
+        [
+            (&json!(0.25), &none),
+            (&json!(0.5), &none),
+            (&json!(0.75), &a),
+            (&json!(1.0), &b)
+        ]
+    );
 }
 
 #[test]
@@ -263,12 +413,26 @@ fn times_beyond_the_calendar_are_shown() {
     let folder = folder();
     folder.run(&["ask", "study.toml"]);
     let database = rusqlite::Connection::open(folder.path("study.db")).unwrap();
-    database.execute("update trial set created = 253402300800000, started = ?1", [i64::MIN]).unwrap();
+    database
+        .execute(
+            "update trial set created = 253402300800000, started = ?1",
+            [i64::MIN],
+        )
+        .unwrap();
     drop(database);
-    assert!(folder.run(&["tell", "study.toml", "0", "1"]).status.success());
+    assert!(
+        folder
+            .run(&["tell", "study.toml", "0", "1"])
+            .status
+            .success()
+    );
 
     let shown = folder.run(&["show", "study.toml", "--json"]);
 
     assert_eq!(code(&shown), 0, "{}", stderr(&shown));
-    assert!(stdout(&shown).contains("9999-12-31T23:59:59.999Z"), "{}", stdout(&shown));
+    assert!(
+        stdout(&shown).contains("9999-12-31T23:59:59.999Z"),
+        "{}",
+        stdout(&shown)
+    );
 }

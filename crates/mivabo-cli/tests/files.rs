@@ -20,14 +20,22 @@ const THEIRS: &str = "<!DOCTYPE html>\n<title>My study of mivabo</title>\n";
 fn studied() -> Folder {
     let folder = Folder::script("echo said; echo 1", "", "trials = 1");
     assert!(folder.run(&["ask", "study.toml"]).status.success());
-    assert!(folder.run(&["tell", "study.toml", "0", "1"]).status.success());
+    assert!(
+        folder
+            .run(&["tell", "study.toml", "0", "1"])
+            .status
+            .success()
+    );
     folder
 }
 
 /// What a shell makes of a line in which `$M` is the program.
 fn shell(folder: &Folder, line: &str) -> Output {
     let mut command = Command::new("sh");
-    command.args(["-c", line]).env("M", env!("CARGO_BIN_EXE_mivabo")).current_dir(folder.path(""));
+    command
+        .args(["-c", line])
+        .env("M", env!("CARGO_BIN_EXE_mivabo"))
+        .current_dir(folder.path(""));
     command.output().unwrap()
 }
 
@@ -50,14 +58,17 @@ fn fifo(folder: &Folder, name: &str) {
 
 fn is_page(folder: &Folder, name: &str) -> bool {
     let text = folder.read(name);
-    text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>\n") && text.contains("Made by mivabo")
+    text.starts_with("<!DOCTYPE html>")
+        && text.ends_with("</html>\n")
+        && text.contains("Made by mivabo")
 }
 
 /// No temporary file stays behind.
 fn names(folder: &Folder) -> Vec<String> {
     let entries = std::fs::read_dir(folder.path("")).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
     names.retain(|name| !name.starts_with("study.db"));
     names.sort();
     names
@@ -78,8 +89,17 @@ fn a_report_replaces_no_file_that_is_not_one() {
         "error: study.html is not a report of mivabo; it was left as it is\n\
          hint: --force replaces it, --out FILE writes elsewhere\n"
     );
-    assert_eq!((folder.read("study.html").as_str(), folder.read("empty.html").as_str()), (THEIRS, ""));
-    assert_eq!(names(&folder), ["empty.html", "objective.sh", "study.html", "study.toml"]);
+    assert_eq!(
+        (
+            folder.read("study.html").as_str(),
+            folder.read("empty.html").as_str()
+        ),
+        (THEIRS, "")
+    );
+    assert_eq!(
+        names(&folder),
+        ["empty.html", "objective.sh", "study.html", "study.toml"]
+    );
 }
 
 #[test]
@@ -96,16 +116,32 @@ fn a_report_replaces_any_file_by_force_but_no_database_and_no_folder() {
     assert_eq!(stdout(&forced), "study.html\n");
     assert!(is_page(&folder, "study.html"));
     assert_eq!(refused.each_ref().map(code), [1; 4]);
-    assert!(stderr(&refused[2]).contains("other.db is a database"), "{}", stderr(&refused[2]));
-    assert!(stderr(&refused[3]).contains("folder is a folder"), "{}", stderr(&refused[3]));
+    assert!(
+        stderr(&refused[2]).contains("other.db is a database"),
+        "{}",
+        stderr(&refused[2])
+    );
+    assert!(
+        stderr(&refused[3]).contains("folder is a folder"),
+        "{}",
+        stderr(&refused[3])
+    );
     assert_eq!(folder.trials().len(), 1);
 }
 
 #[test]
 fn a_report_replaces_an_older_one_and_keeps_its_permissions() {
     let folder = studied();
-    assert!(shell(&folder, "umask 027; $M report study.toml").status.success());
-    let fresh = metadata(folder.path("study.html")).unwrap().permissions().mode() & 0o777;
+    assert!(
+        shell(&folder, "umask 027; $M report study.toml")
+            .status
+            .success()
+    );
+    let fresh = metadata(folder.path("study.html"))
+        .unwrap()
+        .permissions()
+        .mode()
+        & 0o777;
     set_permissions(folder.path("study.html"), PermissionsExt::from_mode(0o604)).unwrap();
     hard_link(folder.path("study.html"), folder.path("kept.html")).unwrap();
     let before = folder.read("kept.html");
@@ -114,7 +150,11 @@ fn a_report_replaces_an_older_one_and_keeps_its_permissions() {
     let again = folder.run(&["report", "study.toml"]);
 
     assert!(again.status.success(), "{}", stderr(&again));
-    let mode = metadata(folder.path("study.html")).unwrap().permissions().mode() & 0o777;
+    let mode = metadata(folder.path("study.html"))
+        .unwrap()
+        .permissions()
+        .mode()
+        & 0o777;
     assert_eq!((fresh, mode), (0o640, 0o604));
     assert!(folder.read("kept.html") == before && folder.read("study.html") != before);
 }
@@ -129,7 +169,11 @@ fn a_report_that_may_not_be_written_stays() {
 
     let refused = folder.run(&["report", "study.toml"]);
 
-    assert!(stderr(&refused).contains("study.html is read-only"), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("study.html is read-only"),
+        "{}",
+        stderr(&refused)
+    );
     assert!(folder.read("study.html") == before);
 }
 
@@ -145,11 +189,35 @@ fn a_report_follows_no_link() {
         symlink(target, folder.path("study.html")).unwrap();
 
         let refused = folder.run(&["report", "study.toml"]);
-        assert!(stderr(&refused).contains("study.html is a link"), "{}", stderr(&refused));
-        assert!(symlink_metadata(folder.path("study.html")).unwrap().is_symlink());
-        assert!(folder.run(&["report", "study.toml", "--force"]).status.success());
-        assert!(symlink_metadata(folder.path("study.html")).unwrap().is_file());
-        assert_eq!(metadata(folder.path("study.html")).unwrap().permissions().mode() & 0o111, 0);
+        assert!(
+            stderr(&refused).contains("study.html is a link"),
+            "{}",
+            stderr(&refused)
+        );
+        assert!(
+            symlink_metadata(folder.path("study.html"))
+                .unwrap()
+                .is_symlink()
+        );
+        assert!(
+            folder
+                .run(&["report", "study.toml", "--force"])
+                .status
+                .success()
+        );
+        assert!(
+            symlink_metadata(folder.path("study.html"))
+                .unwrap()
+                .is_file()
+        );
+        assert_eq!(
+            metadata(folder.path("study.html"))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o111,
+            0
+        );
 
         std::fs::remove_file(folder.path("study.html")).unwrap();
     }
@@ -172,10 +240,20 @@ fn a_report_goes_through_devices_and_fifos_that_are_named() {
     ] {
         folder.write("out.html", "");
         let output = shell(&folder, line);
-        assert!(output.status.success() && is_page(&folder, "out.html"), "{line}: {}", stderr(&output));
+        assert!(
+            output.status.success() && is_page(&folder, "out.html"),
+            "{line}: {}",
+            stderr(&output)
+        );
     }
-    assert_eq!(code(&shell(&folder, "$M report study.toml --out /dev/null")), 0);
-    assert_eq!(code(&shell(&folder, "$M report study.toml --out /dev/full")), 1);
+    assert_eq!(
+        code(&shell(&folder, "$M report study.toml --out /dev/null")),
+        0
+    );
+    assert_eq!(
+        code(&shell(&folder, "$M report study.toml --out /dev/full")),
+        1
+    );
 }
 
 #[test]
@@ -185,7 +263,11 @@ fn a_fifo_that_was_left_in_place_of_a_report_is_not_waited_for() {
 
     let refused = soon(&folder, &["report", "study.toml", "--force"]);
 
-    assert!(stderr(&refused).contains("study.html is a device, a FIFO or a socket"), "{}", stderr(&refused));
+    assert!(
+        stderr(&refused).contains("study.html is a device, a FIFO or a socket"),
+        "{}",
+        stderr(&refused)
+    );
 }
 
 #[test]
@@ -193,7 +275,10 @@ fn a_full_disk_leaves_the_older_report_and_no_half_of_a_new_one() {
     let folder = studied();
     let text = folder.read("study.toml");
     // A page has five characters for each of these, the database one.
-    folder.write("study.toml", &format!("name = \"{}\"\n{text}", "&".repeat(100_000)));
+    folder.write(
+        "study.toml",
+        &format!("name = \"{}\"\n{text}", "&".repeat(100_000)),
+    );
     assert!(folder.run(&["ask", "study.toml"]).status.success());
     assert!(folder.run(&["report", "study.toml"]).status.success());
     let before = folder.read("study.html");
@@ -202,7 +287,11 @@ fn a_full_disk_leaves_the_older_report_and_no_half_of_a_new_one() {
     let failed = shell(&folder, "trap '' XFSZ; ulimit -f 800; $M report study.toml");
 
     assert_eq!(code(&failed), 1, "{}", stderr(&failed));
-    assert!(stderr(&failed).starts_with("error: study.html: File too large"), "{}", stderr(&failed));
+    assert!(
+        stderr(&failed).starts_with("error: study.html: File too large"),
+        "{}",
+        stderr(&failed)
+    );
     assert!(folder.read("study.html") == before);
     assert_eq!(names(&folder), ["objective.sh", "study.html", "study.toml"]);
 }
@@ -211,11 +300,26 @@ fn a_full_disk_leaves_the_older_report_and_no_half_of_a_new_one() {
 fn a_report_takes_no_name_that_belongs_to_the_database() {
     let folder = studied();
 
-    for name in ["study.db", "study.db-wal", "./study.db-shm", "study.db-journal", "study.db.logs"] {
+    for name in [
+        "study.db",
+        "study.db-wal",
+        "./study.db-shm",
+        "study.db-journal",
+        "study.db.logs",
+    ] {
         let refused = folder.run(&["report", "study.toml", "--force", "--out", name]);
-        assert!(stderr(&refused).contains("is the study itself"), "{name}: {}", stderr(&refused));
+        assert!(
+            stderr(&refused).contains("is the study itself"),
+            "{name}: {}",
+            stderr(&refused)
+        );
     }
-    assert!(folder.run(&["report", "study.toml", "--out", "study.db.html"]).status.success());
+    assert!(
+        folder
+            .run(&["report", "study.toml", "--out", "study.db.html"])
+            .status
+            .success()
+    );
 }
 
 #[test]
@@ -225,15 +329,24 @@ fn a_folder_that_is_not_there_is_said() {
     let failed = folder.run(&["report", "study.toml", "--out", "none/page.html"]);
 
     assert_eq!(code(&failed), 1);
-    assert!(stderr(&failed).starts_with("error: none/page.html: "), "{}", stderr(&failed));
+    assert!(
+        stderr(&failed).starts_with("error: none/page.html: "),
+        "{}",
+        stderr(&failed)
+    );
 }
 
 #[test]
 fn reports_at_the_same_time_leave_a_whole_one() {
     let folder = studied();
 
-    let children: Vec<_> = (0..4).map(|_| folder.start(&["report", "study.toml"])).collect();
-    let ends: Vec<_> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    let children: Vec<_> = (0..4)
+        .map(|_| folder.start(&["report", "study.toml"]))
+        .collect();
+    let ends: Vec<_> = children
+        .into_iter()
+        .map(|child| child.wait_with_output().unwrap())
+        .collect();
 
     assert!(ends.iter().all(|end| end.status.success()), "{ends:?}");
     assert!(is_page(&folder, "study.html"));
@@ -248,8 +361,18 @@ fn a_study_file_is_written_whole_or_not_at_all_and_through_no_link() {
     let full = shell(&folder, "trap '' XFSZ; ulimit -f 1; $M init new.toml");
     let linked = folder.run(&["init", "link.toml"]);
 
-    assert_eq!((code(&full), code(&linked)), (1, 1), "{} {}", stderr(&full), stderr(&linked));
-    assert!(stderr(&linked).contains("link.toml exists; it was left as it is"), "{}", stderr(&linked));
+    assert_eq!(
+        (code(&full), code(&linked)),
+        (1, 1),
+        "{} {}",
+        stderr(&full),
+        stderr(&linked)
+    );
+    assert!(
+        stderr(&linked).contains("link.toml exists; it was left as it is"),
+        "{}",
+        stderr(&linked)
+    );
     assert_eq!(names(&folder), ["link.toml", "study.toml"]);
 }
 
@@ -264,7 +387,11 @@ fn a_fifo_in_place_of_a_log_holds_nobody_up() {
     assert!(run.status.success(), "{}", stderr(&run));
     let said = "trial 0 has no log: study.db.logs/study/000000.log is a link or not a file\n";
     assert_eq!(stderr(&run).matches(said).count(), 1, "{}", stderr(&run));
-    assert!(folder.read("study.db.logs/study/000001.log").contains("said"));
+    assert!(
+        folder
+            .read("study.db.logs/study/000001.log")
+            .contains("said")
+    );
     assert_eq!(folder.trials().len(), 2);
 }
 
@@ -273,14 +400,31 @@ fn what_an_objective_prints_goes_through_no_link() {
     let folder = Folder::script("echo said; exit 1", "", "trials = 3");
     folder.write("theirs", "theirs\n");
     std::fs::create_dir_all(folder.path("study.db.logs/study")).unwrap();
-    symlink(folder.path("theirs"), folder.path("study.db.logs/study/000000.log")).unwrap();
-    symlink(folder.path("nothing"), folder.path("study.db.logs/study/000001.log")).unwrap();
-    hard_link(folder.path("theirs"), folder.path("study.db.logs/study/000002.log")).unwrap();
+    symlink(
+        folder.path("theirs"),
+        folder.path("study.db.logs/study/000000.log"),
+    )
+    .unwrap();
+    symlink(
+        folder.path("nothing"),
+        folder.path("study.db.logs/study/000001.log"),
+    )
+    .unwrap();
+    hard_link(
+        folder.path("theirs"),
+        folder.path("study.db.logs/study/000002.log"),
+    )
+    .unwrap();
 
     let run = folder.run(&["run", "study.toml"]);
 
     assert_eq!(code(&run), 3);
-    assert_eq!(stderr(&run).matches("has no log: ").count(), 3, "{}", stderr(&run));
+    assert_eq!(
+        stderr(&run).matches("has no log: ").count(),
+        3,
+        "{}",
+        stderr(&run)
+    );
     assert_eq!(folder.read("theirs"), "theirs\n");
     assert!(!folder.path("nothing").exists());
 }
@@ -306,9 +450,13 @@ fn a_folder_of_logs_that_is_a_link_or_a_file_is_said_before_anything_runs() {
         let refused = folder.run(&["run", "study.toml"]);
 
         assert_eq!(code(&refused), 1);
-        let said = format!("{place} is a link or not a folder, and the logs of trials belong there");
+        let said =
+            format!("{place} is a link or not a folder, and the logs of trials belong there");
         assert!(stderr(&refused).contains(&said), "{}", stderr(&refused));
-        assert_eq!(std::fs::read_dir(folder.path("elsewhere")).unwrap().count(), 0);
+        assert_eq!(
+            std::fs::read_dir(folder.path("elsewhere")).unwrap().count(),
+            0
+        );
         assert!(!folder.path("study.db").exists());
     }
 }
@@ -328,9 +476,17 @@ fn a_name_of_any_length_is_checked_and_widens_no_other_line() {
 
         let text = folder.run(&["check", "study.toml"]);
 
-        assert_eq!(code(&text), 0, "{n}: {}", stderr(&text).chars().take(300).collect::<String>());
+        assert_eq!(
+            code(&text),
+            0,
+            "{n}: {}",
+            stderr(&text).chars().take(300).collect::<String>()
+        );
         let lines = stdout(&text);
-        let of_other = lines.lines().find(|line| line.trim_start().starts_with("other")).unwrap();
+        let of_other = lines
+            .lines()
+            .find(|line| line.trim_start().starts_with("other"))
+            .unwrap();
         assert!(of_other.len() < 200);
     }
 }

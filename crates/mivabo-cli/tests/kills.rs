@@ -16,7 +16,9 @@ const KILLS: u64 = 100;
 
 /// Trials and values that a run acknowledged: a line is printed after the value was stored.
 fn acknowledged(child: &mut Child) -> Vec<(u64, f64)> {
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let lines = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
     let told = lines.filter_map(|line| {
         let (id, rest) = line.strip_prefix("trial ")?.split_once(": ")?;
         Some((id.parse().ok()?, rest.split_once(" in ")?.0.parse().ok()?))
@@ -43,20 +45,29 @@ fn nothing_told_is_lost_when_a_run_is_killed() {
 
     assert!(output.status.success(), "{}", stderr(&output));
     check(&folder, &told);
-    println!("{KILLS} kills, {} tells acknowledged, {n_trials} trials", told.len());
+    println!(
+        "{KILLS} kills, {} tells acknowledged, {n_trials} trials",
+        told.len()
+    );
     assert!(told.len() > 100, "{}", told.len());
 }
 
 /// Everything acknowledged is there, once; every trial is told; the file is whole.
 fn check(folder: &Folder, told: &[(u64, f64)]) {
     let connection = rusqlite::Connection::open(folder.path("study.db")).unwrap();
-    let said: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    let said: String = connection
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(said, "ok");
     let trials = folder.trials();
     let mut seen = BTreeMap::new();
     for (id, value) in told {
         assert_eq!(seen.insert(id, value), None, "trial {id} was told twice");
-        assert_eq!(trials[usize::try_from(*id).unwrap()]["value"].as_f64(), Some(*value), "trial {id}");
+        assert_eq!(
+            trials[usize::try_from(*id).unwrap()]["value"].as_f64(),
+            Some(*value),
+            "trial {id}"
+        );
     }
     let mut n_given_up = 0;
     for (number, trial) in trials.iter().enumerate() {
@@ -67,5 +78,8 @@ fn check(folder: &Folder, told: &[(u64, f64)]) {
             other => panic!("trial {number}: {other:?}"),
         }
     }
-    assert!(n_given_up < 10, "{n_given_up} trials lost five workers each");
+    assert!(
+        n_given_up < 10,
+        "{n_given_up} trials lost five workers each"
+    );
 }

@@ -33,12 +33,22 @@ fn send(child: &Child, signal: Signal) {
 #[test]
 fn a_run_ends_with_the_best_point_and_how_it_meets_the_constraints() {
     let folder = Folder::new("builtin = \"pressure-vessel\"", "trials = 12\nseed = 1");
-    let example =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pressure-vessel.toml"));
-    folder.write("study.toml", &example.unwrap().replace("trials = 40", "trials = 8\nstrategy = \"random\""));
+    let example = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/pressure-vessel.toml"
+    ));
+    folder.write(
+        "study.toml",
+        &example
+            .unwrap()
+            .replace("trials = 40", "trials = 8\nstrategy = \"random\""),
+    );
 
     let text = folder.transcript(&["run", "study.toml", "--quiet"], "")
-        + &folder.transcript(&["run", "study.toml", "--quiet", "--json", "--trials", "9"], "");
+        + &folder.transcript(
+            &["run", "study.toml", "--quiet", "--json", "--trials", "9"],
+            "",
+        );
 
     snapshot("run", &text);
 }
@@ -46,14 +56,22 @@ fn a_run_ends_with_the_best_point_and_how_it_meets_the_constraints() {
 #[test]
 fn a_report_is_one_page_beside_the_study_file() {
     let folder = Folder::script("echo 0.5", "", "trials = 5");
-    assert!(folder.run(&["run", "study.toml", "--quiet"]).status.success());
+    assert!(
+        folder
+            .run(&["run", "study.toml", "--quiet"])
+            .status
+            .success()
+    );
 
     let written = folder.run(&["report", "study.toml"]);
     let printed = folder.run(&["report", "study.db", "--out", "-"]);
 
     assert_eq!(String::from_utf8_lossy(&written.stdout), "study.html\n");
     let page = folder.read("study.html");
-    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("small") && page.contains("<svg"), "{page}");
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && page.contains("small") && page.contains("<svg"),
+        "{page}"
+    );
     assert_eq!(String::from_utf8_lossy(&printed.stdout), page);
 }
 
@@ -82,7 +100,12 @@ fn objectives_that_do_not_answer_fail_with_a_reason() {
 
         assert_eq!(code(&output), 3, "{script}: {}", stderr(&output));
         let trial = folder.trials().remove(0);
-        writeln!(reasons, "{script:45}  {}", trial["reason"].as_str().unwrap()).unwrap();
+        writeln!(
+            reasons,
+            "{script:45}  {}",
+            trial["reason"].as_str().unwrap()
+        )
+        .unwrap();
     }
     snapshot("reasons", &reasons);
 }
@@ -92,7 +115,10 @@ fn values_are_found_in_what_is_printed() {
     for (script, value) in [
         ("echo 9; echo 0.25; echo", 0.25),
         ("printf -- -3", -3.0),
-        ("echo 'epoch 1'; echo '{\"value\": 1e-3, \"accuracy\": 0.9}'", 1e-3),
+        (
+            "echo 'epoch 1'; echo '{\"value\": 1e-3, \"accuracy\": 0.9}'",
+            1e-3,
+        ),
         ("head -c 300000 /dev/zero >&2; echo 2", 2.0),
         ("exec 2>&-; echo 5", 5.0),
         ("cat > /dev/null; echo 4", 4.0),
@@ -108,14 +134,28 @@ fn values_are_found_in_what_is_printed() {
 
 #[test]
 fn an_objective_hears_its_values_in_three_ways() {
-    let script = "printf '%s|' \"$@\" > args; cat > input; env | grep ^MIVABO_ | sort > env; echo 1";
-    let folder = Folder::script(script, "env = { EXTRA = 'é $HOME' }", "trials = 1\nseed = 2");
+    let script =
+        "printf '%s|' \"$@\" > args; cat > input; env | grep ^MIVABO_ | sort > env; echo 1";
+    let folder = Folder::script(
+        script,
+        "env = { EXTRA = 'é $HOME' }",
+        "trials = 1\nseed = 2",
+    );
     let command = "command = [\"sh\", \"objective.sh\"";
     let placeholders = ", \"a{n}b\", \"{{n}}\", \"--m\", \"{m}\", \"--x={x}\"";
-    let text = folder.read("study.toml").replace(command, &format!("name = 1\n{command}{placeholders}"));
-    folder.write("study.toml", &format!("name = \"a study\"\n{}", text.replace("name = 1\n", "")));
+    let text = folder
+        .read("study.toml")
+        .replace(command, &format!("name = 1\n{command}{placeholders}"));
+    folder.write(
+        "study.toml",
+        &format!("name = \"a study\"\n{}", text.replace("name = 1\n", "")),
+    );
 
-    let output = folder.command(&["run", "study.toml"]).env("MIVABO_M", "old").output().unwrap();
+    let output = folder
+        .command(&["run", "study.toml"])
+        .env("MIVABO_M", "old")
+        .output()
+        .unwrap();
 
     assert!(output.status.success(), "{}", stderr(&output));
     let params = folder.trials().remove(0)["params"].take();
@@ -131,8 +171,15 @@ fn an_objective_hears_its_values_in_three_ways() {
 
 #[test]
 fn what_a_shell_would_obey_stays_data() {
-    let odd =
-        ["$(touch pwned)", "`touch pwned`", "; touch pwned #", "a' b\" \\ *", "-n", "line\nbreak", "{n}"];
+    let odd = [
+        "$(touch pwned)",
+        "`touch pwned`",
+        "; touch pwned #",
+        "a' b\" \\ *",
+        "-n",
+        "line\nbreak",
+        "{n}",
+    ];
     let folder = Folder::new("", "");
     let values = serde_json::to_string(&odd).unwrap();
     let run = "[run]\nstrategy = \"random\"\ntrials = 7";
@@ -141,8 +188,14 @@ fn what_a_shell_would_obey_stays_data() {
         "shell = 'touch \"trial$MIVABO_TRIAL\"; printf %s \"$MIVABO_V\" > \"arg$MIVABO_TRIAL\"; echo 1'",
     ] {
         let space = format!("[parameters]\nv = {{ type = \"choice\", values = {values} }}");
-        folder.write("study.toml", &format!("{space}\n[objective]\n{objective}\n{run}"));
-        folder.write("objective.sh", "printf %s \"$1\" > \"arg$MIVABO_TRIAL\"\necho 1\n");
+        folder.write(
+            "study.toml",
+            &format!("{space}\n[objective]\n{objective}\n{run}"),
+        );
+        folder.write(
+            "objective.sh",
+            "printf %s \"$1\" > \"arg$MIVABO_TRIAL\"\necho 1\n",
+        );
         let _ = std::fs::remove_file(folder.path("study.db"));
 
         let output = folder.run(&["run", "study.toml", "--quiet"]);
@@ -164,7 +217,10 @@ fn an_objective_that_hangs_is_stopped_with_all_its_children() {
         ("sleep 100", "5s"),
         ("trap '' TERM; echo 1; while :; do sleep 0.1; done", "200ms"),
         ("sleep 100 & echo $! > pid; wait", "5s"),
-        ("trap 'exit 0' TERM; (trap '' TERM; sleep 100) & echo $! > pid; wait", "5s"),
+        (
+            "trap 'exit 0' TERM; (trap '' TERM; sleep 100) & echo $! > pid; wait",
+            "5s",
+        ),
     ] {
         let folder = Folder::script(
             script,
@@ -177,7 +233,10 @@ fn an_objective_that_hangs_is_stopped_with_all_its_children() {
 
         assert!(began.elapsed() < Duration::from_secs(4), "{script}");
         assert_eq!(code(&output), 3);
-        assert_eq!(folder.trials()[0]["reason"], "timeout: it took longer than 300ms");
+        assert_eq!(
+            folder.trials()[0]["reason"],
+            "timeout: it took longer than 300ms"
+        );
         if folder.path("pid").exists() {
             let pid: i32 = folder.read("pid").trim().parse().unwrap();
             until("its child is dead", || !is_alive(pid));
@@ -188,12 +247,18 @@ fn an_objective_that_hangs_is_stopped_with_all_its_children() {
 /// Whether a process runs; one that is dead and not yet waited for does not.
 fn is_alive(pid: i32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    state.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+    state
+        .rsplit(')')
+        .next()
+        .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }
 
 #[test]
 fn children_that_stay_behind_hold_nobody_up() {
-    for script in ["sleep 100 & echo $! > pid; echo 3", "setsid sleep 8 & echo 3"] {
+    for script in [
+        "sleep 100 & echo $! > pid; echo 3",
+        "setsid sleep 8 & echo 3",
+    ] {
         let folder = Folder::script(script, "", "trials = 1");
         let began = Instant::now();
 
@@ -216,8 +281,13 @@ fn a_hundred_megabytes_of_output_fill_neither_memory_nor_disk() {
     let mut limited = Command::new("sh");
     let program = env!("CARGO_BIN_EXE_mivabo");
     // Half of what the output would need, for code and data together.
-    limited.args(["-c", &format!("ulimit -v 150000 && exec {program} run study.toml")]);
-    limited.env("MALLOC_ARENA_MAX", "1").current_dir(folder.path(""));
+    limited.args([
+        "-c",
+        &format!("ulimit -v 150000 && exec {program} run study.toml"),
+    ]);
+    limited
+        .env("MALLOC_ARENA_MAX", "1")
+        .current_dir(folder.path(""));
 
     let output = limited.output().unwrap();
 
@@ -250,35 +320,61 @@ fn an_objective_that_never_answers_is_given_up() {
     assert_eq!(code(&output), 3);
     let last = stderr(&output).lines().last().unwrap().to_owned();
     assert!(
-        last.contains("10 trials failed and none has a value") && last.contains("exit code 4: no license"),
+        last.contains("10 trials failed and none has a value")
+            && last.contains("exit code 4: no license"),
         "{last}"
     );
     assert_eq!(folder.trials().len(), 10);
     let json: serde_json::Value =
         serde_json::from_slice(&folder.run(&["run", "study.toml", "--json"]).stdout).unwrap();
-    assert_eq!((&json["best"], &json["failed"]), (&serde_json::Value::Null, &20.into()));
+    assert_eq!(
+        (&json["best"], &json["failed"]),
+        (&serde_json::Value::Null, &20.into())
+    );
 }
 
 #[test]
 fn a_run_that_is_called_again_goes_on_as_if_it_had_never_stopped() {
-    let (whole, parts) =
-        (Folder::new("builtin = \"pressure-vessel\"", ""), Folder::new("builtin = \"pressure-vessel\"", ""));
-    let example =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pressure-vessel.toml"));
+    let (whole, parts) = (
+        Folder::new("builtin = \"pressure-vessel\"", ""),
+        Folder::new("builtin = \"pressure-vessel\"", ""),
+    );
+    let example = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/pressure-vessel.toml"
+    ));
     for folder in [&whole, &parts] {
         folder.write("study.toml", example.as_ref().unwrap());
     }
 
-    assert!(whole.run(&["run", "study.toml", "--trials", "9"]).status.success());
+    assert!(
+        whole
+            .run(&["run", "study.toml", "--trials", "9"])
+            .status
+            .success()
+    );
     for trials in ["2", "6", "6", "9"] {
-        assert!(parts.run(&["run", "study.toml", "--trials", trials]).status.success());
+        assert!(
+            parts
+                .run(&["run", "study.toml", "--trials", trials])
+                .status
+                .success()
+        );
     }
 
-    let points =
-        |folder: &Folder| folder.trials().iter().map(|t| t["params"].to_string()).collect::<Vec<_>>();
+    let points = |folder: &Folder| {
+        folder
+            .trials()
+            .iter()
+            .map(|t| t["params"].to_string())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(points(&whole), points(&parts));
     let other = stderr(&parts.run(&["run", "study.toml", "--seed", "7"]));
-    assert!(other.contains("exists with another definition") && other.contains("\"seed\":1,"), "{other}");
+    assert!(
+        other.contains("exists with another definition") && other.contains("\"seed\":1,"),
+        "{other}"
+    );
 }
 
 #[test]
@@ -292,31 +388,58 @@ fn a_space_that_is_used_up_ends_the_run() {
     let output = folder.run(&["run", "study.toml"]);
 
     assert!(output.status.success());
-    assert!(stderr(&output).contains("every feasible point has been tried"), "{}", stderr(&output));
-    assert!(stdout(&output).starts_with("best of 3 trials: 1 "), "{}", stdout(&output));
+    assert!(
+        stderr(&output).contains("every feasible point has been tried"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(
+        stdout(&output).starts_with("best of 3 trials: 1 "),
+        "{}",
+        stdout(&output)
+    );
 }
 
 #[test]
 fn processes_share_the_work() {
-    let folder = Folder::script("sleep 0.02; echo 1", "", "trials = 40\nworkers = 2\nlease = '5s'");
+    let folder = Folder::script(
+        "sleep 0.02; echo 1",
+        "",
+        "trials = 40\nworkers = 2\nlease = '5s'",
+    );
 
-    let children: Vec<Child> = (0..3).map(|_| folder.start(&["run", "study.toml"])).collect();
-    let outputs: Vec<Output> = children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    let children: Vec<Child> = (0..3)
+        .map(|_| folder.start(&["run", "study.toml"]))
+        .collect();
+    let outputs: Vec<Output> = children
+        .into_iter()
+        .map(|child| child.wait_with_output().unwrap())
+        .collect();
 
     for output in &outputs {
         assert!(output.status.success(), "{}", stderr(output));
     }
     let trials = folder.trials();
     assert!(trials.len() == 40 && trials.iter().all(|trial| trial["attempts"] == 1));
-    let told: usize = outputs.iter().map(|output| stderr(output).matches(": 1 in ").count()).sum();
+    let told: usize = outputs
+        .iter()
+        .map(|output| stderr(output).matches(": 1 in ").count())
+        .sum();
     assert_eq!(told, 40);
-    let working = outputs.iter().filter(|output| stderr(output).contains(": 1 in ")).count();
+    let working = outputs
+        .iter()
+        .filter(|output| stderr(output).contains(": 1 in "))
+        .count();
     assert!(working >= 2, "{working}");
 }
 
 #[test]
 fn one_interrupt_lets_running_trials_finish() {
-    let folder = Folder::script("touch started; sleep 1; echo 1", "", "trials = 9\nworkers = 2");
+    let folder = Folder::script(
+        "touch started; sleep 1; echo 1",
+        "",
+        "trials = 9\nworkers = 2",
+    );
     let child = folder.start(&["run", "study.toml"]);
     until("a trial runs", || folder.path("started").exists());
 
@@ -324,7 +447,11 @@ fn one_interrupt_lets_running_trials_finish() {
     let output = child.wait_with_output().unwrap();
 
     assert_eq!(code(&output), 130);
-    assert!(stderr(&output).contains("stopping: running trials finish first"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("stopping: running trials finish first"),
+        "{}",
+        stderr(&output)
+    );
     let trials = folder.trials();
     assert!(!trials.is_empty() && trials.len() <= 2);
     assert!(trials.iter().all(|trial| trial["state"] == "complete"));
@@ -335,7 +462,9 @@ fn two_interrupts_kill_running_trials_and_give_them_back() {
     for signals in [vec![Signal::SIGINT, Signal::SIGINT], vec![Signal::SIGTERM]] {
         let folder = Folder::script("echo $$ > pid; sleep 100; echo 1", "", "trials = 9");
         let child = folder.start(&["run", "study.toml"]);
-        until("a trial runs", || folder.path("pid").exists() && !folder.read("pid").is_empty());
+        until("a trial runs", || {
+            folder.path("pid").exists() && !folder.read("pid").is_empty()
+        });
 
         for signal in &signals {
             send(&child, *signal);
@@ -348,7 +477,10 @@ fn two_interrupts_kill_running_trials_and_give_them_back() {
         let pid: i32 = folder.read("pid").trim().parse().unwrap();
         until("the objective is dead", || !is_alive(pid));
         let trial = folder.trials().remove(0);
-        assert_eq!((&trial["state"], &trial["attempts"]), (&"waiting".into(), &0.into()));
+        assert_eq!(
+            (&trial["state"], &trial["attempts"]),
+            (&"waiting".into(), &0.into())
+        );
     }
 }
 
@@ -358,7 +490,9 @@ fn a_second_sigterm_leaves_no_objective_behind_and_a_third_interrupt_does_not_wa
         let script = "trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done";
         let folder = Folder::script(script, &format!("grace = '{grace}'"), "trials = 9");
         let mut child = folder.start(&["run", "study.toml"]);
-        until("a trial runs", || folder.path("pid").exists() && !folder.read("pid").is_empty());
+        until("a trial runs", || {
+            folder.path("pid").exists() && !folder.read("pid").is_empty()
+        });
 
         // Signals that come close together may be heard as one.
         for _ in 0..n {
@@ -376,11 +510,12 @@ fn a_second_sigterm_leaves_no_objective_behind_and_a_third_interrupt_does_not_wa
 
 #[test]
 fn every_value_that_cannot_be_stored_is_said() {
-    let script =
-        "touch started.$MIVABO_TRIAL; while [ ! -e moved ]; do sleep 0.05; done; echo $MIVABO_TRIAL.5";
+    let script = "touch started.$MIVABO_TRIAL; while [ ! -e moved ]; do sleep 0.05; done; echo $MIVABO_TRIAL.5";
     let folder = Folder::script(script, "", "trials = 9\nworkers = 3");
     let child = folder.start(&["run", "study.toml"]);
-    until("three trials run", || (0..3).all(|id| folder.path(&format!("started.{id}")).exists()));
+    until("three trials run", || {
+        (0..3).all(|id| folder.path(&format!("started.{id}")).exists())
+    });
 
     std::fs::rename(folder.path("study.db"), folder.path("elsewhere.db")).unwrap();
     folder.write("moved", "");
@@ -409,14 +544,27 @@ fn what_is_wrong_is_said_before_anything_runs() {
         ("command = [\"true\"]\ntimeout = \"soon\"", "trials = 3"),
         ("command = \"true\"", "trials = 3"),
         ("command = [\"true\"]", ""),
-        ("command = [\"true\"]", "trials = 3\nstorage = \"none/a.db\""),
-        ("command = [\"true\"]", "trials = 3\nstorage = \"study.toml\""),
+        (
+            "command = [\"true\"]",
+            "trials = 3\nstorage = \"none/a.db\"",
+        ),
+        (
+            "command = [\"true\"]",
+            "trials = 3\nstorage = \"study.toml\"",
+        ),
         ("command = [\"true\"]", "trials = 3\nstorage = \".\""),
     ] {
-        let study = format!("{}\n[objective]\n{objective}\n[run]\n{run}\n", program::SPACE.trim());
+        let study = format!(
+            "{}\n[objective]\n{objective}\n[run]\n{run}\n",
+            program::SPACE.trim()
+        );
         folder.write("study.toml", &study);
-        writeln!(text, "{objective}; {run}\n{}", folder.transcript(&["run", "study.toml"], "").trim_end())
-            .unwrap();
+        writeln!(
+            text,
+            "{objective}; {run}\n{}",
+            folder.transcript(&["run", "study.toml"], "").trim_end()
+        )
+        .unwrap();
         text.push('\n');
     }
     folder.write("study.toml", program::SPACE);
@@ -430,32 +578,45 @@ fn what_is_wrong_is_said_before_anything_runs() {
 #[test]
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 fn a_database_that_is_cut_off_stops_the_run_which_names_all_that_was_told() {
-    let cut = r#"if [ "$MIVABO_TRIAL" = 5 ]; then truncate -s 0 study.db; fi; echo 0.5$MIVABO_TRIAL"#;
+    let cut =
+        r#"if [ "$MIVABO_TRIAL" = 5 ]; then truncate -s 0 study.db; fi; echo 0.5$MIVABO_TRIAL"#;
     let folder = Folder::script(cut, "", "trials = 9");
 
     let output = folder.run(&["run", "study.toml"]);
 
     assert_eq!(code(&output), 1);
     let said = stderr(&output);
-    assert!(said.contains("trial 5 has the value 0.55, which could not be stored"), "{said}");
-    assert!(said.contains("it was cut off while it was open: 0 of"), "{said}");
+    assert!(
+        said.contains("trial 5 has the value 0.55, which could not be stored"),
+        "{said}"
+    );
+    assert!(
+        said.contains("it was cut off while it was open: 0 of"),
+        "{said}"
+    );
     assert!(said.contains("and that study.db lacks now: 5\n"), "{said}");
     let lost = &said[said.find("\n[{").unwrap()..=said.rfind("]\n").unwrap()];
     folder.write("lost.json", lost);
     std::fs::remove_file(folder.path("study.db")).unwrap();
     std::fs::remove_file(folder.path("study.db-wal")).ok();
     let output = folder.run(&["import", "study.toml", "lost.json"]);
-    assert!(stdout(&output).starts_with("imported 5 of 5 rows"), "{}", stderr(&output));
+    assert!(
+        stdout(&output).starts_with("imported 5 of 5 rows"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
 fn a_full_disk_or_a_read_only_one_is_one_clear_message() {
     let program = env!("CARGO_BIN_EXE_mivabo");
-    let copy =
-        "keep=$(cat study.toml); script=$(cat objective.sh); mount -t tmpfs -o size=1m none . && cd \"$PWD\"";
+    let copy = "keep=$(cat study.toml); script=$(cat objective.sh); mount -t tmpfs -o size=1m none . && cd \"$PWD\"";
     let back = "printf '%s' \"$keep\" > study.toml; printf '%s' \"$script\" > objective.sh";
     for (script, message) in [
-        ("head -c 2000000 /dev/zero > filler || true; PROGRAM run study.toml", "the disk is full"),
+        (
+            "head -c 2000000 /dev/zero > filler || true; PROGRAM run study.toml",
+            "the disk is full",
+        ),
         (
             "PROGRAM run study.toml --trials 1; mount -o remount,ro . ; PROGRAM run study.toml",
             "its disk or folder may be read-only",
@@ -472,14 +633,20 @@ fn a_full_disk_or_a_read_only_one_is_one_clear_message() {
             "-c",
             &format!("{copy}; {back}; {script}"),
         ]);
-        let Ok(output) = unshare.current_dir(folder.path("")).output() else { continue };
+        let Ok(output) = unshare.current_dir(folder.path("")).output() else {
+            continue;
+        };
         if stderr(&output).contains("unshare:") {
             eprintln!("not possible here: {}", stderr(&output));
             continue;
         }
 
         assert_eq!(code(&output), 1, "{}", stderr(&output));
-        assert!(stderr(&output).lines().last().unwrap().contains(message), "{}", stderr(&output));
+        assert!(
+            stderr(&output).lines().last().unwrap().contains(message),
+            "{}",
+            stderr(&output)
+        );
     }
 }
 
@@ -508,7 +675,11 @@ fn a_report_is_never_written_over_the_study() {
     for out in ["study.db", "study.toml", "./study.db"] {
         let refused = folder.run(&["report", "study.toml", "--out", out]);
         assert_eq!(code(&refused), 1);
-        assert!(stderr(&refused).contains("is the study itself"), "{}", stderr(&refused));
+        assert!(
+            stderr(&refused).contains("is the study itself"),
+            "{}",
+            stderr(&refused)
+        );
     }
     assert_eq!(folder.trials().len(), 2);
 }
@@ -516,21 +687,41 @@ fn a_report_is_never_written_over_the_study() {
 #[test]
 fn an_ask_hands_out_what_a_dead_worker_left() {
     let folder = Folder::new("builtin = \"pressure-vessel\"", "");
-    folder.write("study.toml", "[parameters]\nx = { type = \"int\", low = 1, high = 2 }\n");
-    assert!(folder.run(&["ask", "study.toml", "--lease", "1s", "--count", "2"]).status.success());
+    folder.write(
+        "study.toml",
+        "[parameters]\nx = { type = \"int\", low = 1, high = 2 }\n",
+    );
+    assert!(
+        folder
+            .run(&["ask", "study.toml", "--lease", "1s", "--count", "2"])
+            .status
+            .success()
+    );
     sleep(Duration::from_millis(1500));
 
     let again = folder.run(&["ask", "study.toml"]);
 
-    assert!(stdout(&again).contains("\"trial\":0"), "{} {}", stdout(&again), stderr(&again));
+    assert!(
+        stdout(&again).contains("\"trial\":0"),
+        "{} {}",
+        stdout(&again),
+        stderr(&again)
+    );
 }
 
 #[test]
 fn a_standard_error_that_is_full_stops_no_run() {
     let folder = Folder::script("echo 1", "", "trials = 5");
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
 
-    let status = folder.command(&["run", "study.toml"]).stderr(full).status().unwrap();
+    let status = folder
+        .command(&["run", "study.toml"])
+        .stderr(full)
+        .status()
+        .unwrap();
 
     assert!(status.success());
     assert_eq!(folder.trials().len(), 5);
@@ -538,16 +729,27 @@ fn a_standard_error_that_is_full_stops_no_run() {
 
 #[test]
 fn studies_in_one_database_have_logs_of_their_own() {
-    let folder =
-        Folder::script("echo \"$MIVABO_TRIAL of a study\"; echo 1", "", "storage = \"s.db\"\ntrials = 1");
+    let folder = Folder::script(
+        "echo \"$MIVABO_TRIAL of a study\"; echo 1",
+        "",
+        "storage = \"s.db\"\ntrials = 1",
+    );
     let text = folder.read("study.toml");
     for name in ["a", "../a"] {
         folder.write("study.toml", &format!("name = \"{name}\"\n{text}"));
-        assert!(folder.run(&["run", "study.toml", "--quiet"]).status.success());
+        assert!(
+            folder
+                .run(&["run", "study.toml", "--quiet"])
+                .status
+                .success()
+        );
     }
 
     for log in ["s.db.logs/a/000000.log", "s.db.logs/%2E%2E%2Fa/000000.log"] {
-        assert_eq!(folder.read(log).matches("--- trial 0, attempt 1").count(), 1);
+        assert_eq!(
+            folder.read(log).matches("--- trial 0, attempt 1").count(),
+            1
+        );
     }
 }
 
@@ -555,11 +757,24 @@ fn studies_in_one_database_have_logs_of_their_own() {
 fn a_program_is_found_in_a_relative_folder_of_the_path() {
     let folder = Folder::new("command = [\"answer\"]", "trials = 1");
     folder.write("answer", "#!/bin/sh\necho 42\n");
-    std::fs::set_permissions(folder.path("answer"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        folder.path("answer"),
+        std::fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
     std::fs::create_dir(folder.path("studies")).unwrap();
     std::fs::rename(folder.path("study.toml"), folder.path("studies/study.toml")).unwrap();
 
-    let output = folder.command(&["run", "studies/study.toml", "--quiet"]).env("PATH", ".").output().unwrap();
+    let output = folder
+        .command(&["run", "studies/study.toml", "--quiet"])
+        .env("PATH", ".")
+        .output()
+        .unwrap();
 
-    assert!(stdout(&output).contains("42"), "{} {}", stdout(&output), stderr(&output));
+    assert!(
+        stdout(&output).contains("42"),
+        "{} {}",
+        stdout(&output),
+        stderr(&output)
+    );
 }

@@ -17,7 +17,10 @@ const VESSEL: &str = include_str!("../../../examples/pressure-vessel.toml");
 
 fn vessel() -> Folder {
     let folder = Folder::new("", "");
-    folder.write("study.toml", &VESSEL.replace("seed = 1", "seed = 1\nstrategy = \"random\""));
+    folder.write(
+        "study.toml",
+        &VESSEL.replace("seed = 1", "seed = 1\nstrategy = \"random\""),
+    );
     folder
 }
 
@@ -37,7 +40,10 @@ fn eight_processes_on_one_file() {
         let trials = folder.trials();
         assert_eq!(trials.len(), 2_000);
         assert!(trials.iter().all(|trial| trial["state"] == "complete"));
-        println!("{n} processes: 2000 trials in {time:.1} s, {:.0} / s", 2000.0 / time);
+        println!(
+            "{n} processes: 2000 trials in {time:.1} s, {:.0} / s",
+            2000.0 / time
+        );
     }
 }
 

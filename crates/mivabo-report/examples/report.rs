@@ -28,7 +28,11 @@ augment   = { type = "bool" }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let space = Space::from_toml(SPACE)?;
-    let spec = Spec { seed: 7, strategy: Strategy::named("thompson-learned")?, ..Spec::default() };
+    let spec = Spec {
+        seed: 7,
+        strategy: Strategy::named("thompson-learned")?,
+        ..Spec::default()
+    };
     let mut study = Study::new(space.clone(), spec)?;
     let mut origins = Vec::new();
     while study.trials().len() < TRIALS {
@@ -56,7 +60,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             free[worker] += 20_000 + 40 * (trial.id * 7919 % 311) + 25 * size(&space, &trial.point);
             let finished = trial.is_told().then_some(free[worker]);
             let worker = Some(format!("worker {}", worker + 1));
-            Row { trial, origin: Some(origin), worker, started: Some(started), finished }
+            Row {
+                trial,
+                origin: Some(origin),
+                worker,
+                started: Some(started),
+                finished,
+            }
         })
         .collect();
     let importance = study.importance()?;
@@ -67,18 +77,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         trials: &rows,
         importance: Some(&importance),
     });
-    let file = std::env::args().nth(1).unwrap_or_else(|| "report.html".to_owned());
+    let file = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| "report.html".to_owned());
     std::fs::write(&file, page)?;
     println!("wrote {file}");
     Ok(())
 }
 
 fn number(space: &Space, point: &Point, name: &str) -> f64 {
-    space.value(point, name).and_then(|value| value.as_f64()).unwrap_or(0.0)
+    space
+        .value(point, name)
+        .and_then(|value| value.as_f64())
+        .unwrap_or(0.0)
 }
 
 /// The size of the network, for its time.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 6 * 512")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "at most 6 * 512"
+)]
 fn size(space: &Space, point: &Point) -> u64 {
     (number(space, point, "layers") * number(space, point, "units")) as u64
 }

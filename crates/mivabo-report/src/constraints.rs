@@ -35,22 +35,31 @@ const STANDS: [(Stand, &str, &str); 5] = [
 
 pub(crate) fn section(digest: &Digest<'_>) -> String {
     let space = digest.report.space;
-    let stated: Vec<&Constraint> = space.constraints().iter().filter(|c| !c.is_implied()).collect();
+    let stated: Vec<&Constraint> = space
+        .constraints()
+        .iter()
+        .filter(|c| !c.is_implied())
+        .collect();
     if stated.is_empty() {
         return "<p class=\"none\">There are no constraints.</p>".to_owned();
     }
     let told = digest.rows.iter().filter(|row| row.trial.is_told());
     let margins: Vec<Vec<Margin>> = told.map(|row| space.margins(&row.trial.point)).collect();
-    let best = digest.best.map(|at| space.margins(&digest.rows[at].trial.point));
-    let lines = stated.iter().map(|constraint| line(constraint, &margins, best.as_deref()));
+    let best = digest
+        .best
+        .map(|at| space.margins(&digest.rows[at].trial.point));
+    let lines = stated
+        .iter()
+        .map(|constraint| line(constraint, &margins, best.as_deref()));
     let lines: String = lines.collect();
     let implied = match space.constraints().len() - stated.len() {
         0 => String::new(),
         1 => " One that follows from a definition is not listed.".to_owned(),
         n => format!(" {n} that follow from definitions are not listed."),
     };
-    let legend =
-        STANDS.map(|(_, class, text)| format!("<li><i class=\"key {class}\"></i>{text}</li>")).concat();
+    let legend = STANDS
+        .map(|(_, class, text)| format!("<li><i class=\"key {class}\"></i>{text}</li>"))
+        .concat();
     format!(
         "<p>Where {} stand to each constraint, and the slack at the best point.{implied}</p>\
          <ul class=\"legend\">{legend}</ul><div class=\"scroll\"><table class=\"constraints\"><thead><tr>\
@@ -65,16 +74,28 @@ fn line(constraint: &Constraint, margins: &[Vec<Margin>], best: Option<&[Margin]
     let stands = stands(constraint.name(), margins);
     let counts = STANDS.map(|(stand, ..)| stands.iter().filter(|s| **s == stand).count());
     let asked = stands.len() - counts[4];
-    let is_measured =
-        margins.iter().filter_map(|margins| tightest(constraint.name(), margins)).any(has_slack);
-    let share = |n: usize| if is_measured { percent(n as f64 / asked as f64) } else { "–".to_owned() };
+    let is_measured = margins
+        .iter()
+        .filter_map(|margins| tightest(constraint.name(), margins))
+        .any(has_slack);
+    let share = |n: usize| {
+        if is_measured {
+            percent(n as f64 / asked as f64)
+        } else {
+            "–".to_owned()
+        }
+    };
     let tightest = best.map(|margins| tightest(constraint.name(), margins));
     let (sides, slack) = match tightest {
         None => ("–".to_owned(), "–".to_owned()),
         Some(None) => ("asks nothing".to_owned(), "–".to_owned()),
-        Some(Some(margin)) => {
-            (sides(margin), margin.slack.filter(|_| has_slack(margin)).map_or("–".to_owned(), short))
-        }
+        Some(Some(margin)) => (
+            sides(margin),
+            margin
+                .slack
+                .filter(|_| has_slack(margin))
+                .map_or("–".to_owned(), short),
+        ),
     };
     format!(
         "<tr><th scope=\"row\">{}<code>{}</code></th><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\
@@ -90,16 +111,32 @@ fn line(constraint: &Constraint, margins: &[Vec<Margin>], best: Option<&[Margin]
 
 /// How each trial stands to a constraint.
 fn stands(name: &str, margins: &[Vec<Margin>]) -> Vec<Stand> {
-    let tightest: Vec<Option<&Margin>> = margins.iter().map(|margins| tightest(name, margins)).collect();
-    let slacks =
-        tightest.iter().flatten().filter_map(|margin| margin.slack).filter(|slack| slack.is_finite());
+    let tightest: Vec<Option<&Margin>> = margins
+        .iter()
+        .map(|margins| tightest(name, margins))
+        .collect();
+    let slacks = tightest
+        .iter()
+        .flatten()
+        .filter_map(|margin| margin.slack)
+        .filter(|slack| slack.is_finite());
     let largest = slacks.fold(0.0, f64::max);
     let stand = |margin: Option<&Margin>| match margin {
         None => Stand::NotAsked,
         Some(margin) if !margin.holds => Stand::Violated,
-        Some(margin @ Margin { slack: Some(slack), left, right, .. }) if has_slack(margin) => {
-            let side =
-                |side: &Option<_>| side.as_ref().and_then(mivabo::space::Value::as_f64).map_or(0.0, f64::abs);
+        Some(
+            margin @ Margin {
+                slack: Some(slack),
+                left,
+                right,
+                ..
+            },
+        ) if has_slack(margin) => {
+            let side = |side: &Option<_>| {
+                side.as_ref()
+                    .and_then(mivabo::space::Value::as_f64)
+                    .map_or(0.0, f64::abs)
+            };
             let size = side(left).max(side(right));
             match *slack {
                 slack if slack <= ROUNDING * size => Stand::OnBound,
@@ -144,7 +181,12 @@ fn bar(name: &str, counts: &[usize; 5]) -> String {
         .filter(|(_, n)| **n > 0)
         .map(|((.., text), n)| format!("{n} {text}"))
         .collect();
-    let mut svg = Svg::new(WIDTH, 16.0, &format!("Trials and {name}"), &shown.join(", "));
+    let mut svg = Svg::new(
+        WIDTH,
+        16.0,
+        &format!("Trials and {name}"),
+        &shown.join(", "),
+    );
     let mut from = 0.0;
     for ((_, class, _), count) in STANDS.iter().zip(counts).filter(|(_, n)| **n > 0) {
         let to = from + WIDTH * *count as f64 / n as f64;

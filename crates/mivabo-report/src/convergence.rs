@@ -39,17 +39,29 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
     for at in &shown {
         let row = digest.rows[*at];
         let x = plot.x.place(row.trial.id as f64);
-        digest.mark(&mut svg, &plot, (*at, x), &format!("o{}", digest.colour_of(row)));
+        digest.mark(
+            &mut svg,
+            &plot,
+            (*at, x),
+            &format!("o{}", digest.colour_of(row)),
+        );
     }
     for at in failed.iter().step_by(every) {
         let id = digest.rows[*at].trial.id;
-        let (x, y) = (plot.at(plot.x.place(id as f64), 0.0).0, plot.bottom + 0.5 * LANE);
+        let (x, y) = (
+            plot.at(plot.x.place(id as f64), 0.0).0,
+            plot.bottom + 0.5 * LANE,
+        );
         let d = format!("M{:.1} {:.1}l6 6m0 -6l-6 6", x - 3.0, y - 3.0);
         svg.path("failed", Some(id), &d);
     }
     svg.close();
     if let Some(at) = digest.best {
-        digest.ring(&mut svg, &plot, plot.x.place(digest.rows[at].trial.id as f64));
+        digest.ring(
+            &mut svg,
+            &plot,
+            plot.x.place(digest.rows[at].trial.id as f64),
+        );
     }
     format!(
         "<figure>{}<figcaption>{}</figcaption></figure>{}",
@@ -60,7 +72,11 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
 }
 
 fn frame(digest: &Digest<'_>, svg: &mut Svg) -> Plot {
-    let lane = if digest.failed().is_empty() { 0.0 } else { LANE };
+    let lane = if digest.failed().is_empty() {
+        0.0
+    } else {
+        LANE
+    };
     let last = digest.rows.last().map_or(0, |row| row.trial.id);
     let left = label_width(&digest.scale, 5).max(if lane > 0.0 { 46.0 } else { 0.0 });
     let plot = Plot {
@@ -75,9 +91,17 @@ fn frame(digest: &Digest<'_>, svg: &mut Svg) -> Plot {
     plot.draw_x(svg, 10, lane);
     svg.open("axis");
     if lane > 0.0 {
-        svg.text("end", (plot.left - 6.0, plot.bottom + 0.5 * lane + 3.5), "failed");
+        svg.text(
+            "end",
+            (plot.left - 6.0, plot.bottom + 0.5 * lane + 3.5),
+            "failed",
+        );
     }
-    svg.text("middle label", (0.5 * (plot.left + plot.right), HEIGHT - 6.0), "trial");
+    svg.text(
+        "middle label",
+        (0.5 * (plot.left + plot.right), HEIGHT - 6.0),
+        "trial",
+    );
     svg.close();
     plot
 }
@@ -87,9 +111,15 @@ fn draw_best(digest: &Digest<'_>, svg: &mut Svg, plot: &Plot) {
     let improvements = digest.improvements();
     let mut d = String::new();
     for (at, value) in &improvements {
-        let (x, y) =
-            plot.at(plot.x.place(digest.rows[*at].trial.id as f64), plot.y.place(*value).clamp(0.0, 1.0));
-        let step = if d.is_empty() { format!("M{x:.1} {y:.1}") } else { format!("H{x:.1}V{y:.1}") };
+        let (x, y) = plot.at(
+            plot.x.place(digest.rows[*at].trial.id as f64),
+            plot.y.place(*value).clamp(0.0, 1.0),
+        );
+        let step = if d.is_empty() {
+            format!("M{x:.1} {y:.1}")
+        } else {
+            format!("H{x:.1}V{y:.1}")
+        };
         d.push_str(&step);
     }
     if !d.is_empty() {
@@ -108,8 +138,15 @@ fn caption(digest: &Digest<'_>, n_shown: usize) -> String {
         n => format!(" {n} worse values lie beyond the axis and stand at its edge."),
     };
     let is_hollow = digest.ranked.iter().any(|at| !digest.is_feasible[*at]);
-    let hollow = if is_hollow { " Hollow marks are infeasible results from elsewhere." } else { "" };
-    format!("Each dot is a trial; {} is better.{thinned}{beyond}{hollow}", digest.better())
+    let hollow = if is_hollow {
+        " Hollow marks are infeasible results from elsewhere."
+    } else {
+        ""
+    };
+    format!(
+        "Each dot is a trial; {} is better.{thinned}{beyond}{hollow}",
+        digest.better()
+    )
 }
 
 /// The colours of origins, after `first`.
@@ -117,9 +154,20 @@ pub(crate) fn legend(digest: &Digest<'_>, first: &str) -> String {
     let origins = digest.origins.iter().enumerate();
     let origins: Vec<String> = origins
         .map(|(k, origin)| {
-            format!("<li><i class=\"key o{}\"></i>{}</li>", k.min(N_ORIGINS - 1), escape(origin))
+            format!(
+                "<li><i class=\"key o{}\"></i>{}</li>",
+                k.min(N_ORIGINS - 1),
+                escape(origin)
+            )
         })
         .collect();
-    let failed = if digest.failed().is_empty() { "" } else { "<li><b class=\"cross\">×</b>failed</li>" };
-    format!("<ul class=\"legend\">{first}{}{failed}</ul>", origins.concat())
+    let failed = if digest.failed().is_empty() {
+        ""
+    } else {
+        "<li><b class=\"cross\">×</b>failed</li>"
+    };
+    format!(
+        "<ul class=\"legend\">{first}{}{failed}</ul>",
+        origins.concat()
+    )
 }

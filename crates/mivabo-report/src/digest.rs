@@ -44,12 +44,17 @@ impl<'a> Digest<'a> {
     pub fn new(report: &'a Report<'a>) -> Digest<'a> {
         let mut rows: Vec<&Row> = report.trials.iter().collect();
         rows.sort_by_key(|row| row.trial.id);
-        let is_feasible: Vec<bool> =
-            rows.iter().map(|row| report.space.check(&row.trial.point).is_feasible()).collect();
-        let mut ranked: Vec<usize> = (0..rows.len()).filter(|at| value(rows[*at]).is_some()).collect();
+        let is_feasible: Vec<bool> = rows
+            .iter()
+            .map(|row| report.space.check(&row.trial.point).is_feasible())
+            .collect();
+        let mut ranked: Vec<usize> = (0..rows.len())
+            .filter(|at| value(rows[*at]).is_some())
+            .collect();
         // Of equal values the first is the best, as in a study.
         ranked.sort_by(|a, b| {
-            let cost = |at: &usize| value(rows[*at]).map_or(0.0, |value| turned(report.direction, value));
+            let cost =
+                |at: &usize| value(rows[*at]).map_or(0.0, |value| turned(report.direction, value));
             cost(b).total_cmp(&cost(a)).then(b.cmp(a))
         });
         let best = ranked.iter().rev().copied().find(|at| is_feasible[*at]);
@@ -60,20 +65,42 @@ impl<'a> Digest<'a> {
             }
         }
         let scale = value_scale(&rows, &ranked);
-        Digest { report, rows, is_feasible, ranked, best, origins, scale }
+        Digest {
+            report,
+            rows,
+            is_feasible,
+            ranked,
+            best,
+            origins,
+            scale,
+        }
     }
 
     /// At most about `limit` rows with a value, in order, evenly spread, and up to a tenth each of the best ones and of
     /// the last ones that improved on all before.
     pub fn thinned(&self, limit: usize) -> Vec<usize> {
-        let with_value = self.rows.iter().enumerate().filter(|(_, row)| value(row).is_some());
+        let with_value = self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| value(row).is_some());
         let all: Vec<usize> = with_value.map(|(at, _)| at).collect();
         if all.len() <= limit {
             return all;
         }
-        let mut kept: Vec<usize> = all.iter().copied().step_by(all.len().div_ceil(limit)).collect();
+        let mut kept: Vec<usize> = all
+            .iter()
+            .copied()
+            .step_by(all.len().div_ceil(limit))
+            .collect();
         kept.extend(self.ranked.iter().rev().take(limit / 10));
-        kept.extend(self.improvements().into_iter().rev().map(|(at, _)| at).take(limit / 10));
+        kept.extend(
+            self.improvements()
+                .into_iter()
+                .rev()
+                .map(|(at, _)| at)
+                .take(limit / 10),
+        );
         kept.sort_unstable();
         kept.dedup();
         kept
@@ -82,10 +109,18 @@ impl<'a> Digest<'a> {
     /// The feasible rows that improved on all before, and their values.
     pub fn improvements(&self) -> Vec<(usize, f64)> {
         let mut found: Vec<(usize, f64)> = Vec::new();
-        for (at, row) in self.rows.iter().enumerate().filter(|(at, _)| self.is_feasible[*at]) {
+        for (at, row) in self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| self.is_feasible[*at])
+        {
             let Some(value) = value(row) else { continue };
             let cost = |value| turned(self.report.direction, value);
-            if found.last().is_none_or(|(_, best)| cost(value) < cost(*best)) {
+            if found
+                .last()
+                .is_none_or(|(_, best)| cost(value) < cost(*best))
+            {
                 found.push((at, value));
             }
         }
@@ -95,12 +130,17 @@ impl<'a> Digest<'a> {
     /// Told rows without a value.
     pub fn failed(&self) -> Vec<usize> {
         let failed = |row: &Row| matches!(row.trial.state, State::Failed { .. });
-        (0..self.rows.len()).filter(|at| failed(self.rows[*at])).collect()
+        (0..self.rows.len())
+            .filter(|at| failed(self.rows[*at]))
+            .collect()
     }
 
     /// The number of the colour of an origin.
     pub fn colour_of(&self, row: &Row) -> usize {
-        let known = row.origin.as_deref().and_then(|origin| self.origins.iter().position(|o| *o == origin));
+        let known = row
+            .origin
+            .as_deref()
+            .and_then(|origin| self.origins.iter().position(|o| *o == origin));
         known.unwrap_or(0).min(N_ORIGINS - 1)
     }
 
@@ -110,21 +150,38 @@ impl<'a> Digest<'a> {
         let Some(value) = value(row) else { return };
         let place = plot.y.place(value);
         let trial = Some(row.trial.id);
-        let class = if self.is_feasible[at] { class.to_owned() } else { format!("{class} hollow") };
+        let class = if self.is_feasible[at] {
+            class.to_owned()
+        } else {
+            format!("{class} hollow")
+        };
         if (-0.001..=1.001).contains(&place) {
-            let r = if self.ranked.len() > SMALL_FROM { 2.0 } else { 3.0 };
+            let r = if self.ranked.len() > SMALL_FROM {
+                2.0
+            } else {
+                3.0
+            };
             svg.circle(&class, trial, plot.at(x, place), r);
             return;
         }
         let (x, y) = plot.at(x, place.clamp(0.0, 1.0));
         let up = if place > 0.5 { -6.0 } else { 6.0 };
-        svg.path(&class, trial, &format!("M{:.1} {y:.1}h7l-3.5 {up}z", x - 3.5));
+        svg.path(
+            &class,
+            trial,
+            &format!("M{:.1} {y:.1}h7l-3.5 {up}z", x - 3.5),
+        );
     }
 
     /// The ring around the best trial.
     pub fn ring(&self, svg: &mut Svg, plot: &Plot, x: f64) {
         if let Some(value) = self.best.and_then(|at| value(self.rows[at])) {
-            svg.circle("ring", None, plot.at(x, plot.y.place(value).clamp(0.0, 1.0)), 6.5);
+            svg.circle(
+                "ring",
+                None,
+                plot.at(x, plot.y.place(value).clamp(0.0, 1.0)),
+                6.5,
+            );
         }
     }
 
@@ -148,7 +205,10 @@ impl<'a> Digest<'a> {
 
 /// The class of a rank among `n`: r0 for the first ones, r6 for the last.
 pub(crate) fn rank_class(rank: usize, n: usize) -> String {
-    format!("r{}", (N_RANKS * (rank + 1)).div_ceil(n.max(1)).clamp(1, N_RANKS) - 1)
+    format!(
+        "r{}",
+        (N_RANKS * (rank + 1)).div_ceil(n.max(1)).clamp(1, N_RANKS) - 1
+    )
 }
 
 pub(crate) fn value(row: &Row) -> Option<f64> {
@@ -156,23 +216,36 @@ pub(crate) fn value(row: &Row) -> Option<f64> {
 }
 
 fn turned(direction: Direction, value: f64) -> f64 {
-    if direction == Direction::Maximise { -value } else { value }
+    if direction == Direction::Maximise {
+        -value
+    } else {
+        value
+    }
 }
 
 /// A scale for the values of the rows, of which the worst come first.
 fn value_scale(rows: &[&Row], ranked: &[usize]) -> Scale {
     let value = |at: usize| value(rows[at]).unwrap_or(0.0);
-    let (Some(&worst), Some(&best)) = (ranked.first(), ranked.last()) else { return Scale::linear(0.0, 1.0) };
+    let (Some(&worst), Some(&best)) = (ranked.first(), ranked.last()) else {
+        return Scale::linear(0.0, 1.0);
+    };
     let (worst, best) = (value(worst), value(best));
     let (low, high) = (worst.min(best), worst.max(best));
     if low > 0.0 && high / low >= LOG_FROM {
         let room = 0.03 * (high.ln() - low.ln());
-        return Scale::log((low * (-room).exp()).max(5e-324), (high * room.exp()).min(f64::MAX));
+        return Scale::log(
+            (low * (-room).exp()).max(5e-324),
+            (high * room.exp()).min(f64::MAX),
+        );
     }
     // In quarters: differences stay finite.
     let quarter = 0.25 * value(ranked[ranked.len() / 4]) - 0.25 * best;
     let whole = 0.25 * worst - 0.25 * best;
-    let end = if quarter != 0.0 && whole / quarter > FAR { best + 4.0 * (FENCE * quarter) } else { worst };
+    let end = if quarter != 0.0 && whole / quarter > FAR {
+        best + 4.0 * (FENCE * quarter)
+    } else {
+        worst
+    };
     let end = end.clamp(-f64::MAX, f64::MAX);
     padded(best.min(end), best.max(end))
 }

@@ -62,16 +62,26 @@ pub enum SaveError {
 /// # Errors
 /// [`SaveError`]; then nothing has changed.
 pub fn save(path: &Path, text: &str, over: Over) -> Result<(), SaveError> {
-    let failed = |error| SaveError::Failed { path: path.to_owned(), error };
+    let failed = |error| SaveError::Failed {
+        path: path.to_owned(),
+        error,
+    };
     let old = replaced(path, over)?;
     let mut file = beside(path).map_err(failed)?;
     fill(file.as_file_mut(), text, old.as_ref()).map_err(failed)?;
-    let renamed = if over == Over::Nothing { file.persist_noclobber(path) } else { file.persist(path) };
+    let renamed = if over == Over::Nothing {
+        file.persist_noclobber(path)
+    } else {
+        file.persist(path)
+    };
     match renamed {
         Ok(_) => Ok(()),
         // Somebody else was faster.
         Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(SaveError::Taken { path: path.to_owned(), what: "exists" })
+            Err(SaveError::Taken {
+                path: path.to_owned(),
+                what: "exists",
+            })
         }
         Err(refused) => Err(failed(refused.error)),
     }
@@ -87,16 +97,30 @@ pub fn write(path: &Path, text: &str, over: Over) -> Result<(), SaveError> {
     }
     let stream = OpenOptions::new().append(true).open(path);
     let written = stream.and_then(|mut stream| stream.write_all(text.as_bytes()));
-    written.map_err(|error| SaveError::Failed { path: path.to_owned(), error })
+    written.map_err(|error| SaveError::Failed {
+        path: path.to_owned(),
+        error,
+    })
 }
 
 /// What a new file of this name replaces, if there is something and it may be replaced.
 fn replaced(path: &Path, over: Over) -> Result<Option<Metadata>, SaveError> {
-    let taken = |what| SaveError::Taken { path: path.to_owned(), what };
-    let protected = |what| SaveError::Protected { path: path.to_owned(), what };
+    let taken = |what| SaveError::Taken {
+        path: path.to_owned(),
+        what,
+    };
+    let protected = |what| SaveError::Protected {
+        path: path.to_owned(),
+        what,
+    };
     let old = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(SaveError::Failed { path: path.to_owned(), error }),
+        Err(error) => {
+            return Err(SaveError::Failed {
+                path: path.to_owned(),
+                error,
+            });
+        }
         Ok(old) => old,
     };
     match old.file_type() {
@@ -108,7 +132,10 @@ fn replaced(path: &Path, over: Over) -> Result<Option<Metadata>, SaveError> {
         _ if is_database(path).unwrap_or(false) => Err(protected("is a database")),
         _ if over == Over::Any => Ok(Some(old)),
         _ => match is_page(path) {
-            Err(error) => Err(SaveError::Failed { path: path.to_owned(), error }),
+            Err(error) => Err(SaveError::Failed {
+                path: path.to_owned(),
+                error,
+            }),
             Ok(false) => Err(taken("is not a report of mivabo")),
             Ok(true) if old.permissions().readonly() => Err(taken("is read-only")),
             Ok(true) => Ok(Some(old)),
@@ -119,7 +146,9 @@ fn replaced(path: &Path, over: Over) -> Result<Option<Metadata>, SaveError> {
 fn is_database(path: &Path) -> io::Result<bool> {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     let mut head = Vec::new();
-    File::open(path)?.take(MAGIC.len() as u64).read_to_end(&mut head)?;
+    File::open(path)?
+        .take(MAGIC.len() as u64)
+        .read_to_end(&mut head)?;
     Ok(head == MAGIC)
 }
 
@@ -135,7 +164,9 @@ fn is_page(path: &Path) -> io::Result<bool> {
 
 /// An empty file in the same folder; gone when it is dropped.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = Builder::new();
     builder.prefix(".mivabo-").suffix(".tmp");
     // As for any new file; without this nobody else could read it.
@@ -199,9 +230,16 @@ mod tests {
 
     #[test]
     fn what_only_names_mivabo_is_kept() {
-        for old in ["", "<!DOCTYPE html>\n<p>Made by mivabo 0.1.0.</p>\n", "&lt;footer&gt;Made by mivabo "] {
+        for old in [
+            "",
+            "<!DOCTYPE html>\n<p>Made by mivabo 0.1.0.</p>\n",
+            "&lt;footer&gt;Made by mivabo ",
+        ] {
             let (saved, text) = after(old, Over::Page);
-            assert!(matches!(saved, Err(SaveError::Taken { .. })) && text == old, "{saved:?}");
+            assert!(
+                matches!(saved, Err(SaveError::Taken { .. })) && text == old,
+                "{saved:?}"
+            );
         }
     }
 
@@ -209,7 +247,12 @@ mod tests {
     fn what_exists_is_kept_where_nothing_may_be_replaced() {
         let (saved, text) = after(FIRST, Over::Nothing);
 
-        assert!(saved.unwrap_err().to_string().ends_with("page.html exists; it was left as it is"));
+        assert!(
+            saved
+                .unwrap_err()
+                .to_string()
+                .ends_with("page.html exists; it was left as it is")
+        );
         assert_eq!(text, FIRST);
     }
 }

@@ -80,7 +80,13 @@ pub struct Row {
 
 impl From<Trial> for Row {
     fn from(trial: Trial) -> Row {
-        Row { trial, origin: None, worker: None, started: None, finished: None }
+        Row {
+            trial,
+            origin: None,
+            worker: None,
+            started: None,
+            finished: None,
+        }
     }
 }
 

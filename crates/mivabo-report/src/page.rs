@@ -26,7 +26,9 @@ const SECTIONS: [Section; 7] = [
 ];
 
 pub(crate) fn page(digest: &Digest<'_>) -> String {
-    let links = SECTIONS.map(|(id, title, _)| format!("<li><a href=\"#{id}\">{title}</a></li>")).concat();
+    let links = SECTIONS
+        .map(|(id, title, _)| format!("<li><a href=\"#{id}\">{title}</a></li>"))
+        .concat();
     let sections = SECTIONS.map(|(id, title, section)| {
         let content = section(digest);
         format!("<section id=\"{id}\" aria-labelledby=\"{id}-title\"><h2 id=\"{id}-title\">{title}</h2>\n{content}</section>\n")

@@ -33,13 +33,23 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
     let n_panels = tracks.len().div_ceil(PANEL);
     let shown = digest.thinned((MAX_LINES / n_panels).clamp(100, MAX_SHOWN));
     let size = tracks.len().div_ceil(n_panels);
-    let panels: String = tracks.chunks(size).map(|tracks| panel(digest, tracks, &shown)).collect();
+    let panels: String = tracks
+        .chunks(size)
+        .map(|tracks| panel(digest, tracks, &shown))
+        .collect();
     let thinned = if shown.len() < digest.ranked.len() {
-        format!(" {} of {} trials are drawn.", shown.len(), digest.ranked.len())
+        format!(
+            " {} of {} trials are drawn.",
+            shown.len(),
+            digest.ranked.len()
+        )
     } else {
         String::new()
     };
-    let inactive = if tracks.iter().any(|track| track.parameter.condition().is_some()) {
+    let inactive = if tracks
+        .iter()
+        .any(|track| track.parameter.condition().is_some())
+    {
         " Below an axis run the trials in which its parameter is inactive."
     } else {
         ""
@@ -55,36 +65,67 @@ fn panel(digest: &Digest<'_>, tracks: &[Track<'_>], shown: &[usize]) -> String {
     let names: Vec<&str> = tracks.iter().map(Track::name).collect();
     let description = format!("{} trials over {}", shown.len(), names.join(", "));
     let mut svg = Svg::new(WIDTH, HEIGHT, "Parallel coordinates", &description);
-    svg.open(if shown.len() > FAINT_FROM { "lines faint" } else { "lines" });
-    for (rank, at) in digest.ranked.iter().enumerate().filter(|(_, at)| shown.binary_search(at).is_ok()) {
+    svg.open(if shown.len() > FAINT_FROM {
+        "lines faint"
+    } else {
+        "lines"
+    });
+    for (rank, at) in digest
+        .ranked
+        .iter()
+        .enumerate()
+        .filter(|(_, at)| shown.binary_search(at).is_ok())
+    {
         let best = if digest.best == Some(*at) { " top" } else { "" };
         let class = format!("{}{best}", rank_class(rank, digest.ranked.len()));
-        svg.path(&class, Some(digest.rows[*at].trial.id), &line(digest, tracks, *at));
+        svg.path(
+            &class,
+            Some(digest.rows[*at].trial.id),
+            &line(digest, tracks, *at),
+        );
     }
     svg.close();
     for (k, track) in tracks.iter().enumerate() {
         draw_axis(&mut svg, &axis(&track.scale, k, tracks.len()), track.name());
     }
-    draw_axis(&mut svg, &axis(&digest.scale, tracks.len(), tracks.len()), "value");
+    draw_axis(
+        &mut svg,
+        &axis(&digest.scale, tracks.len(), tracks.len()),
+        "value",
+    );
     format!("<figure>{}</figure>", svg.finish())
 }
 
 /// The axis number `k` of a panel of `n` parameters: a plot without width.
 fn axis(scale: &Scale, k: usize, n: usize) -> Plot {
     let x = 62.0 + (WIDTH - 124.0) * k as f64 / n.max(1) as f64;
-    Plot { x: Scale::linear(0.0, 1.0), y: scale.clone(), left: x, right: x, top: 34.0, bottom: HEIGHT - 34.0 }
+    Plot {
+        x: Scale::linear(0.0, 1.0),
+        y: scale.clone(),
+        left: x,
+        right: x,
+        top: 34.0,
+        bottom: HEIGHT - 34.0,
+    }
 }
 
 fn line(digest: &Digest<'_>, tracks: &[Track<'_>], at: usize) -> String {
     let row = digest.rows[at];
     let places = tracks.iter().map(|track| (&track.scale, track.place(row)));
     let last = value(row).map(|value| digest.scale.place(value).clamp(0.0, 1.0));
-    let corners = places.chain([(&digest.scale, last)]).enumerate().map(|(k, (scale, place))| {
-        let axis = axis(scale, k, tracks.len());
-        let (x, y) = axis.at(0.0, place.unwrap_or(0.0));
-        let y = if place.is_some() { y } else { axis.bottom + LANE };
-        format!("{x:.0} {y:.1}")
-    });
+    let corners = places
+        .chain([(&digest.scale, last)])
+        .enumerate()
+        .map(|(k, (scale, place))| {
+            let axis = axis(scale, k, tracks.len());
+            let (x, y) = axis.at(0.0, place.unwrap_or(0.0));
+            let y = if place.is_some() {
+                y
+            } else {
+                axis.bottom + LANE
+            };
+            format!("{x:.0} {y:.1}")
+        });
     format!("M{}", corners.collect::<Vec<_>>().join("L"))
 }
 

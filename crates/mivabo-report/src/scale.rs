@@ -41,7 +41,11 @@ impl Scale {
 
     /// A logarithmic scale that holds both positive numbers.
     pub fn log(low: f64, high: f64) -> Scale {
-        if low < high { Scale::Log(low, high) } else { Scale::Log(0.5 * low, (2.0 * high).min(f64::MAX)) }
+        if low < high {
+            Scale::Log(low, high)
+        } else {
+            Scale::Log(0.5 * low, (2.0 * high).min(f64::MAX))
+        }
     }
 
     /// Where a value lies: in [0, 1] where it is on the scale.
@@ -64,9 +68,19 @@ impl Scale {
             Scale::Linear(low, high) => linear_ticks((*low, *high), n, 0.0),
             Scale::Whole(last) => linear_ticks((0.0, *last as f64), n, 1.0),
             Scale::Log(low, high) => log_ticks(*low, *high, n),
-            Scale::Bands(labels) => labels.iter().enumerate().map(|(k, l)| (k as f64, l.clone())).collect(),
+            Scale::Bands(labels) => labels
+                .iter()
+                .enumerate()
+                .map(|(k, l)| (k as f64, l.clone()))
+                .collect(),
         };
-        labels.into_iter().map(|(value, label)| Tick { place: self.place(value), label }).collect()
+        labels
+            .into_iter()
+            .map(|(value, label)| Tick {
+                place: self.place(value),
+                label,
+            })
+            .collect()
     }
 }
 
@@ -75,7 +89,10 @@ fn rounded(x: f64) -> f64 {
     let power = 10_f64.powf(x.log10().floor());
     let off = |step: &f64| (step / x).ln().abs();
     let steps = [1.0, 2.0, 5.0, 10.0].map(|k| k * power);
-    steps.into_iter().min_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(power)
+    steps
+        .into_iter()
+        .min_by(|a, b| off(a).total_cmp(&off(b)))
+        .unwrap_or(power)
 }
 
 /// Ticks at multiples of a step that is at least `least`.
@@ -89,15 +106,25 @@ fn linear_ticks((low, high): (f64, f64), n: usize, least: f64) -> Vec<(f64, Stri
     }
     let first = (low / step - 1e-9).ceil();
     let is_on = |v: &f64| v.is_finite() && *v <= high + 1e-9 * step;
-    let values = (0..=20).map(|k| (first + f64::from(k)) * step).take_while(is_on);
+    let values = (0..=20)
+        .map(|k| (first + f64::from(k)) * step)
+        .take_while(is_on);
     // As many digits as tell a tick from the next.
     let n_digits = (largest / step).log10().max(0.0).floor() + 1.0;
     values.map(|v| (v, label(v, n_digits, step))).collect()
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most thirteen digits")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "at most thirteen digits"
+)]
 fn label(value: f64, n_digits: f64, step: f64) -> String {
-    if value.abs() < 1e-9 * step { "0".to_owned() } else { digits(value, n_digits as usize) }
+    if value.abs() < 1e-9 * step {
+        "0".to_owned()
+    } else {
+        digits(value, n_digits as usize)
+    }
 }
 
 fn log_ticks(low: f64, high: f64, n: usize) -> Vec<(f64, String)> {
@@ -105,12 +132,21 @@ fn log_ticks(low: f64, high: f64, n: usize) -> Vec<(f64, String)> {
     let decades = last - first;
     let is_on = |v: &f64| v.is_finite() && *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9);
     let powers = |every: f64| {
-        let n = (0..=40).map(move |k| first + f64::from(k) * every).take_while(move |e| *e <= last);
+        let n = (0..=40)
+            .map(move |k| first + f64::from(k) * every)
+            .take_while(move |e| *e <= last);
         n.map(|e| 10_f64.powf(e))
     };
-    let fine: Vec<f64> = powers(1.0).flat_map(|p| [p, 2.0 * p, 5.0 * p]).filter(is_on).collect();
+    let fine: Vec<f64> = powers(1.0)
+        .flat_map(|p| [p, 2.0 * p, 5.0 * p])
+        .filter(is_on)
+        .collect();
     let every = (decades / n.max(1) as f64).ceil();
-    let ticks = if fine.len() <= 2 * n { fine } else { powers(every).filter(is_on).collect() };
+    let ticks = if fine.len() <= 2 * n {
+        fine
+    } else {
+        powers(every).filter(is_on).collect()
+    };
     if ticks.len() < 2 {
         return vec![(low, digits(low, 2)), (high, digits(high, 2))];
     }
@@ -129,14 +165,38 @@ mod tests {
 
     #[test]
     fn ticks_stand_at_round_numbers() {
-        assert_eq!(labels(&Scale::linear(0.0, 1.0), 5), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
-        assert_eq!(labels(&Scale::linear(-3.0, 17.0), 4), ["0", "5", "10", "15"]);
-        assert_eq!(labels(&Scale::linear(1000.01, 1000.04), 3), ["1000.01", "1000.02", "1000.03", "1000.04"]);
-        assert_eq!(labels(&Scale::linear(-1e300, 1e300), 2), ["-1e300", "0", "1e300"]);
-        assert_eq!(labels(&Scale::linear(0.0, 1e-323), 2), ["0", "9.88131e-324"]);
-        assert_eq!(labels(&Scale::log(1e-4, 1e-1), 4), ["0.0001", "0.001", "0.01", "0.1"]);
-        assert_eq!(labels(&Scale::log(0.03, 2.0), 4), ["0.05", "0.1", "0.2", "0.5", "1", "2"]);
-        assert_eq!(labels(&Scale::log(1.0, 1e300), 3), ["1", "1e100", "1e200", "1e300"]);
+        assert_eq!(
+            labels(&Scale::linear(0.0, 1.0), 5),
+            ["0", "0.2", "0.4", "0.6", "0.8", "1"]
+        );
+        assert_eq!(
+            labels(&Scale::linear(-3.0, 17.0), 4),
+            ["0", "5", "10", "15"]
+        );
+        assert_eq!(
+            labels(&Scale::linear(1000.01, 1000.04), 3),
+            ["1000.01", "1000.02", "1000.03", "1000.04"]
+        );
+        assert_eq!(
+            labels(&Scale::linear(-1e300, 1e300), 2),
+            ["-1e300", "0", "1e300"]
+        );
+        assert_eq!(
+            labels(&Scale::linear(0.0, 1e-323), 2),
+            ["0", "9.88131e-324"]
+        );
+        assert_eq!(
+            labels(&Scale::log(1e-4, 1e-1), 4),
+            ["0.0001", "0.001", "0.01", "0.1"]
+        );
+        assert_eq!(
+            labels(&Scale::log(0.03, 2.0), 4),
+            ["0.05", "0.1", "0.2", "0.5", "1", "2"]
+        );
+        assert_eq!(
+            labels(&Scale::log(1.0, 1e300), 3),
+            ["1", "1e100", "1e200", "1e300"]
+        );
         assert_eq!(labels(&Scale::log(3.0, 4.0), 3), ["3", "4"]);
         assert_eq!(labels(&Scale::Whole(0), 10), ["0"]);
         assert_eq!(labels(&Scale::Whole(3), 10), ["0", "1", "2", "3"]);

@@ -25,7 +25,10 @@ impl Svg {
             "<svg viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\
              <title>{title}</title><desc>{description}</desc>\n"
         );
-        Svg { head, body: String::new() }
+        Svg {
+            head,
+            body: String::new(),
+        }
     }
 
     pub fn finish(self) -> String {
@@ -54,7 +57,10 @@ impl Svg {
 
     /// A path, and the trial it stands for.
     pub fn path(&mut self, class: &str, trial: Option<u64>, d: &str) {
-        self.push(format_args!("<path class=\"{class}\"{} d=\"{d}\"/>", data(trial)));
+        self.push(format_args!(
+            "<path class=\"{class}\"{} d=\"{d}\"/>",
+            data(trial)
+        ));
     }
 
     pub fn circle(&mut self, class: &str, trial: Option<u64>, (x, y): (f64, f64), r: f64) {
@@ -65,7 +71,13 @@ impl Svg {
     }
 
     /// A bar from one corner to the opposite one.
-    pub fn bar(&mut self, class: &str, trial: Option<u64>, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+    pub fn bar(
+        &mut self,
+        class: &str,
+        trial: Option<u64>,
+        (x1, y1): (f64, f64),
+        (x2, y2): (f64, f64),
+    ) {
         let (width, height) = ((x2 - x1).max(0.5), (y2 - y1).max(0.5));
         let data = data(trial);
         self.push(format_args!(
@@ -75,7 +87,10 @@ impl Svg {
 
     /// Text; the class says which end of it stands at the place.
     pub fn text(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
-        self.push(format_args!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escape(text)));
+        self.push(format_args!(
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+            escape(text)
+        ));
     }
 
     /// Text that rises towards its end, which stands at the place.
@@ -105,7 +120,10 @@ pub(crate) struct Plot {
 impl Plot {
     /// Where a pair of places lies.
     pub fn at(&self, x: f64, y: f64) -> (f64, f64) {
-        (self.left + x * (self.right - self.left), self.bottom - y * (self.bottom - self.top))
+        (
+            self.left + x * (self.right - self.left),
+            self.bottom - y * (self.bottom - self.top),
+        )
     }
 
     /// Lines and labels for the ticks of the y-axis.
@@ -125,12 +143,19 @@ impl Plot {
         let ticks = self.x.ticks(n);
         let is_tight = is_tight(&self.x, self.right - self.left);
         svg.open("axis");
-        svg.line("rule", (self.left, self.bottom + below), (self.right, self.bottom + below));
+        svg.line(
+            "rule",
+            (self.left, self.bottom + below),
+            (self.right, self.bottom + below),
+        );
         let mut taken = f64::NEG_INFINITY;
         for tick in ticks {
             let (x, y) = (self.at(tick.place, 0.0).0, self.bottom + below);
-            let half =
-                if is_tight { 10.0 } else { 0.5 * CHARACTER * tick.label.chars().count() as f64 + 2.0 };
+            let half = if is_tight {
+                10.0
+            } else {
+                0.5 * CHARACTER * tick.label.chars().count() as f64 + 2.0
+            };
             if x - half < taken {
                 continue;
             }
@@ -151,13 +176,24 @@ const SLANTED: usize = 12;
 
 /// Whether the labels of a scale are too long to stand beside each other.
 pub(crate) fn is_tight(scale: &Scale, width: f64) -> bool {
-    let Scale::Bands(labels) = scale else { return false };
-    let widest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let Scale::Bands(labels) = scale else {
+        return false;
+    };
+    let widest = labels
+        .iter()
+        .map(|label| label.chars().count())
+        .max()
+        .unwrap_or(0);
     widest as f64 * CHARACTER > width / labels.len().max(1) as f64 - 4.0
 }
 
 /// How much room the labels of a y-axis need.
 pub(crate) fn label_width(scale: &Scale, n: usize) -> f64 {
-    let widest = scale.ticks(n).iter().map(|tick| tick.label.chars().count()).max().unwrap_or(1);
+    let widest = scale
+        .ticks(n)
+        .iter()
+        .map(|tick| tick.label.chars().count())
+        .max()
+        .unwrap_or(1);
     widest as f64 * CHARACTER + 10.0
 }

@@ -20,18 +20,40 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
     if digest.rows.is_empty() {
         return "<p class=\"none\">There are no trials yet.</p>".to_owned();
     }
-    let visible = || digest.report.space.parameters().iter().filter(|parameter| !parameter.is_auxiliary());
+    let visible = || {
+        digest
+            .report
+            .space
+            .parameters()
+            .iter()
+            .filter(|parameter| !parameter.is_auxiliary())
+    };
     let names: Vec<&str> = visible().map(Parameter::name).collect();
     let has_times = digest.rows.iter().any(|row| row.started.is_some());
     let mut columns = vec![("trial", ""), ("state", ""), ("value", NUMBER)];
     columns.extend((!digest.origins.is_empty()).then_some(("origin", "")));
     columns.extend(has_times.then_some(("time", NUMBER)));
-    columns.extend(visible().map(|p| (p.name(), if p.domain().range().is_some() { NUMBER } else { "" })));
+    columns.extend(visible().map(|p| {
+        (
+            p.name(),
+            if p.domain().range().is_some() {
+                NUMBER
+            } else {
+                ""
+            },
+        )
+    }));
     let head = columns.iter().map(|(name, class)| {
-        format!("<th scope=\"col\"{class} title=\"{}\">{}</th>", escape(name), escape(&elided(name, 24)))
+        format!(
+            "<th scope=\"col\"{class} title=\"{}\">{}</th>",
+            escape(name),
+            escape(&elided(name, 24))
+        )
     });
     let head = head.collect::<Vec<_>>().concat();
-    let body: String = (0..digest.rows.len()).map(|at| line(digest, at, &names, has_times)).collect();
+    let body: String = (0..digest.rows.len())
+        .map(|at| line(digest, at, &names, has_times))
+        .collect();
     let printed = if digest.rows.len() > PRINTED {
         format!("<p class=\"paper\">The first {PRINTED} trials are printed.</p>")
     } else {
@@ -44,9 +66,16 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
 
 fn line(digest: &Digest<'_>, at: usize, names: &[&str], has_times: bool) -> String {
     let row = digest.rows[at];
-    let class = if digest.best == Some(at) { " class=\"best\"" } else { "" };
+    let class = if digest.best == Some(at) {
+        " class=\"best\""
+    } else {
+        ""
+    };
     let mut cells = vec![
-        format!("<tr data-t=\"{id}\"{class}><th>{id}</th>", id = row.trial.id),
+        format!(
+            "<tr data-t=\"{id}\"{class}><th>{id}</th>",
+            id = row.trial.id
+        ),
         state(row, digest.is_feasible[at]),
         // The script sorts by the title of a number.
         row.trial.value().map_or(NOTHING.to_owned(), |value| {
@@ -54,20 +83,26 @@ fn line(digest: &Digest<'_>, at: usize, names: &[&str], has_times: bool) -> Stri
         }),
     ];
     if !digest.origins.is_empty() {
-        cells.push(format!("<td class=\"t\">{}</td>", escape(row.origin.as_deref().unwrap_or("–"))));
+        cells.push(format!(
+            "<td class=\"t\">{}</td>",
+            escape(row.origin.as_deref().unwrap_or("–"))
+        ));
     }
     if has_times {
-        cells.push(
-            row.duration().map_or(NOTHING.to_owned(), |millis| {
-                format!("<td data-v=\"{millis}\">{}</td>", time(millis))
-            }),
-        );
+        cells.push(row.duration().map_or(NOTHING.to_owned(), |millis| {
+            format!("<td data-v=\"{millis}\">{}</td>", time(millis))
+        }));
     }
-    cells.extend(names.iter().map(|name| match digest.report.space.value(&row.trial.point, name) {
-        None => NOTHING.to_owned(),
-        Some(found) if found.as_f64().is_some() => format!("<td>{}</td>", value(&found, short)),
-        Some(found) => format!("<td class=\"t\">{}</td>", escape(&elided(&value(&found, short), 60))),
-    }));
+    cells.extend(names.iter().map(
+        |name| match digest.report.space.value(&row.trial.point, name) {
+            None => NOTHING.to_owned(),
+            Some(found) if found.as_f64().is_some() => format!("<td>{}</td>", value(&found, short)),
+            Some(found) => format!(
+                "<td class=\"t\">{}</td>",
+                escape(&elided(&value(&found, short), 60))
+            ),
+        },
+    ));
     cells.push("</tr>\n".to_owned());
     cells.concat()
 }

@@ -34,7 +34,10 @@ pub(crate) fn elided(text: &str, n: usize) -> String {
     if text.chars().count() <= n {
         return text.to_owned();
     }
-    text.chars().take(n.saturating_sub(1)).chain(['…']).collect()
+    text.chars()
+        .take(n.saturating_sub(1))
+        .chain(['…'])
+        .collect()
 }
 
 /// A number in up to six digits.
@@ -45,7 +48,9 @@ pub(crate) fn short(x: f64) -> String {
 /// A number with this many digits after the first one, without zeros at the end.
 pub(crate) fn digits(x: f64, n: usize) -> String {
     let scientific = format!("{x:.n$e}");
-    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let Some((mantissa, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if x == 0.0 {
         return "0".to_owned();
@@ -64,8 +69,11 @@ pub(crate) fn exact(x: f64) -> String {
 }
 
 fn trimmed(decimal: &str) -> String {
-    let cut =
-        if decimal.contains('.') { decimal.trim_end_matches('0').trim_end_matches('.') } else { decimal };
+    let cut = if decimal.contains('.') {
+        decimal.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        decimal
+    };
     cut.to_owned()
 }
 
@@ -120,20 +128,45 @@ mod tests {
 
     #[test]
     fn markup_in_names_is_text() {
-        assert_eq!(escape(r#"<a href="x">'&'"#), "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;");
+        assert_eq!(
+            escape(r#"<a href="x">'&'"#),
+            "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;"
+        );
         assert_eq!(escape("λ 学习率 🎯"), "λ 学习率 🎯");
         assert_eq!(escape("a\u{0}b\u{7f}c\nd"), "a\u{fffd}b\u{fffd}c d");
     }
 
     #[test]
     fn numbers_are_short_and_their_size_is_seen() {
-        let numbers = [0.0, 1.0, -2.5, 1234.56789, 0.000_123_456_789, 1e-5, 1e7, -1e300, 5e-324, 123_456.7];
+        let numbers = [
+            0.0,
+            1.0,
+            -2.5,
+            1234.56789,
+            0.000_123_456_789,
+            1e-5,
+            1e7,
+            -1e300,
+            5e-324,
+            123_456.7,
+        ];
 
         let shown = numbers.map(short);
 
         assert_eq!(
             shown,
-            ["0", "1", "-2.5", "1234.57", "0.000123457", "1e-5", "1e7", "-1e300", "4.94066e-324", "123457"]
+            [
+                "0",
+                "1",
+                "-2.5",
+                "1234.57",
+                "0.000123457",
+                "1e-5",
+                "1e7",
+                "-1e300",
+                "4.94066e-324",
+                "123457"
+            ]
         );
         assert_eq!(exact(0.1 + 0.2), "0.30000000000000004");
         assert_eq!([exact(3.0), exact(1e300)], ["3", "1e300"]);

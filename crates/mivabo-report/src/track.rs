@@ -25,8 +25,13 @@ pub(crate) struct Track<'a> {
 impl<'a> Track<'a> {
     /// The tracks of all parameters but auxiliary ones.
     pub fn all(space: &'a Space) -> Vec<Track<'a>> {
-        let visible = space.parameters().iter().filter(|parameter| !parameter.is_auxiliary());
-        visible.map(|parameter| Track::new(space, parameter)).collect()
+        let visible = space
+            .parameters()
+            .iter()
+            .filter(|parameter| !parameter.is_auxiliary());
+        visible
+            .map(|parameter| Track::new(space, parameter))
+            .collect()
     }
 
     fn new(space: &'a Space, parameter: &'a Parameter) -> Track<'a> {
@@ -34,12 +39,26 @@ impl<'a> Track<'a> {
         if let Some((low, high)) = domain.range()
             && domain.size().is_none_or(|size| size > MAX_BANDS)
         {
-            let scale = if domain.is_log() { Scale::log(low, high) } else { Scale::linear(low, high) };
-            return Track { space, parameter, scale, values: Vec::new() };
+            let scale = if domain.is_log() {
+                Scale::log(low, high)
+            } else {
+                Scale::linear(low, high)
+            };
+            return Track {
+                space,
+                parameter,
+                scale,
+                values: Vec::new(),
+            };
         }
         let values: Vec<Value> = domain.values().collect();
         let scale = Scale::Bands(values.iter().map(|v| value(v, short)).collect());
-        Track { space, parameter, scale, values }
+        Track {
+            space,
+            parameter,
+            scale,
+            values,
+        }
     }
 
     pub fn name(&self) -> &str {
@@ -57,7 +76,10 @@ impl<'a> Track<'a> {
         if !self.has_bands() {
             return found.as_f64().map(|x| self.scale.place(x).clamp(0.0, 1.0));
         }
-        Some(self.scale.place(self.band(row)? as f64 + SPREAD * jitter(row)))
+        Some(
+            self.scale
+                .place(self.band(row)? as f64 + SPREAD * jitter(row)),
+        )
     }
 
     /// The number of the band of a trial.

@@ -12,7 +12,12 @@ use std::process::Command;
 
 use samples::{Sample, falling, large, markup, usual, with};
 
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+const NAMES: [&str; 4] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
 
 /// Looks at the page from inside, and leaves what it finds where the test can read it.
 const PROBE: &str = r"<script>
@@ -83,7 +88,10 @@ fn look(browser: &Path, sample: &Sample, file: &str) -> (String, String) {
             "--enable-logging=stderr",
             "--window-size=1100,900",
         ])
-        .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.join("profile").display()
+        ))
         .arg("--dump-dom")
         .arg(format!("file://{}", page.display()))
         .output()
@@ -91,15 +99,27 @@ fn look(browser: &Path, sample: &Sample, file: &str) -> (String, String) {
     std::fs::remove_dir_all(&folder).unwrap();
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
-    let said: Vec<&str> = errors.lines().filter(|line| line.contains("CONSOLE")).collect();
-    let found = dom.split("data-found=\"").nth(1).and_then(|rest| rest.split('"').next());
-    (found.unwrap_or("the probe did not run").to_owned(), said.join("\n"))
+    let said: Vec<&str> = errors
+        .lines()
+        .filter(|line| line.contains("CONSOLE"))
+        .collect();
+    let found = dom
+        .split("data-found=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    (
+        found.unwrap_or("the probe did not run").to_owned(),
+        said.join("\n"),
+    )
 }
 
 #[test]
 fn pages_are_drawn_without_a_word_in_the_console() {
     let Some(browser) = browser() else {
-        assert!(std::env::var_os("MIVABO_REQUIRE_BROWSER").is_none(), "there is no browser on the path");
+        assert!(
+            std::env::var_os("MIVABO_REQUIRE_BROWSER").is_none(),
+            "there is no browser on the path"
+        );
         println!("skipped: there is no browser on the path");
         return;
     };

@@ -20,7 +20,9 @@ const VOID: [&str; 1] = ["meta"];
 /// Panics unless every element is closed in order, attributes are quoted, no attribute is given twice, no id is used
 /// twice, and `<`, `>` and `&` only stand where they mean something.
 fn elements(page: &str) -> Vec<(String, Vec<(String, String)>)> {
-    let mut rest = page.strip_prefix("<!DOCTYPE html>\n").expect("a document type");
+    let mut rest = page
+        .strip_prefix("<!DOCTYPE html>\n")
+        .expect("a document type");
     let (mut found, mut open, mut ids) = (Vec::new(), Vec::<String>::new(), BTreeSet::new());
     while let Some(at) = rest.find('<') {
         assert_text(&rest[..at]);
@@ -28,7 +30,12 @@ fn elements(page: &str) -> Vec<(String, Vec<(String, String)>)> {
         let tag = &rest[at + 1..end];
         rest = &rest[end + 1..];
         if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop().as_deref(), Some(name), "after {:?}", found.last());
+            assert_eq!(
+                open.pop().as_deref(),
+                Some(name),
+                "after {:?}",
+                found.last()
+            );
             continue;
         }
         let is_empty = tag.ends_with('/');
@@ -68,7 +75,10 @@ fn assert_text(text: &str) {
     assert!(!text.contains(['<', '>']), "{text}");
     for (at, _) in text.match_indices('&') {
         let known = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"];
-        assert!(known.iter().any(|entity| text[at..].starts_with(entity)), "{text}");
+        assert!(
+            known.iter().any(|entity| text[at..].starts_with(entity)),
+            "{text}"
+        );
     }
 }
 
@@ -90,11 +100,17 @@ fn outline(page: &str) -> String {
             };
             let marks = ["<circle", "<path", "<rect", "<text"].map(|tag| count(drawing, tag));
             lines.push(format!("{}: {} {marks:?}", text("title"), text("desc")));
-            let caption =
-                after.trim_start().strip_prefix("<figcaption>").and_then(|c| c.split_once("</figcaption>"));
+            let caption = after
+                .trim_start()
+                .strip_prefix("<figcaption>")
+                .and_then(|c| c.split_once("</figcaption>"));
             lines.extend(caption.map(|(caption, _)| format!("  {caption}")));
         }
-        lines.push(format!("  {} rows, {} cells", count(part, "<tr"), count(part, "<td")));
+        lines.push(format!(
+            "  {} rows, {} cells",
+            count(part, "<tr"),
+            count(part, "<td")
+        ));
     }
     lines.join("\n")
 }
@@ -111,8 +127,15 @@ fn a_small_report_has_this_structure() {
 fn every_drawing_has_a_title_a_description_and_marks() {
     let page = usual().page();
 
-    for drawing in page.split("<svg ").skip(1).map(|rest| rest.split("</svg>").next().unwrap()) {
-        assert!(drawing.contains("role=\"img\"><title>") && drawing.contains("</title><desc>"), "{drawing}");
+    for drawing in page
+        .split("<svg ")
+        .skip(1)
+        .map(|rest| rest.split("</svg>").next().unwrap())
+    {
+        assert!(
+            drawing.contains("role=\"img\"><title>") && drawing.contains("</title><desc>"),
+            "{drawing}"
+        );
         assert!(
             count(drawing, "<circle") + count(drawing, "<path") + count(drawing, "<rect") > 0,
             "{drawing}"
@@ -137,7 +160,10 @@ fn nothing_is_fetched_from_elsewhere() {
     for (name, attributes) in elements(&page) {
         assert!(!["link", "img", "iframe", "object", "embed"].contains(&name.as_str()));
         for (key, value) in attributes {
-            assert!(key != "src" && (key != "href" || value.starts_with('#')), "{key} {value}");
+            assert!(
+                key != "src" && (key != "href" || value.starts_with('#')),
+                "{key} {value}"
+            );
         }
     }
     assert!(!page.contains("http:") && !page.contains("https:") && !page.contains("url("));
@@ -147,10 +173,14 @@ fn nothing_is_fetched_from_elsewhere() {
 fn assert_drawn(sample: &Sample) -> String {
     let page = sample.page();
     for (name, attributes) in elements(&page) {
-        for (key, value) in
-            attributes.iter().filter(|(key, _)| ["d", "cx", "cy", "x", "y"].contains(&key.as_str()))
+        for (key, value) in attributes
+            .iter()
+            .filter(|(key, _)| ["d", "cx", "cy", "x", "y"].contains(&key.as_str()))
         {
-            assert!(!value.contains("NaN") && !value.contains("inf"), "{name} {key} {value}");
+            assert!(
+                !value.contains("NaN") && !value.contains("inf"),
+                "{name} {key} {value}"
+            );
         }
     }
     page
@@ -158,7 +188,9 @@ fn assert_drawn(sample: &Sample) -> String {
 
 #[test]
 fn studies_of_every_size_and_fate_have_a_page() {
-    let failed = |_, _| State::Failed { reason: "crashed".into() };
+    let failed = |_, _| State::Failed {
+        reason: "crashed".into(),
+    };
     let empty = assert_drawn(&with("empty", 0, falling));
     let one = assert_drawn(&with("one", 1, falling));
     let lost = assert_drawn(&with("lost", 9, failed));
@@ -166,7 +198,8 @@ fn studies_of_every_size_and_fate_have_a_page() {
     let constant = assert_drawn(&with("constant", 9, |_, _| State::Complete(4.0)));
 
     assert!(
-        empty.contains("There are no trials yet.") && empty.contains("No feasible trial has a value yet.")
+        empty.contains("There are no trials yet.")
+            && empty.contains("No feasible trial has a value yet.")
     );
     assert!(one.contains("<b>1</b> in all"));
     assert!(lost.contains("<b>9</b> failed") && count(&lost, "class=\"failed\" data-t") == 9);
@@ -188,8 +221,13 @@ fn values_of_every_size_are_drawn() {
     for values in series {
         for direction in [Direction::Minimise, Direction::Maximise] {
             let n = values.len() as u64;
-            let sample = with("sizes", n, |id, _| State::Complete(values[usize::try_from(id).unwrap()]));
-            assert_drawn(&Sample { direction, ..sample });
+            let sample = with("sizes", n, |id, _| {
+                State::Complete(values[usize::try_from(id).unwrap()])
+            });
+            assert_drawn(&Sample {
+                direction,
+                ..sample
+            });
         }
     }
 }
@@ -197,9 +235,16 @@ fn values_of_every_size_are_drawn() {
 #[test]
 fn a_value_that_would_flatten_all_others_stands_at_the_edge() {
     let outlier = |id: u64, noise: f64| State::Complete(if id == 5 { 1e6 } else { noise - 0.5 });
-    let sample = Sample { direction: Direction::Minimise, ..with("outlier", 40, outlier) };
+    let sample = Sample {
+        direction: Direction::Minimise,
+        ..with("outlier", 40, outlier)
+    };
 
-    assert!(sample.page().contains("One worse value lies beyond the axis and stands at its edge."));
+    assert!(
+        sample
+            .page()
+            .contains("One worse value lies beyond the axis and stands at its edge.")
+    );
 }
 
 #[test]
@@ -224,7 +269,14 @@ fn clocks_that_run_backwards_and_trials_that_never_end_are_drawn() {
 fn trials_that_one_worker_ran_at_once_have_lanes_of_their_own() {
     let mut sample = usual();
     for row in &mut sample.rows {
-        row.worker = Some(if row.trial.id < 12 { "here:1" } else { "there:2" }.to_owned());
+        row.worker = Some(
+            if row.trial.id < 12 {
+                "here:1"
+            } else {
+                "there:2"
+            }
+            .to_owned(),
+        );
     }
 
     // Two of each pair of trials overlap.
@@ -240,14 +292,30 @@ fn a_trial_is_on_a_bound_only_where_its_slack_is_small_beside_its_sides() {
     let space = space.build().unwrap();
     let points = [(6, 10), (2, 40), (5, 2), (10_000, 10_000)];
     let rows = points.iter().zip(0..).map(|((a, b), id)| {
-        let point = space.point([("a", i64::into(*a)), ("b", i64::into(*b))]).unwrap();
-        Row::from(Trial { id, point, state: State::Complete(1.0), told: Some(id) })
+        let point = space
+            .point([("a", i64::into(*a)), ("b", i64::into(*b))])
+            .unwrap();
+        Row::from(Trial {
+            id,
+            point,
+            state: State::Complete(1.0),
+            told: Some(id),
+        })
     });
     let rows = rows.collect();
-    let sample =
-        Sample { name: "area".into(), space, direction: Direction::Minimise, rows, importance: None };
+    let sample = Sample {
+        name: "area".into(),
+        space,
+        direction: Direction::Minimise,
+        rows,
+        importance: None,
+    };
 
-    assert!(sample.page().contains("1 on the bound"), "{}", sample.page());
+    assert!(
+        sample.page().contains("1 on the bound"),
+        "{}",
+        sample.page()
+    );
 }
 
 #[test]
@@ -255,9 +323,15 @@ fn of_ten_thousand_trials_charts_show_some_and_the_table_all() {
     let page = assert_drawn(&large(10, 10_000));
 
     assert_eq!(count(&page, "<tr data-t="), 10_000);
-    assert!(page.contains(" of 9091 values are drawn.") && page.contains(" of 9091 trials are drawn."));
+    assert!(
+        page.contains(" of 9091 values are drawn.") && page.contains(" of 9091 trials are drawn.")
+    );
     assert!(page.contains("The first 200 trials are printed."));
-    assert!(count(&page, "<circle") < 22_000, "{}", count(&page, "<circle"));
+    assert!(
+        count(&page, "<circle") < 22_000,
+        "{}",
+        count(&page, "<circle")
+    );
     println!("10 parameters, 10,000 trials: {} kB", page.len() / 1000);
     assert!(page.len() < 5_000_000, "{}", page.len());
 }

@@ -13,7 +13,9 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use mivabo_store::{Claim, Error, Lease, Object, Outcome, Proposal, Revision, Sqlite, Store, StudyId, Tell};
+use mivabo_store::{
+    Claim, Error, Lease, Object, Outcome, Proposal, Revision, Sqlite, Store, StudyId, Tell,
+};
 use rusqlite::Connection;
 
 const LARGE: u32 = 100_000;
@@ -23,12 +25,19 @@ fn main() {
     if let [_, mode, path, limit, think] = arguments.as_slice()
         && mode == "work"
     {
-        work(Path::new(path), limit.parse().unwrap(), think.parse().unwrap());
+        work(
+            Path::new(path),
+            limit.parse().unwrap(),
+            think.parse().unwrap(),
+        );
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     for mode in ["FULL", "NORMAL"] {
-        println!("commits of one row, synchronous = {mode}: {:.0} / s", commits(folder.path(), mode));
+        println!(
+            "commits of one row, synchronous = {mode}: {:.0} / s",
+            commits(folder.path(), mode)
+        );
     }
     println!(
         "trials claimed and told, 1 process: {:.0} / s",
@@ -44,8 +53,9 @@ fn main() {
 }
 
 fn params(x: u64) -> Proposal {
-    let text =
-        format!(r#"{{"lr":0.00{x},"kernel":{x},"stride":2,"optimizer":"adam","hidden":128,"momentum":0.9}}"#);
+    let text = format!(
+        r#"{{"lr":0.00{x},"kernel":{x},"stride":2,"optimizer":"adam","hidden":128,"momentum":0.9}}"#
+    );
     Object::new(text).unwrap().into()
 }
 
@@ -53,11 +63,14 @@ fn params(x: u64) -> Proposal {
 fn commits(folder: &Path, mode: &str) -> f64 {
     const N: u32 = 2_000;
     let connection = Connection::open(folder.join(mode)).unwrap();
-    let setup = format!("PRAGMA journal_mode = WAL; PRAGMA synchronous = {mode}; CREATE TABLE a (x);");
+    let setup =
+        format!("PRAGMA journal_mode = WAL; PRAGMA synchronous = {mode}; CREATE TABLE a (x);");
     connection.execute_batch(&setup).unwrap();
     let start = Instant::now();
     for _ in 0..N {
-        connection.execute("INSERT INTO a VALUES ('what a trial might hold')", []).unwrap();
+        connection
+            .execute("INSERT INTO a VALUES ('what a trial might hold')", [])
+            .unwrap();
     }
     f64::from(N) / start.elapsed().as_secs_f64()
 }
@@ -69,7 +82,12 @@ fn together(path: &Path, n_processes: usize, n_trials: u32, think: u64) -> f64 {
     let start = Instant::now();
     let spawn = |_| {
         let mut command = Command::new(&program);
-        command.arg("work").arg(path).args([n_trials.to_string(), think.to_string()]).spawn().unwrap()
+        command
+            .arg("work")
+            .arg(path)
+            .args([n_trials.to_string(), think.to_string()])
+            .spawn()
+            .unwrap()
     };
     let children: Vec<_> = (0..n_processes).map(spawn).collect();
     for mut child in children {
@@ -86,10 +104,14 @@ fn work(path: &Path, limit: u64, think: u64) {
     let mut since = Revision::default();
     loop {
         let start = Instant::now();
-        let Some(id) = step(&mut store, study, (&mut since, limit), think) else { break };
+        let Some(id) = step(&mut store, study, (&mut since, limit), think) else {
+            break;
+        };
         claim_wait = claim_wait.max(start.elapsed());
         let start = Instant::now();
-        store.tell(study, id, &Tell::new(Outcome::Complete(1.0))).unwrap();
+        store
+            .tell(study, id, &Tell::new(Outcome::Complete(1.0)))
+            .unwrap();
         tell_wait = tell_wait.max(start.elapsed());
         n_told += 1;
     }
@@ -98,9 +120,22 @@ fn work(path: &Path, limit: u64, think: u64) {
     }
 }
 
-fn step(store: &mut Store, study: StudyId, (since, limit): (&mut Revision, u64), think: u64) -> Option<u64> {
-    let lease = Lease { worker: "w", now: 0, millis: 1_000 };
-    let claim = Claim { lease, since: *since, max_trials: Some(limit) };
+fn step(
+    store: &mut Store,
+    study: StudyId,
+    (since, limit): (&mut Revision, u64),
+    think: u64,
+) -> Option<u64> {
+    let lease = Lease {
+        worker: "w",
+        now: 0,
+        millis: 1_000,
+    };
+    let claim = Claim {
+        lease,
+        since: *since,
+        max_trials: Some(limit),
+    };
     let suggest = |changes: &mivabo_store::Changes| {
         *since = changes.revision;
         sleep(Duration::from_millis(think));
@@ -122,27 +157,51 @@ fn large(path: &Path) {
                 '{{\"seconds\":1.5}}' FROM n",
         one.params
     );
-    Connection::open(path).unwrap().execute_batch(&fill).unwrap();
+    Connection::open(path)
+        .unwrap()
+        .execute_batch(&fill)
+        .unwrap();
     drop(store);
 
-    println!("a file of {LARGE} told trials: {:.1} MB", std::fs::metadata(path).unwrap().len() as f64 / 1e6);
+    println!(
+        "a file of {LARGE} told trials: {:.1} MB",
+        std::fs::metadata(path).unwrap().len() as f64 / 1e6
+    );
     let start = Instant::now();
     store = Store::new(Sqlite::open(path).unwrap());
     println!("  opened and checked in {:.0?}", start.elapsed());
     let start = Instant::now();
     Sqlite::open_read_only(path).unwrap();
-    println!("  copied, opened and checked to look at in {:.0?}", start.elapsed());
+    println!(
+        "  copied, opened and checked to look at in {:.0?}",
+        start.elapsed()
+    );
     let start = Instant::now();
     let changes = store.changes(study, Revision::default()).unwrap();
-    println!("  {} trials read in {:.0?}", changes.trials.len(), start.elapsed());
+    println!(
+        "  {} trials read in {:.0?}",
+        changes.trials.len(),
+        start.elapsed()
+    );
     let start = Instant::now();
-    assert!(store.changes(study, changes.revision).unwrap().trials.is_empty());
+    assert!(
+        store
+            .changes(study, changes.revision)
+            .unwrap()
+            .trials
+            .is_empty()
+    );
     println!("  no changes found in {:.0?}", start.elapsed());
     let start = Instant::now();
     let mut since = changes.revision;
     for _ in 0..1_000 {
         let id = step(&mut store, study, (&mut since, u64::MAX), 0).unwrap();
-        store.tell(study, id, &Tell::new(Outcome::Complete(1.0))).unwrap();
+        store
+            .tell(study, id, &Tell::new(Outcome::Complete(1.0)))
+            .unwrap();
     }
-    println!("  trials claimed and told: {:.0} / s", 1_000.0 / start.elapsed().as_secs_f64());
+    println!(
+        "  trials claimed and told: {:.0} / s",
+        1_000.0 / start.elapsed().as_secs_f64()
+    );
 }

@@ -15,14 +15,24 @@ use mivabo_store::{Definition, Memory, Session, Store};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let mut next = || arguments.next().ok_or("expected a study file and two numbers");
+    let mut next = || {
+        arguments
+            .next()
+            .ok_or("expected a study file and two numbers")
+    };
     let space = Space::from_toml(&std::fs::read_to_string(next()?)?)?;
     let (before, measured): (u64, u64) = (next()?.parse()?, next()?.parse()?);
-    let mut session = Session::open(Store::new(Memory::default()), "pace", &Definition::new(space))?;
+    let mut session = Session::open(
+        Store::new(Memory::default()),
+        "pace",
+        &Definition::new(space),
+    )?;
     for at in 0..before + measured {
         let began = Instant::now();
         session.release_expired(5)?;
-        let asked = session.ask(None, Duration::from_secs(60))?.ok_or("there is no limit")?;
+        let asked = session
+            .ask(None, Duration::from_secs(60))?
+            .ok_or("there is no limit")?;
         session.tell(asked.id, ((asked.id * 7) % 10) as f64)?;
         if at >= before {
             println!("{}", began.elapsed().as_secs_f64());

@@ -36,7 +36,13 @@ impl Definition {
     /// The space, to be minimised over by the default strategy.
     pub fn new(space: Space) -> Definition {
         let strategy = default_strategy().to_owned();
-        Definition { space, direction: Direction::Minimise, strategy, seed: 0, n_initial: None }
+        Definition {
+            space,
+            direction: Direction::Minimise,
+            strategy,
+            seed: 0,
+            n_initial: None,
+        }
     }
 
     /// The canonical text.
@@ -77,7 +83,12 @@ impl Definition {
     /// [`Error::Study`] when the strategy is unknown.
     pub fn spec(&self) -> Result<Spec, Error> {
         let strategy = Strategy::named(&self.strategy)?;
-        Ok(Spec { direction: self.direction, strategy, seed: self.seed, n_initial: self.n_initial })
+        Ok(Spec {
+            direction: self.direction,
+            strategy,
+            seed: self.seed,
+            n_initial: self.n_initial,
+        })
     }
 }
 
@@ -95,7 +106,11 @@ struct Text {
 pub fn default_strategy() -> &'static str {
     let default = Strategy::default();
     let is_default = |name: &&&str| Strategy::named(name).is_ok_and(|strategy| strategy == default);
-    Strategy::NAMES.iter().find(is_default).copied().unwrap_or("random")
+    Strategy::NAMES
+        .iter()
+        .find(is_default)
+        .copied()
+        .unwrap_or("random")
 }
 
 /// `minimize` or `maximize`.
@@ -108,7 +123,9 @@ pub fn direction_name(direction: Direction) -> &'static str {
 
 /// The direction of a name.
 pub fn direction_named(name: &str) -> Option<Direction> {
-    [Direction::Minimise, Direction::Maximise].into_iter().find(|d| direction_name(*d) == name)
+    [Direction::Minimise, Direction::Maximise]
+        .into_iter()
+        .find(|d| direction_name(*d) == name)
 }
 
 /// JSON without line breaks, broken into lines down to [`LINE_DEPTH`].
@@ -169,12 +186,18 @@ mod tests {
 
         let line = r#""n":{"type":"int","low":1,"high":3}"#;
         assert!(text.lines().any(|l| l == line), "{text}");
-        assert!(text.lines().any(|l| l == r#""seed":18446744073709551615,"#), "{text}");
+        assert!(
+            text.lines().any(|l| l == r#""seed":18446744073709551615,"#),
+            "{text}"
+        );
     }
 
     #[test]
     fn the_default_strategy_has_a_name() {
-        assert_eq!(Strategy::named(default_strategy()).unwrap(), Strategy::default());
+        assert_eq!(
+            Strategy::named(default_strategy()).unwrap(),
+            Strategy::default()
+        );
     }
 
     #[test]
@@ -187,7 +210,10 @@ mod tests {
             ("draws", "drawn"),
             ("int", "itn"),
         ] {
-            assert!(Definition::from_json(&text.replace(from, to)).is_err(), "{to}");
+            assert!(
+                Definition::from_json(&text.replace(from, to)).is_err(),
+                "{to}"
+            );
         }
         assert!(Definition::from_json("").is_err());
     }

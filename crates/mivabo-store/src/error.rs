@@ -197,8 +197,12 @@ pub enum Error {
 impl Error {
     /// A file that was open, and is now another one or none.
     pub fn no_longer_there(path: &Path) -> Error {
-        let why = "the file that was opened is no longer there: it was moved, removed or replaced".to_owned();
-        Error::CannotOpen { path: path.to_owned(), why }
+        let why = "the file that was opened is no longer there: it was moved, removed or replaced"
+            .to_owned();
+        Error::CannotOpen {
+            path: path.to_owned(),
+            why,
+        }
     }
 }
 
@@ -211,8 +215,9 @@ fn differs(stored: &str, given: &str) -> String {
             (None, None) => break,
             (a, b) if a == b => {}
             (a, b) => {
-                let show =
-                    |line: Option<&str>| line.map_or("nothing".to_owned(), |l| format!("`{}`", short(l)));
+                let show = |line: Option<&str>| {
+                    line.map_or("nothing".to_owned(), |l| format!("`{}`", short(l)))
+                };
                 return format!("; in line {number} it has {}, not {}", show(a), show(b));
             }
         }
@@ -242,17 +247,26 @@ mod tests {
     use super::*;
 
     fn message(stored: &str, given: &str) -> String {
-        let error =
-            Error::DefinitionDiffers { name: "cnn".into(), stored: stored.into(), given: given.into() };
+        let error = Error::DefinitionDiffers {
+            name: "cnn".into(),
+            stored: stored.into(),
+            given: given.into(),
+        };
         error.to_string()
     }
 
     #[test]
     fn the_first_line_that_differs_is_shown() {
         let shown = message("x = 1\ny = 2", "x = 1\ny = 3");
-        assert!(shown.contains("in line 2 it has `y = 2`, not `y = 3`"), "{shown}");
+        assert!(
+            shown.contains("in line 2 it has `y = 2`, not `y = 3`"),
+            "{shown}"
+        );
         let shown = message("x = 1\ny = 2", "x = 1");
-        assert!(shown.contains("in line 2 it has `y = 2`, not nothing"), "{shown}");
+        assert!(
+            shown.contains("in line 2 it has `y = 2`, not nothing"),
+            "{shown}"
+        );
         let shown = message("x = 1\n", "x = 1\r\n");
         assert!(shown.contains("line breaks"), "{shown}");
     }
@@ -260,11 +274,29 @@ mod tests {
     #[test]
     fn what_a_trial_already_has_is_said() {
         let told = |outcome| Error::AlreadyTold { id: 3, outcome }.to_string();
-        assert_eq!(told(Outcome::Complete(0.5)), "trial 3 was already told: it has the value 0.5");
-        let failed = Outcome::Failed { reason: "out of memory".into() };
-        assert_eq!(told(failed), "trial 3 was already told: it failed: out of memory");
-        let held = State::Running { worker: "b".into(), lease: 7 };
-        let lost = Error::NotHeld { id: 3, worker: "a".into(), state: held };
-        assert_eq!(lost.to_string(), "worker `a` does not hold trial 3: it runs for `b`");
+        assert_eq!(
+            told(Outcome::Complete(0.5)),
+            "trial 3 was already told: it has the value 0.5"
+        );
+        let failed = Outcome::Failed {
+            reason: "out of memory".into(),
+        };
+        assert_eq!(
+            told(failed),
+            "trial 3 was already told: it failed: out of memory"
+        );
+        let held = State::Running {
+            worker: "b".into(),
+            lease: 7,
+        };
+        let lost = Error::NotHeld {
+            id: 3,
+            worker: "a".into(),
+            state: held,
+        };
+        assert_eq!(
+            lost.to_string(),
+            "worker `a` does not hold trial 3: it runs for `b`"
+        );
     }
 }

@@ -15,9 +15,27 @@ use crate::definition::{Definition, default_strategy, direction_named};
 use crate::error::Error;
 use crate::store::check_name;
 
-const TOP: &[&str] = &["name", "direction", "parameters", "definitions", "constraints", "objective", "run"];
-const OBJECTIVE: &[&str] = &["command", "shell", "builtin", "timeout", "grace", "retries", "env"];
-const RUN: &[&str] = &["trials", "workers", "seed", "strategy", "n_initial", "storage", "lease"];
+const TOP: &[&str] = &[
+    "name",
+    "direction",
+    "parameters",
+    "definitions",
+    "constraints",
+    "objective",
+    "run",
+];
+const OBJECTIVE: &[&str] = &[
+    "command", "shell", "builtin", "timeout", "grace", "retries", "env",
+];
+const RUN: &[&str] = &[
+    "trials",
+    "workers",
+    "seed",
+    "strategy",
+    "n_initial",
+    "storage",
+    "lease",
+];
 
 /// What a study file says about its study.
 #[derive(Debug)]
@@ -54,27 +72,55 @@ impl StudyFile {
     pub fn parse(path: &Path, text: &str) -> Result<StudyFile, Error> {
         let all: Keys = StudyFile::keys(path, text)?;
         check_keys(&all)?;
-        let space = if is_json(path) { Space::from_json(text) } else { Space::from_toml(text) }?;
+        let space = if is_json(path) {
+            Space::from_json(text)
+        } else {
+            Space::from_toml(text)
+        }?;
         let file: File = StudyFile::keys(path, text)?;
-        let stem = path.file_stem().map_or("study".into(), |stem| stem.to_string_lossy().into_owned());
-        let stem = if stem == "-" { "study".to_owned() } else { stem };
+        let stem = path
+            .file_stem()
+            .map_or("study".into(), |stem| stem.to_string_lossy().into_owned());
+        let stem = if stem == "-" {
+            "study".to_owned()
+        } else {
+            stem
+        };
         let name = file.name.unwrap_or_else(|| stem.clone());
         check_name(&name)?;
         let direction = file.direction.as_deref().unwrap_or("minimize");
         let direction = direction_named(direction).ok_or_else(|| {
-            bad(format!("direction: expected \"minimize\" or \"maximize\", not \"{direction}\""))
+            bad(format!(
+                "direction: expected \"minimize\" or \"maximize\", not \"{direction}\""
+            ))
         })?;
         let n_initial = file.run.n_initial;
         if let Some(n) = n_initial.filter(|n| *n > MAX_INITIAL) {
-            return Err(mivabo::Error::TooManyInitial { n, limit: MAX_INITIAL }.into());
+            return Err(mivabo::Error::TooManyInitial {
+                n,
+                limit: MAX_INITIAL,
+            }
+            .into());
         }
-        let storage = file.run.storage.unwrap_or_else(|| PathBuf::from(format!("{stem}.db")));
-        let strategy = file.run.strategy.unwrap_or_else(|| default_strategy().to_owned());
+        let storage = file
+            .run
+            .storage
+            .unwrap_or_else(|| PathBuf::from(format!("{stem}.db")));
+        let strategy = file
+            .run
+            .strategy
+            .unwrap_or_else(|| default_strategy().to_owned());
         let seed = file.run.seed.unwrap_or(0);
         Ok(StudyFile {
             name,
             storage: path.parent().unwrap_or(Path::new("")).join(storage),
-            definition: Definition { space, direction, strategy, seed, n_initial },
+            definition: Definition {
+                space,
+                direction,
+                strategy,
+                seed,
+                n_initial,
+            },
         })
     }
 
@@ -94,7 +140,8 @@ impl StudyFile {
 type Keys = BTreeMap<String, serde_json::Value>;
 
 fn is_json(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "json")
+    path.extension()
+        .is_some_and(|extension| extension == "json")
 }
 
 fn bad(message: String) -> Error {
@@ -104,7 +151,10 @@ fn bad(message: String) -> Error {
 /// Keys that mean nothing are refused, with the one that was probably meant.
 fn check_keys(file: &Keys) -> Result<(), Error> {
     unknown(file.keys(), TOP, "")?;
-    for (table, known, place) in [("objective", OBJECTIVE, " in [objective]"), ("run", RUN, " in [run]")] {
+    for (table, known, place) in [
+        ("objective", OBJECTIVE, " in [objective]"),
+        ("run", RUN, " in [run]"),
+    ] {
         if let Some(keys) = file.get(table).and_then(serde_json::Value::as_object) {
             unknown(keys.keys(), known, place)?;
         }
@@ -112,8 +162,14 @@ fn check_keys(file: &Keys) -> Result<(), Error> {
     Ok(())
 }
 
-fn unknown<'a>(mut keys: impl Iterator<Item = &'a String>, known: &[&str], place: &str) -> Result<(), Error> {
-    let Some(key) = keys.find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
+fn unknown<'a>(
+    mut keys: impl Iterator<Item = &'a String>,
+    known: &[&str],
+    place: &str,
+) -> Result<(), Error> {
+    let Some(key) = keys.find(|key| !known.contains(&key.as_str())) else {
+        return Ok(());
+    };
     let hint = match mivabo::nearest(key, known.iter().copied()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),
         None => format!("known are {}", known.join(", ")),
@@ -133,7 +189,10 @@ mod tests {
 
         assert_eq!(file.name, "a.b");
         assert_eq!(file.storage, Path::new("some/folder/a.b.db"));
-        assert_eq!(StudyFile::parse(Path::new("-"), SPACE).unwrap().storage, Path::new("study.db"));
+        assert_eq!(
+            StudyFile::parse(Path::new("-"), SPACE).unwrap().storage,
+            Path::new("study.db")
+        );
     }
 
     #[test]
@@ -150,17 +209,31 @@ mod tests {
 
     #[test]
     fn the_largest_seed_can_be_written_in_json() {
-        let text =
-            format!(r#"{{"parameters": {{"x": {{"type": "bool"}}}}, "run": {{"seed": {}}}}}"#, u64::MAX);
+        let text = format!(
+            r#"{{"parameters": {{"x": {{"type": "bool"}}}}, "run": {{"seed": {}}}}}"#,
+            u64::MAX
+        );
 
-        assert_eq!(StudyFile::parse(Path::new("a.json"), &text).unwrap().definition.seed, u64::MAX);
+        assert_eq!(
+            StudyFile::parse(Path::new("a.json"), &text)
+                .unwrap()
+                .definition
+                .seed,
+            u64::MAX
+        );
     }
 
     #[test]
     fn mistakes_are_named_with_what_was_meant() {
         for (text, message) in [
-            (format!("nmae = 'a'\n{SPACE}"), "unknown key `nmae`; did you mean `name`?"),
-            (format!("{SPACE}[run]\ntrails = 3"), "unknown key `trails` in [run]; did you mean `trials`?"),
+            (
+                format!("nmae = 'a'\n{SPACE}"),
+                "unknown key `nmae`; did you mean `name`?",
+            ),
+            (
+                format!("{SPACE}[run]\ntrails = 3"),
+                "unknown key `trails` in [run]; did you mean `trials`?",
+            ),
             (
                 format!("{SPACE}[objective]\nq = 3"),
                 "unknown key `q` in [objective]; known are command, shell, builtin, timeout, grace, retries, env",

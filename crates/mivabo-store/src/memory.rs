@@ -31,12 +31,18 @@ struct Draft<'a> {
 
 impl Backend for Memory {
     fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
-        Ok(Box::new(Draft { shelves: lock(&self.shelves).clone(), home: None }))
+        Ok(Box::new(Draft {
+            shelves: lock(&self.shelves).clone(),
+            home: None,
+        }))
     }
 
     fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
         let turn = lock(&self.turn);
-        Ok(Box::new(Draft { shelves: lock(&self.shelves).clone(), home: Some((&self.shelves, turn)) }))
+        Ok(Box::new(Draft {
+            shelves: lock(&self.shelves).clone(),
+            home: Some((&self.shelves, turn)),
+        }))
     }
 }
 
@@ -51,13 +57,19 @@ impl Draft<'_> {
     }
 
     fn trials(&self, study: StudyId) -> impl Iterator<Item = &Trial> {
-        self.shelf(study).into_iter().flat_map(|shelf| shelf.trials.iter().map(|trial| &**trial))
+        self.shelf(study)
+            .into_iter()
+            .flat_map(|shelf| shelf.trials.iter().map(|trial| &**trial))
     }
 }
 
 impl Rows for Draft<'_> {
     fn studies(&self) -> Result<Vec<Study>, Error> {
-        Ok(self.shelves.iter().map(|shelf| shelf.study.clone()).collect())
+        Ok(self
+            .shelves
+            .iter()
+            .map(|shelf| shelf.study.clone())
+            .collect())
     }
 
     fn definition(&self, study: StudyId) -> Result<Option<String>, Error> {
@@ -67,8 +79,15 @@ impl Rows for Draft<'_> {
     fn last(&self, study: StudyId) -> Result<Last, Error> {
         Ok(Last {
             trials: self.trials(study).count() as u64,
-            tells: self.trials(study).filter(|trial| trial.told.is_some()).count() as u64,
-            revision: self.trials(study).map(|trial| trial.revision).max().unwrap_or_default(),
+            tells: self
+                .trials(study)
+                .filter(|trial| trial.told.is_some())
+                .count() as u64,
+            revision: self
+                .trials(study)
+                .map(|trial| trial.revision)
+                .max()
+                .unwrap_or_default(),
         })
     }
 
@@ -77,14 +96,20 @@ impl Rows for Draft<'_> {
     }
 
     fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Trial>, Error> {
-        let mut changed: Vec<Trial> =
-            self.trials(study).filter(|trial| trial.revision > since).cloned().collect();
+        let mut changed: Vec<Trial> = self
+            .trials(study)
+            .filter(|trial| trial.revision > since)
+            .cloned()
+            .collect();
         changed.sort_by_key(|trial| trial.revision);
         Ok(changed)
     }
 
     fn oldest_waiting(&self, study: StudyId) -> Result<Option<Trial>, Error> {
-        Ok(self.trials(study).find(|trial| trial.state == State::Waiting).cloned())
+        Ok(self
+            .trials(study)
+            .find(|trial| trial.state == State::Waiting)
+            .cloned())
     }
 
     fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error> {
@@ -105,7 +130,11 @@ impl Transaction for Draft<'_> {
 
     fn put(&mut self, study: StudyId, trial: &Trial) -> Result<(), Error> {
         let new = Arc::new(trial.clone());
-        if let Some(shelf) = self.shelves.iter_mut().find(|shelf| shelf.study.id == study) {
+        if let Some(shelf) = self
+            .shelves
+            .iter_mut()
+            .find(|shelf| shelf.study.id == study)
+        {
             match shelf.trials.iter_mut().find(|old| old.id == trial.id) {
                 Some(old) => *old = new,
                 None => shelf.trials.push(new),

@@ -20,7 +20,10 @@ impl Object {
         let text = text.into();
         match serde_json::from_str::<BTreeMap<String, &RawValue>>(&text) {
             Ok(_) => Ok(Object(text)),
-            Err(error) => Err(Error::NotAnObject { text: short(&text), why: error.to_string() }),
+            Err(error) => Err(Error::NotAnObject {
+                text: short(&text),
+                why: error.to_string(),
+            }),
         }
     }
 
@@ -29,19 +32,25 @@ impl Object {
     /// # Errors
     /// [`Error::NotAnObject`].
     pub fn note_of(result: Option<&str>) -> Result<Object, Error> {
-        let Some(result) = result else { return Ok(Object::default()) };
+        let Some(result) = result else {
+            return Ok(Object::default());
+        };
         Ok(Object(format!(r#"{{"result":{}}}"#, Object::new(result)?)))
     }
 
     /// The object under `result`, if there is one. What not every program can read in it, such as 1e400, is a text.
     pub(crate) fn result(&self) -> Option<Object> {
         let values: BTreeMap<String, &RawValue> = serde_json::from_str(&self.0).ok()?;
-        let result: BTreeMap<String, &RawValue> = serde_json::from_str(values.get("result")?.get()).ok()?;
+        let result: BTreeMap<String, &RawValue> =
+            serde_json::from_str(values.get("result")?.get()).ok()?;
         let readable = |raw: &RawValue| match serde_json::from_str::<Value>(raw.get()) {
             Ok(_) => Some(raw.to_owned()),
             Err(_) => serde_json::value::to_raw_value(raw.get()).ok(),
         };
-        let result: BTreeMap<_, _> = result.into_iter().map(|(key, raw)| (key, readable(raw))).collect();
+        let result: BTreeMap<_, _> = result
+            .into_iter()
+            .map(|(key, raw)| (key, readable(raw)))
+            .collect();
         serde_json::to_string(&result).ok().map(Object)
     }
 
@@ -52,7 +61,9 @@ impl Object {
 
     /// This object with the keys of `other`, whose values replace those that are here.
     pub(crate) fn merged(&self, other: &Object) -> Object {
-        let read = |text| serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text).unwrap_or_default();
+        let read = |text| {
+            serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text).unwrap_or_default()
+        };
         if other.is_empty() {
             return self.clone();
         }
@@ -62,7 +73,9 @@ impl Object {
     }
 
     fn is_empty(&self) -> bool {
-        self.0.trim_matches(['{', '}', ' ', '\n', '\r', '\t']).is_empty()
+        self.0
+            .trim_matches(['{', '}', ' ', '\n', '\r', '\t'])
+            .is_empty()
     }
 }
 
@@ -84,8 +97,20 @@ mod tests {
 
     #[test]
     fn only_objects_are_objects() {
-        for text in ["", "[]", "1", "null", "{", "{\"a\": NaN}", "{} {}", "{a: 1}"] {
-            assert!(matches!(Object::new(text), Err(Error::NotAnObject { .. })), "{text}");
+        for text in [
+            "",
+            "[]",
+            "1",
+            "null",
+            "{",
+            "{\"a\": NaN}",
+            "{} {}",
+            "{a: 1}",
+        ] {
+            assert!(
+                matches!(Object::new(text), Err(Error::NotAnObject { .. })),
+                "{text}"
+            );
         }
         let deep = "{\"a\":".repeat(10_000);
         assert!(Object::new(deep).is_err());
@@ -102,7 +127,10 @@ mod tests {
         let old = Object::new(r#"{"a": 0.10000000000000000555, "b": 1}"#).unwrap();
         let new = Object::new(r#"{"b": [1, 2], "c": "}"}"#).unwrap();
 
-        assert_eq!(old.merged(&new).as_str(), r#"{"a":0.10000000000000000555,"b":[1, 2],"c":"}"}"#);
+        assert_eq!(
+            old.merged(&new).as_str(),
+            r#"{"a":0.10000000000000000555,"b":[1, 2],"c":"}"}"#
+        );
         assert_eq!(old.merged(&Object::new(" { } ").unwrap()), old);
     }
 }

@@ -47,8 +47,12 @@ pub(crate) fn read(space: &Space, trial: &Trial) -> Result<Point, Error> {
     let bad = |why: String| Error::BadTrial { id: trial.id, why };
     let values: BTreeMap<String, Value> =
         serde_json::from_str(trial.params.as_str()).map_err(|error| bad(error.to_string()))?;
-    let values = values.iter().map(|(name, value)| (name.as_str(), value.clone()));
-    space.point_of_all(values).map_err(|error| bad(error.to_string()))
+    let values = values
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()));
+    space
+        .point_of_all(values)
+        .map_err(|error| bad(error.to_string()))
 }
 
 /// A stored trial as a study knows it.
@@ -57,7 +61,14 @@ pub(crate) fn known(space: &Space, trial: &Trial) -> Result<Known, Error> {
         State::Waiting => Told::Waiting,
         State::Running { .. } => Told::Pending,
         State::Complete(value) => Told::Complete(*value),
-        State::Failed { reason } => Told::Failed { reason: reason.clone() },
+        State::Failed { reason } => Told::Failed {
+            reason: reason.clone(),
+        },
     };
-    Ok(Known { id: trial.id, point: read(space, trial)?, state, told: trial.told })
+    Ok(Known {
+        id: trial.id,
+        point: read(space, trial)?,
+        state,
+        told: trial.told,
+    })
 }

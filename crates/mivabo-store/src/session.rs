@@ -90,7 +90,10 @@ impl Session {
         let studies = store.studies()?;
         let Some(found) = studies.iter().find(|study| study.name == name) else {
             let known = studies.into_iter().map(|study| study.name).collect();
-            return Err(Error::NoStudy { name: name.to_owned(), known });
+            return Err(Error::NoStudy {
+                name: name.to_owned(),
+                known,
+            });
         };
         let definition = Definition::from_json(&store.definition(found.id)?)?;
         let study = Study::new(definition.space.clone(), definition.spec()?)?;
@@ -100,14 +103,26 @@ impl Session {
     fn follow(store: Store, (id, name): (StudyId, &str), study: Study) -> Result<Session, Error> {
         let worker = std::process::id().to_string();
         let (name, revision) = (name.to_owned(), Revision::default());
-        let mut session = Session { store, id, name, study, revision, is_torn: false, worker, clock: now };
+        let mut session = Session {
+            store,
+            id,
+            name,
+            study,
+            revision,
+            is_torn: false,
+            worker,
+            clock: now,
+        };
         session.sync()?;
         Ok(session)
     }
 
     /// Under this name instead of the number of the process. Workers on several machines need different ones.
     pub fn with_worker(self, worker: impl Into<String>) -> Session {
-        Session { worker: worker.into(), ..self }
+        Session {
+            worker: worker.into(),
+            ..self
+        }
     }
 
     /// With another clock, in milliseconds since 1970.
@@ -177,7 +192,8 @@ impl Session {
     pub fn awaited(&self, within: Duration, own: &BTreeSet<u64>) -> Result<Option<Trial>, Error> {
         let soon = (self.clock)().saturating_add(millis(within));
         let is_awaited = |trial: &Trial| {
-            matches!(trial.state, State::Running { lease, .. } if lease <= soon) && !own.contains(&trial.id)
+            matches!(trial.state, State::Running { lease, .. } if lease <= soon)
+                && !own.contains(&trial.id)
         };
         Ok(self.running()?.into_iter().find(is_awaited))
     }
@@ -203,12 +219,29 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Study`] when there is no point to suggest, or what the store meets; nothing is changed then.
-    pub fn ask(&mut self, max_trials: Option<u64>, lease: Duration) -> Result<Option<Asked>, Error> {
+    pub fn ask(
+        &mut self,
+        max_trials: Option<u64>,
+        lease: Duration,
+    ) -> Result<Option<Asked>, Error> {
         // Outside of the transaction, so that others wait less.
         self.sync()?;
-        let Session { store, id, study, revision, is_torn, worker, clock, .. } = self;
+        let Session {
+            store,
+            id,
+            study,
+            revision,
+            is_torn,
+            worker,
+            clock,
+            ..
+        } = self;
         let began = clock();
-        let claim = Claim { lease: leased(worker, began, lease), since: *revision, max_trials };
+        let claim = Claim {
+            lease: leased(worker, began, lease),
+            since: *revision,
+            max_trials,
+        };
         let mut is_new = false;
         let claimed = store.claim(*id, &claim, |changes| {
             *is_torn = true;
@@ -218,7 +251,11 @@ impl Session {
             *is_torn = suggestion.is_ok();
             let suggestion = suggestion?;
             is_new = true;
-            proposal(study.space(), suggestion.point(), &suggestion.origin().to_string())
+            proposal(
+                study.space(),
+                suggestion.point(),
+                &suggestion.origin().to_string(),
+            )
         });
         let trial = match claimed {
             Ok(Some(trial)) => trial,
@@ -253,7 +290,13 @@ impl Session {
     /// # Errors
     /// As [`tell`](Self::tell).
     pub fn tell_failed(&mut self, id: u64, reason: impl Into<String>) -> Result<(), Error> {
-        self.tell_outcome(id, Outcome::Failed { reason: reason.into() }, Object::default())
+        self.tell_outcome(
+            id,
+            Outcome::Failed {
+                reason: reason.into(),
+            },
+            Object::default(),
+        )
     }
 
     /// How a trial ended, with what to add to its note.
@@ -262,7 +305,12 @@ impl Session {
     /// As [`tell`](Self::tell).
     pub fn tell_outcome(&mut self, id: u64, outcome: Outcome, note: Object) -> Result<(), Error> {
         let outcome = finite(outcome);
-        let tell = Tell { worker: Some(&self.worker), outcome, now: (self.clock)(), note };
+        let tell = Tell {
+            worker: Some(&self.worker),
+            outcome,
+            now: (self.clock)(),
+            note,
+        };
         self.store.tell(self.id, id, &tell)?;
         self.sync()
     }
@@ -285,10 +333,17 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Study`] when a point does not fit the space, or what the store meets; nothing is then added.
-    pub fn add_all(&mut self, results: Vec<(Point, Outcome, Object)>) -> Result<std::ops::Range<u64>, Error> {
+    pub fn add_all(
+        &mut self,
+        results: Vec<(Point, Outcome, Object)>,
+    ) -> Result<std::ops::Range<u64>, Error> {
         let now = (self.clock)();
         let told = results.into_iter().map(|(point, outcome, note)| {
-            let tell = Tell { now, note, ..Tell::new(finite(outcome)) };
+            let tell = Tell {
+                now,
+                note,
+                ..Tell::new(finite(outcome))
+            };
             Ok((proposal(self.space(), &point, "added")?, tell))
         });
         let told = told.collect::<Result<Vec<_>, Error>>()?;
@@ -301,7 +356,10 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Study`] when these values make no feasible point of the space, or what the store meets.
-    pub fn enqueue<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, Value)>) -> Result<u64, Error> {
+    pub fn enqueue<'a>(
+        &mut self,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<u64, Error> {
         let point = self.space().point(values)?;
         self.enqueue_point(&point)
     }
@@ -340,7 +398,10 @@ impl Session {
     /// # Errors
     /// What the store meets.
     pub fn release_expired(&mut self, max_attempts: u32) -> Result<usize, Error> {
-        let n = self.store.release_expired(self.id, (self.clock)(), max_attempts)?.len();
+        let n = self
+            .store
+            .release_expired(self.id, (self.clock)(), max_attempts)?
+            .len();
         self.sync()?;
         Ok(n)
     }
@@ -350,7 +411,8 @@ impl Session {
     /// # Errors
     /// [`Error::NotHeld`] when the trial is no longer this worker's, or what the store meets.
     pub fn heartbeat(&mut self, id: u64, lease: Duration) -> Result<(), Error> {
-        self.store.heartbeat(self.id, id, &leased(&self.worker, (self.clock)(), lease))
+        self.store
+            .heartbeat(self.id, id, &leased(&self.worker, (self.clock)(), lease))
     }
 
     /// A sign of life for many trials at once. One that is no longer this worker's is passed over.
@@ -358,7 +420,8 @@ impl Session {
     /// # Errors
     /// What the store meets.
     pub fn heartbeat_all(&mut self, ids: &[u64], lease: Duration) -> Result<(), Error> {
-        self.store.heartbeat_all(self.id, ids, &leased(&self.worker, (self.clock)(), lease))
+        self.store
+            .heartbeat_all(self.id, ids, &leased(&self.worker, (self.clock)(), lease))
     }
 
     /// Whether the store lost its place, so that every call fails until the session is loaded anew: another SQLite library
@@ -386,8 +449,18 @@ impl Session {
 
     fn asked(&self, trial: &Trial) -> Result<Asked, Error> {
         let point = points::read(self.space(), trial)?;
-        let values = self.space().values(&point).map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(Asked { id: trial.id, values, point, origin: trial.origin(), attempts: trial.attempts })
+        let values = self
+            .space()
+            .values(&point)
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        Ok(Asked {
+            id: trial.id,
+            values,
+            point,
+            origin: trial.origin(),
+            attempts: trial.attempts,
+        })
     }
 }
 
@@ -423,8 +496,11 @@ impl Trial {
 }
 
 fn take_in(study: &mut Study, revision: &mut Revision, changes: &Changes) -> Result<(), Error> {
-    let known: Result<Vec<Known>, Error> =
-        changes.trials.iter().map(|trial| points::known(study.space(), trial)).collect();
+    let known: Result<Vec<Known>, Error> = changes
+        .trials
+        .iter()
+        .map(|trial| points::known(study.space(), trial))
+        .collect();
     study.replay(&known?)?;
     *revision = changes.revision;
     Ok(())
@@ -435,7 +511,10 @@ fn proposal(space: &Space, point: &Point, origin: &str) -> Result<Proposal, Erro
         return Err(mivabo::Error::ForeignPoint.into());
     }
     let note = Object::new(json!({ "origin": origin }).to_string())?;
-    Ok(Proposal { params: points::written(space, point)?, note })
+    Ok(Proposal {
+        params: points::written(space, point)?,
+        note,
+    })
 }
 
 /// What a value makes of a trial.
@@ -454,7 +533,11 @@ fn finite(outcome: Outcome) -> Outcome {
 }
 
 fn leased(worker: &str, now: i64, lease: Duration) -> Lease<'_> {
-    Lease { worker, now, millis: millis(lease) }
+    Lease {
+        worker,
+        now,
+        millis: millis(lease),
+    }
 }
 
 fn millis(duration: Duration) -> i64 {
@@ -462,5 +545,7 @@ fn millis(duration: Duration) -> i64 {
 }
 
 fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, millis)
 }

@@ -57,7 +57,12 @@ pub struct Tell<'a> {
 impl Tell<'_> {
     /// An outcome that nobody in particular tells, in 1970.
     pub fn new(outcome: Outcome) -> Self {
-        Tell { worker: None, outcome, now: 0, note: Object::default() }
+        Tell {
+            worker: None,
+            outcome,
+            now: 0,
+            note: Object::default(),
+        }
     }
 }
 
@@ -73,7 +78,9 @@ pub struct Changes {
 impl Store {
     /// A store on this backend.
     pub fn new(backend: impl Backend + 'static) -> Store {
-        Store { backend: Box::new(backend) }
+        Store {
+            backend: Box::new(backend),
+        }
     }
 
     /// The study of this name, made if there is none.
@@ -90,7 +97,13 @@ impl Store {
                 return Ok(id);
             }
             let id = StudyId(rows.studies()?.len() as u64);
-            rows.insert_study(&Study { id, name: name.to_owned() }, definition)?;
+            rows.insert_study(
+                &Study {
+                    id,
+                    name: name.to_owned(),
+                },
+                definition,
+            )?;
             Ok(id)
         })
     }
@@ -172,7 +185,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::UnknownStudy`], or what the backend meets.
-    pub fn enqueue(&mut self, study: StudyId, proposal: Proposal, now: i64) -> Result<Trial, Error> {
+    pub fn enqueue(
+        &mut self,
+        study: StudyId,
+        proposal: Proposal,
+        now: i64,
+    ) -> Result<Trial, Error> {
         self.write(|rows| {
             definition(rows, study)?;
             let trial = Trial::new(rows.last(study)?.trials, proposal, now);
@@ -184,7 +202,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFinite`], [`Error::UnknownStudy`], or what the backend meets.
-    pub fn add(&mut self, study: StudyId, proposal: Proposal, tell: &Tell<'_>) -> Result<Trial, Error> {
+    pub fn add(
+        &mut self,
+        study: StudyId,
+        proposal: Proposal,
+        tell: &Tell<'_>,
+    ) -> Result<Trial, Error> {
         tell.outcome.check()?;
         self.write(|rows| {
             definition(rows, study)?;
@@ -196,11 +219,17 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::add`]; nothing is then added.
-    pub fn add_all(&mut self, study: StudyId, told: Vec<(Proposal, Tell<'_>)>) -> Result<Vec<Trial>, Error> {
+    pub fn add_all(
+        &mut self,
+        study: StudyId,
+        told: Vec<(Proposal, Tell<'_>)>,
+    ) -> Result<Vec<Trial>, Error> {
         told.iter().try_for_each(|(_, tell)| tell.outcome.check())?;
         self.write(|rows| {
             definition(rows, study)?;
-            told.into_iter().map(|(proposal, tell)| add(rows, study, proposal, &tell)).collect()
+            told.into_iter()
+                .map(|(proposal, tell)| add(rows, study, proposal, &tell))
+                .collect()
         })
     }
 
@@ -221,7 +250,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::UnknownStudy`], [`Error::UnknownTrial`], or what the backend meets.
-    pub fn heartbeat_all(&mut self, study: StudyId, ids: &[u64], lease: &Lease<'_>) -> Result<(), Error> {
+    pub fn heartbeat_all(
+        &mut self,
+        study: StudyId,
+        ids: &[u64],
+        lease: &Lease<'_>,
+    ) -> Result<(), Error> {
         self.write(|rows| {
             for &id in ids {
                 let mut trial = trial(rows, study, id)?;
@@ -285,7 +319,10 @@ impl Store {
                     trial.state = State::Waiting;
                 } else {
                     let reason = format!("worker {worker} stopped answering");
-                    let tell = Tell { now, ..Tell::new(Outcome::Failed { reason }) };
+                    let tell = Tell {
+                        now,
+                        ..Tell::new(Outcome::Failed { reason })
+                    };
                     trial.finish(&tell, rows.last(study)?.tells)?;
                 }
                 released.push(put(rows, study, trial)?);
@@ -316,19 +353,29 @@ impl Store {
 /// Whether a study may have this name.
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() || name.chars().any(char::is_control) {
-        return Err(Error::BadName { name: name.to_owned() });
+        return Err(Error::BadName {
+            name: name.to_owned(),
+        });
     }
     Ok(())
 }
 
 /// The study of this name, whose definition must be this one.
-fn existing(rows: &(impl Rows + ?Sized), name: &str, given: &str) -> Result<Option<StudyId>, Error> {
+fn existing(
+    rows: &(impl Rows + ?Sized),
+    name: &str,
+    given: &str,
+) -> Result<Option<StudyId>, Error> {
     let Some(study) = rows.studies()?.into_iter().find(|study| study.name == name) else {
         return Ok(None);
     };
     let stored = definition(rows, study.id)?;
     if stored != given {
-        return Err(Error::DefinitionDiffers { name: study.name, stored, given: given.to_owned() });
+        return Err(Error::DefinitionDiffers {
+            name: study.name,
+            stored,
+            given: given.to_owned(),
+        });
     }
     Ok(Some(study.id))
 }
@@ -336,7 +383,10 @@ fn existing(rows: &(impl Rows + ?Sized), name: &str, given: &str) -> Result<Opti
 fn definition(rows: &(impl Rows + ?Sized), study: StudyId) -> Result<String, Error> {
     match rows.definition(study)? {
         Some(text) => Ok(text),
-        None => Err(Error::UnknownStudy { id: study.0, n: rows.studies()?.len() }),
+        None => Err(Error::UnknownStudy {
+            id: study.0,
+            n: rows.studies()?.len(),
+        }),
     }
 }
 
@@ -345,7 +395,10 @@ fn trial(rows: &(impl Rows + ?Sized), study: StudyId, id: u64) -> Result<Trial, 
         return Ok(trial);
     }
     definition(rows, study)?;
-    Err(Error::UnknownTrial { id, n: rows.last(study)?.trials })
+    Err(Error::UnknownTrial {
+        id,
+        n: rows.last(study)?.trials,
+    })
 }
 
 fn changes(rows: &(impl Rows + ?Sized), study: StudyId, since: Revision) -> Result<Changes, Error> {
@@ -355,7 +408,11 @@ fn changes(rows: &(impl Rows + ?Sized), study: StudyId, since: Revision) -> Resu
 }
 
 /// Running trials whose lease has ended, and who had them.
-fn expired(rows: &(impl Rows + ?Sized), study: StudyId, now: i64) -> Result<Vec<(String, Trial)>, Error> {
+fn expired(
+    rows: &(impl Rows + ?Sized),
+    study: StudyId,
+    now: i64,
+) -> Result<Vec<(String, Trial)>, Error> {
     let ended = |trial: Trial| match &trial.state {
         State::Running { worker, lease } if *lease <= now => Some((worker.clone(), trial)),
         _ => None,

@@ -41,7 +41,10 @@ pub struct Proposal {
 
 impl From<Object> for Proposal {
     fn from(params: Object) -> Proposal {
-        Proposal { params, note: Object::default() }
+        Proposal {
+            params,
+            note: Object::default(),
+        }
     }
 }
 
@@ -138,7 +141,9 @@ impl Trial {
     pub fn outcome(&self) -> Option<Outcome> {
         match &self.state {
             State::Complete(value) => Some(Outcome::Complete(*value)),
-            State::Failed { reason } => Some(Outcome::Failed { reason: reason.clone() }),
+            State::Failed { reason } => Some(Outcome::Failed {
+                reason: reason.clone(),
+            }),
             State::Waiting | State::Running { .. } => None,
         }
     }
@@ -162,7 +167,10 @@ impl Trial {
 
     /// A worker takes it.
     pub(crate) fn start(&mut self, lease: &Lease<'_>) {
-        self.state = State::Running { worker: lease.worker.to_owned(), lease: lease.end() };
+        self.state = State::Running {
+            worker: lease.worker.to_owned(),
+            lease: lease.end(),
+        };
         self.worker = Some(lease.worker.to_owned());
         self.attempts = self.attempts.saturating_add(1);
         self.started = Some(lease.now);
@@ -171,7 +179,10 @@ impl Trial {
     /// Its worker goes on.
     pub(crate) fn renew(&mut self, lease: &Lease<'_>) -> Result<(), Error> {
         self.held_by(lease.worker)?;
-        self.state = State::Running { worker: lease.worker.to_owned(), lease: lease.end() };
+        self.state = State::Running {
+            worker: lease.worker.to_owned(),
+            lease: lease.end(),
+        };
         Ok(())
     }
 
@@ -186,7 +197,10 @@ impl Trial {
     /// It ends, at this place among all tells.
     pub(crate) fn finish(&mut self, tell: &Tell<'_>, place: u64) -> Result<(), Error> {
         if let Some(outcome) = self.outcome() {
-            return Err(Error::AlreadyTold { id: self.id, outcome });
+            return Err(Error::AlreadyTold {
+                id: self.id,
+                outcome,
+            });
         }
         self.state = tell.outcome.clone().into();
         self.told = Some(place);
@@ -201,7 +215,11 @@ impl Trial {
     fn held_by(&self, worker: &str) -> Result<(), Error> {
         match &self.state {
             State::Running { worker: holder, .. } if holder == worker => Ok(()),
-            state => Err(Error::NotHeld { id: self.id, worker: worker.to_owned(), state: state.clone() }),
+            state => Err(Error::NotHeld {
+                id: self.id,
+                worker: worker.to_owned(),
+                state: state.clone(),
+            }),
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use mivabo_store::{
-    Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, Sqlite, State, Store, StudyId, Tell,
-    Trial,
+    Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, Sqlite, State, Store,
+    StudyId, Tell, Trial,
 };
 
 /// Opens the same store once more.
@@ -73,12 +73,23 @@ fn params(x: u64) -> Proposal {
 }
 
 fn claim_of(worker: &str, now: i64) -> Claim<'_> {
-    Claim { lease: Lease { worker, now, millis: 100 }, since: Revision::default(), max_trials: None }
+    Claim {
+        lease: Lease {
+            worker,
+            now,
+            millis: 100,
+        },
+        since: Revision::default(),
+        max_trials: None,
+    }
 }
 
 /// Takes a trial, which is at `x` if it is a new one.
 fn take(store: &mut Store, study: StudyId, worker: &str, x: u64) -> Trial {
-    store.claim(study, &claim_of(worker, 0), |_| Ok::<_, Error>(params(x))).unwrap().unwrap()
+    store
+        .claim(study, &claim_of(worker, 0), |_| Ok::<_, Error>(params(x)))
+        .unwrap()
+        .unwrap()
 }
 
 fn value(value: f64) -> Tell<'static> {
@@ -86,7 +97,9 @@ fn value(value: f64) -> Tell<'static> {
 }
 
 fn failure(reason: &str) -> Tell<'static> {
-    Tell::new(Outcome::Failed { reason: reason.into() })
+    Tell::new(Outcome::Failed {
+        reason: reason.into(),
+    })
 }
 
 fn all(store: &Store, study: StudyId) -> Vec<Trial> {
@@ -100,7 +113,12 @@ fn a_study_is_made_once_and_found_again(open: Open<'_>) {
     assert_ne!(a, b);
     assert_eq!(open().create("a", "text\n\u{0}'\"é"), Ok(a));
     assert_eq!(open().definition(a).unwrap(), "text\n\u{0}'\"é");
-    let names: Vec<String> = open().studies().unwrap().into_iter().map(|study| study.name).collect();
+    let names: Vec<String> = open()
+        .studies()
+        .unwrap()
+        .into_iter()
+        .map(|study| study.name)
+        .collect();
     assert_eq!(names, ["a", "b"]);
     assert_eq!([a.index(), b.index()], [0, 1]);
 }
@@ -110,16 +128,26 @@ fn another_definition_is_refused_with_both(open: Open<'_>) {
 
     let refused = open().create("a", "x = 2").unwrap_err();
 
-    let expected =
-        Error::DefinitionDiffers { name: "a".into(), stored: "x = 1".into(), given: "x = 2".into() };
+    let expected = Error::DefinitionDiffers {
+        name: "a".into(),
+        stored: "x = 1".into(),
+        given: "x = 2".into(),
+    };
     assert_eq!(refused, expected);
 }
 
 fn names_must_be_readable(open: Open<'_>) {
     for name in ["", "a\nb", "\u{0}"] {
-        assert_eq!(open().create(name, ""), Err(Error::BadName { name: name.into() }));
+        assert_eq!(
+            open().create(name, ""),
+            Err(Error::BadName { name: name.into() })
+        );
     }
-    assert!(open().create("Größe 3 / `x` 'y'; DROP TABLE trial", "").is_ok());
+    assert!(
+        open()
+            .create("Größe 3 / `x` 'y'; DROP TABLE trial", "")
+            .is_ok()
+    );
 }
 
 fn what_does_not_exist_is_named(open: Open<'_>) {
@@ -133,9 +161,15 @@ fn what_does_not_exist_is_named(open: Open<'_>) {
 
     let no_study = Error::UnknownStudy { id: 1, n: 1 };
     assert_eq!(store.definition(strange).unwrap_err(), no_study);
-    assert_eq!(store.changes(strange, Revision::default()).unwrap_err(), no_study);
+    assert_eq!(
+        store.changes(strange, Revision::default()).unwrap_err(),
+        no_study
+    );
     assert_eq!(store.enqueue(strange, params(0), 0).unwrap_err(), no_study);
-    assert_eq!(store.add(strange, params(0), &value(1.0)).unwrap_err(), no_study);
+    assert_eq!(
+        store.add(strange, params(0), &value(1.0)).unwrap_err(),
+        no_study
+    );
     assert_eq!(store.release_expired(strange, 0, 1).unwrap_err(), no_study);
     assert_eq!(store.tell(strange, 0, &value(1.0)).unwrap_err(), no_study);
     let claimed = store.claim(strange, &claim_of("w", 0), |_| Ok::<_, Error>(params(0)));
@@ -145,7 +179,12 @@ fn what_does_not_exist_is_named(open: Open<'_>) {
         assert_eq!(store.trial(study, id).unwrap_err(), no_trial);
         assert_eq!(store.tell(study, id, &value(1.0)).unwrap_err(), no_trial);
         assert_eq!(store.release(study, id, "w").unwrap_err(), no_trial);
-        assert_eq!(store.heartbeat(study, id, &claim_of("w", 0).lease).unwrap_err(), no_trial);
+        assert_eq!(
+            store
+                .heartbeat(study, id, &claim_of("w", 0).lease)
+                .unwrap_err(),
+            no_trial
+        );
     }
 }
 
@@ -179,8 +218,17 @@ fn waiting_trials_are_claimed_before_new_ones_are_made(open: Open<'_>) {
 
     assert_eq!(claimed, [0, 1, 2, 3]);
     let second = store.trial(study, 1).unwrap();
-    assert_eq!((second.created, second.started, second.attempts), (7, Some(0), 1));
-    assert_eq!(second.state, State::Running { worker: "v".into(), lease: 100 });
+    assert_eq!(
+        (second.created, second.started, second.attempts),
+        (7, Some(0), 1)
+    );
+    assert_eq!(
+        second.state,
+        State::Running {
+            worker: "v".into(),
+            lease: 100
+        }
+    );
 }
 
 fn the_number_of_trials_is_limited_for_all_together(open: Open<'_>) {
@@ -188,8 +236,15 @@ fn the_number_of_trials_is_limited_for_all_together(open: Open<'_>) {
     let study = store.create("a", "").unwrap();
     store.add(study, params(0), &failure("bad")).unwrap();
     let mut other = open();
-    let limited = Claim { max_trials: Some(2), ..claim_of("w", 0) };
-    let claim = |store: &mut Store| store.claim(study, &limited, |_| Ok::<_, Error>(params(1))).unwrap();
+    let limited = Claim {
+        max_trials: Some(2),
+        ..claim_of("w", 0)
+    };
+    let claim = |store: &mut Store| {
+        store
+            .claim(study, &limited, |_| Ok::<_, Error>(params(1)))
+            .unwrap()
+    };
 
     assert!(claim(&mut store).is_some());
     assert!(claim(&mut other).is_none());
@@ -208,7 +263,10 @@ fn a_claim_sees_everything_since_the_revision_it_knows(open: Open<'_>) {
     open().add(study, params(1), &value(3.0)).unwrap();
 
     let mut seen = None;
-    let claim = Claim { since: known.revision, ..claim_of("w", 0) };
+    let claim = Claim {
+        since: known.revision,
+        ..claim_of("w", 0)
+    };
     store
         .claim(study, &claim, |changes| {
             seen = Some(changes.clone());
@@ -217,10 +275,19 @@ fn a_claim_sees_everything_since_the_revision_it_knows(open: Open<'_>) {
         .unwrap();
 
     let seen = seen.unwrap();
-    assert_eq!(seen.trials.iter().map(Trial::value).collect::<Vec<_>>(), [Some(2.0), Some(3.0)]);
+    assert_eq!(
+        seen.trials.iter().map(Trial::value).collect::<Vec<_>>(),
+        [Some(2.0), Some(3.0)]
+    );
     let since = store.changes(study, seen.revision).unwrap();
     assert_eq!(since.trials, [store.trial(study, 2).unwrap()]);
-    assert!(store.changes(study, since.revision).unwrap().trials.is_empty());
+    assert!(
+        store
+            .changes(study, since.revision)
+            .unwrap()
+            .trials
+            .is_empty()
+    );
     assert_eq!(store.changes(study, Revision(u64::MAX)).unwrap().trials, []);
 }
 
@@ -238,9 +305,14 @@ fn an_error_or_a_panic_of_suggest_changes_nothing(open: Open<'_>) {
     let mut store = open();
     let study = store.create("a", "").unwrap();
 
-    assert_eq!(store.claim(study, &claim_of("w", 0), |_| Err(Mine::Stuck)), Err(Mine::Stuck));
+    assert_eq!(
+        store.claim(study, &claim_of("w", 0), |_| Err(Mine::Stuck)),
+        Err(Mine::Stuck)
+    );
     let panicked = catch_unwind(AssertUnwindSafe(|| {
-        store.claim(study, &claim_of("w", 0), |_| -> Result<_, Error> { panic!("a bug in suggest") })
+        store.claim(study, &claim_of("w", 0), |_| -> Result<_, Error> {
+            panic!("a bug in suggest")
+        })
     }));
 
     assert!(panicked.is_err());
@@ -257,12 +329,27 @@ fn tells_have_places_in_their_order(open: Open<'_>) {
     store.tell(study, 2, &value(1.0)).unwrap();
     store.tell(study, 0, &failure("bad")).unwrap();
     store.add(study, params(3), &value(0.5)).unwrap();
-    let last = store.tell(study, 1, &Tell { worker: Some("w"), now: 77, ..value(2.0) }).unwrap();
+    let last = store
+        .tell(
+            study,
+            1,
+            &Tell {
+                worker: Some("w"),
+                now: 77,
+                ..value(2.0)
+            },
+        )
+        .unwrap();
 
-    let places: Vec<Option<u64>> = (0..4).map(|id| store.trial(study, id).unwrap().told).collect();
+    let places: Vec<Option<u64>> = (0..4)
+        .map(|id| store.trial(study, id).unwrap().told)
+        .collect();
     assert_eq!(places, [Some(1), Some(3), Some(0), Some(2)]);
     assert_eq!(last, store.trial(study, 1).unwrap());
-    assert_eq!((last.finished, last.worker.as_deref()), (Some(77), Some("w")));
+    assert_eq!(
+        (last.finished, last.worker.as_deref()),
+        (Some(77), Some("w"))
+    );
 }
 
 fn a_trial_is_told_once(open: Open<'_>) {
@@ -274,11 +361,22 @@ fn a_trial_is_told_once(open: Open<'_>) {
 
     for again in [value(1.5), value(2.0), failure("late")] {
         let outcome = Outcome::Complete(1.5);
-        assert_eq!(open().tell(study, 0, &again).unwrap_err(), Error::AlreadyTold { id: 0, outcome });
-        let outcome = Outcome::Failed { reason: "bad".into() };
-        assert_eq!(open().tell(study, 1, &again).unwrap_err(), Error::AlreadyTold { id: 1, outcome });
+        assert_eq!(
+            open().tell(study, 0, &again).unwrap_err(),
+            Error::AlreadyTold { id: 0, outcome }
+        );
+        let outcome = Outcome::Failed {
+            reason: "bad".into(),
+        };
+        assert_eq!(
+            open().tell(study, 1, &again).unwrap_err(),
+            Error::AlreadyTold { id: 1, outcome }
+        );
     }
-    assert!(matches!(store.release(study, 0, "w"), Err(Error::NotHeld { .. })));
+    assert!(matches!(
+        store.release(study, 0, "w"),
+        Err(Error::NotHeld { .. })
+    ));
     assert_eq!(store.release_expired(study, i64::MAX, 0).unwrap(), []);
     assert_eq!(all(&store, study), [told, failed]);
 }
@@ -288,13 +386,32 @@ fn only_finite_values_are_stored_and_those_exactly(open: Open<'_>) {
     let study = store.create("a", "").unwrap();
     take(&mut store, study, "w", 0);
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        assert!(matches!(store.tell(study, 0, &value(bad)), Err(Error::NotFinite { .. })));
-        assert!(matches!(store.add(study, params(0), &value(bad)), Err(Error::NotFinite { .. })));
+        assert!(matches!(
+            store.tell(study, 0, &value(bad)),
+            Err(Error::NotFinite { .. })
+        ));
+        assert!(matches!(
+            store.add(study, params(0), &value(bad)),
+            Err(Error::NotFinite { .. })
+        ));
     }
     let third = 1.0 / 3.0;
-    let values =
-        [0.0, -0.0, 5e-324, -5e-324, f64::MIN_POSITIVE, f64::MAX, f64::MIN, third, 1e15, 2f64.powi(60)];
-    let ids: Vec<u64> = values.iter().map(|v| store.add(study, params(0), &value(*v)).unwrap().id).collect();
+    let values = [
+        0.0,
+        -0.0,
+        5e-324,
+        -5e-324,
+        f64::MIN_POSITIVE,
+        f64::MAX,
+        f64::MIN,
+        third,
+        1e15,
+        2f64.powi(60),
+    ];
+    let ids: Vec<u64> = values
+        .iter()
+        .map(|v| store.add(study, params(0), &value(*v)).unwrap().id)
+        .collect();
 
     for (id, expected) in ids.into_iter().zip(values) {
         let found = open().trial(study, id).unwrap().value().unwrap();
@@ -308,18 +425,60 @@ fn a_heartbeat_prolongs_the_lease_and_is_no_change(open: Open<'_>) {
     let study = store.create("a", "").unwrap();
     let taken = take(&mut store, study, "w", 0);
 
-    store.heartbeat(study, 0, &Lease { worker: "w", now: 90, millis: 100 }).unwrap();
+    store
+        .heartbeat(
+            study,
+            0,
+            &Lease {
+                worker: "w",
+                now: 90,
+                millis: 100,
+            },
+        )
+        .unwrap();
 
-    let state = State::Running { worker: "w".into(), lease: 190 };
-    assert_eq!(store.trial(study, 0).unwrap(), Trial { state, ..taken.clone() });
+    let state = State::Running {
+        worker: "w".into(),
+        lease: 190,
+    };
+    assert_eq!(
+        store.trial(study, 0).unwrap(),
+        Trial {
+            state,
+            ..taken.clone()
+        }
+    );
     assert_eq!(store.changes(study, taken.revision).unwrap().trials, []);
     assert_eq!(open().release_expired(study, 189, 9).unwrap(), []);
     assert_eq!(open().release_expired(study, 190, 9).unwrap().len(), 1);
-    store.heartbeat(study, 0, &Lease { worker: "w", now: 200, millis: 100 }).unwrap_err();
+    store
+        .heartbeat(
+            study,
+            0,
+            &Lease {
+                worker: "w",
+                now: 200,
+                millis: 100,
+            },
+        )
+        .unwrap_err();
 
     let other = take(&mut store, study, "v", 200);
-    store.heartbeat_all(study, &[0, other.id], &Lease { worker: "v", now: 290, millis: 100 }).unwrap();
-    assert!(matches!(store.trial(study, other.id).unwrap().state, State::Running { lease: 390, .. }));
+    store
+        .heartbeat_all(
+            study,
+            &[0, other.id],
+            &Lease {
+                worker: "v",
+                now: 290,
+                millis: 100,
+            },
+        )
+        .unwrap();
+    assert!(matches!(
+        store.trial(study, other.id).unwrap().state,
+        State::Running { lease: 390, .. }
+    ));
 }
 
 fn only_the_holder_renews_and_gives_back(open: Open<'_>) {
@@ -328,11 +487,27 @@ fn only_the_holder_renews_and_gives_back(open: Open<'_>) {
     take(&mut store, study, "w", 0);
     store.enqueue(study, params(1), 0).unwrap();
     store.add(study, params(2), &value(1.0)).unwrap();
-    let states = [State::Running { worker: "w".into(), lease: 100 }, State::Waiting, State::Complete(1.0)];
+    let states = [
+        State::Running {
+            worker: "w".into(),
+            lease: 100,
+        },
+        State::Waiting,
+        State::Complete(1.0),
+    ];
 
     for (id, state) in (0..).zip(states) {
-        let lost = Error::NotHeld { id, worker: "v".into(), state };
-        assert_eq!(store.heartbeat(study, id, &claim_of("v", 5).lease).unwrap_err(), lost);
+        let lost = Error::NotHeld {
+            id,
+            worker: "v".into(),
+            state,
+        };
+        assert_eq!(
+            store
+                .heartbeat(study, id, &claim_of("v", 5).lease)
+                .unwrap_err(),
+            lost
+        );
         assert_eq!(store.release(study, id, "v").unwrap_err(), lost);
     }
 }
@@ -358,12 +533,23 @@ fn an_ended_lease_lets_the_trial_wait_again_and_at_last_fail(open: Open<'_>) {
     assert_eq!(store.release_expired(study, 99, 2).unwrap(), []);
     let released = store.release_expired(study, 100, 2).unwrap();
     assert_eq!(released, [store.trial(study, 0).unwrap()]);
-    assert_eq!((&released[0].state, released[0].attempts), (&State::Waiting, 1));
+    assert_eq!(
+        (&released[0].state, released[0].attempts),
+        (&State::Waiting, 1)
+    );
 
     assert_eq!(take(&mut store, study, "u", 9).attempts, 2);
     let given_up = store.release_expired(study, 300, 2).unwrap();
-    assert_eq!(given_up[0].state, State::Failed { reason: "worker u stopped answering".into() });
-    assert_eq!((given_up[0].told, given_up[0].finished), (Some(1), Some(300)));
+    assert_eq!(
+        given_up[0].state,
+        State::Failed {
+            reason: "worker u stopped answering".into()
+        }
+    );
+    assert_eq!(
+        (given_up[0].told, given_up[0].finished),
+        (Some(1), Some(300))
+    );
     assert_eq!(store.release_expired(study, 300, 2).unwrap(), []);
 }
 
@@ -373,7 +559,16 @@ fn a_late_result_counts_while_the_trial_waits(open: Open<'_>) {
     take(&mut store, study, "w", 0);
     store.release_expired(study, 100, 9).unwrap();
 
-    let told = store.tell(study, 0, &Tell { worker: Some("w"), ..value(1.0) }).unwrap();
+    let told = store
+        .tell(
+            study,
+            0,
+            &Tell {
+                worker: Some("w"),
+                ..value(1.0)
+            },
+        )
+        .unwrap();
 
     assert_eq!(told.state, State::Complete(1.0));
     assert_eq!(take(&mut store, study, "v", 1).id, 1);
@@ -386,13 +581,47 @@ fn a_late_result_counts_while_the_trial_runs_for_another(open: Open<'_>) {
     store.release_expired(study, 100, 9).unwrap();
     assert_eq!(take(&mut store, study, "v", 9).id, 0);
 
-    let told = store.tell(study, 0, &Tell { worker: Some("w"), ..value(1.0) }).unwrap();
+    let told = store
+        .tell(
+            study,
+            0,
+            &Tell {
+                worker: Some("w"),
+                ..value(1.0)
+            },
+        )
+        .unwrap();
 
-    assert_eq!((told.state.clone(), told.worker.as_deref()), (State::Complete(1.0), Some("w")));
-    let lost = Error::NotHeld { id: 0, worker: "v".into(), state: State::Complete(1.0) };
-    assert_eq!(store.heartbeat(study, 0, &claim_of("v", 0).lease).unwrap_err(), lost);
-    let second = store.tell(study, 0, &Tell { worker: Some("v"), ..value(1.1) });
-    assert_eq!(second.unwrap_err(), Error::AlreadyTold { id: 0, outcome: Outcome::Complete(1.0) });
+    assert_eq!(
+        (told.state.clone(), told.worker.as_deref()),
+        (State::Complete(1.0), Some("w"))
+    );
+    let lost = Error::NotHeld {
+        id: 0,
+        worker: "v".into(),
+        state: State::Complete(1.0),
+    };
+    assert_eq!(
+        store
+            .heartbeat(study, 0, &claim_of("v", 0).lease)
+            .unwrap_err(),
+        lost
+    );
+    let second = store.tell(
+        study,
+        0,
+        &Tell {
+            worker: Some("v"),
+            ..value(1.1)
+        },
+    );
+    assert_eq!(
+        second.unwrap_err(),
+        Error::AlreadyTold {
+            id: 0,
+            outcome: Outcome::Complete(1.0)
+        }
+    );
 }
 
 fn a_result_after_the_trial_was_given_up_is_refused(open: Open<'_>) {
@@ -401,8 +630,13 @@ fn a_result_after_the_trial_was_given_up_is_refused(open: Open<'_>) {
     take(&mut store, study, "w", 0);
     store.release_expired(study, 100, 1).unwrap();
 
-    let outcome = Outcome::Failed { reason: "worker w stopped answering".into() };
-    assert_eq!(store.tell(study, 0, &value(1.0)).unwrap_err(), Error::AlreadyTold { id: 0, outcome });
+    let outcome = Outcome::Failed {
+        reason: "worker w stopped answering".into(),
+    };
+    assert_eq!(
+        store.tell(study, 0, &value(1.0)).unwrap_err(),
+        Error::AlreadyTold { id: 0, outcome }
+    );
 
     // It is not lost: it can be added as a trial of its own.
     assert_eq!(store.add(study, params(0), &value(1.0)).unwrap().id, 1);
@@ -412,11 +646,27 @@ fn notes_are_kept_and_added_to(open: Open<'_>) {
     let mut store = open();
     let study = store.create("a", "").unwrap();
     let note = |text: &str| Object::new(text).unwrap();
-    let proposal = Proposal { note: note(r#"{"by": "thompson", "n": 1}"#), ..params(0) };
-    store.claim(study, &claim_of("w", 0), |_| Ok::<_, Error>(proposal.clone())).unwrap();
+    let proposal = Proposal {
+        note: note(r#"{"by": "thompson", "n": 1}"#),
+        ..params(0)
+    };
+    store
+        .claim(study, &claim_of("w", 0), |_| {
+            Ok::<_, Error>(proposal.clone())
+        })
+        .unwrap();
     assert_eq!(store.trial(study, 0).unwrap().note, proposal.note);
 
-    store.tell(study, 0, &Tell { note: note(r#"{"log": "a\u0000b", "n": 2.50}"#), ..value(1.0) }).unwrap();
+    store
+        .tell(
+            study,
+            0,
+            &Tell {
+                note: note(r#"{"log": "a\u0000b", "n": 2.50}"#),
+                ..value(1.0)
+            },
+        )
+        .unwrap();
 
     let expected = r#"{"by":"thompson","log":"a\u0000b","n":2.50}"#;
     assert_eq!(open().trial(study, 0).unwrap().note.as_str(), expected);
@@ -426,10 +676,25 @@ fn a_result_from_elsewhere_is_a_told_trial(open: Open<'_>) {
     let mut store = open();
     let study = store.create("a", "").unwrap();
 
-    let added = store.add(study, params(0), &Tell { now: 5, ..value(1.0) }).unwrap();
+    let added = store
+        .add(
+            study,
+            params(0),
+            &Tell {
+                now: 5,
+                ..value(1.0)
+            },
+        )
+        .unwrap();
 
-    assert_eq!((added.told, added.attempts, added.worker.clone()), (Some(0), 0, None));
-    assert_eq!((added.created, added.started, added.finished), (5, None, Some(5)));
+    assert_eq!(
+        (added.told, added.attempts, added.worker.clone()),
+        (Some(0), 0, None)
+    );
+    assert_eq!(
+        (added.created, added.started, added.finished),
+        (5, None, Some(5))
+    );
     assert_eq!(open().trial(study, 0).unwrap(), added);
 }
 
@@ -438,13 +703,30 @@ fn many_results_from_elsewhere_are_added_all_or_none(open: Open<'_>) {
     let study = store.create("a", "").unwrap();
 
     let bad = vec![(params(0), value(1.0)), (params(1), value(f64::NAN))];
-    assert!(matches!(store.add_all(study, bad), Err(Error::NotFinite { .. })));
-    assert_eq!(open().changes(study, Revision::default()).unwrap().trials, []);
-
-    let added = store.add_all(study, vec![(params(0), value(1.0)), (params(1), failure("bad"))]).unwrap();
-    assert_eq!(open().changes(study, Revision::default()).unwrap().trials, added);
+    assert!(matches!(
+        store.add_all(study, bad),
+        Err(Error::NotFinite { .. })
+    ));
     assert_eq!(
-        added.iter().map(|trial| (trial.id, trial.told)).collect::<Vec<_>>(),
+        open().changes(study, Revision::default()).unwrap().trials,
+        []
+    );
+
+    let added = store
+        .add_all(
+            study,
+            vec![(params(0), value(1.0)), (params(1), failure("bad"))],
+        )
+        .unwrap();
+    assert_eq!(
+        open().changes(study, Revision::default()).unwrap().trials,
+        added
+    );
+    assert_eq!(
+        added
+            .iter()
+            .map(|trial| (trial.id, trial.told))
+            .collect::<Vec<_>>(),
         [(0, Some(0)), (1, Some(1))]
     );
 }
@@ -460,10 +742,21 @@ fn changes_hold_each_trial_once_in_the_order_of_change(open: Open<'_>) {
     store.release(study, 0, "w").unwrap();
     take(&mut store, study, "v", 0);
 
-    let ids = |since| store.changes(study, since).unwrap().trials.iter().map(|t| t.id).collect::<Vec<_>>();
+    let ids = |since| {
+        store
+            .changes(study, since)
+            .unwrap()
+            .trials
+            .iter()
+            .map(|t| t.id)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(ids(known.revision), [2, 0]);
     assert_eq!(ids(Revision::default()), [1, 2, 0]);
-    assert_eq!(store.changes(study, Revision::default()).unwrap().revision, Revision(6));
+    assert_eq!(
+        store.changes(study, Revision::default()).unwrap().revision,
+        Revision(6)
+    );
 }
 
 fn readers_do_not_wait_for_a_claim_and_see_the_state_before(open: Open<'_>) {
@@ -496,14 +789,28 @@ fn eight_threads_claim_and_tell_without_gaps_or_doubles(open: Open<'_>) {
                 let mut since = Revision::default();
                 let mut known = 0;
                 while let Some(trial) = store
-                    .claim(study, &Claim { since, max_trials: Some(N), ..claim_of(&worker, 0) }, |changes| {
-                        known += changes.trials.iter().filter(|trial| trial.attempts == 1).count();
-                        since = changes.revision;
-                        Ok::<_, Error>(params(known as u64))
-                    })
+                    .claim(
+                        study,
+                        &Claim {
+                            since,
+                            max_trials: Some(N),
+                            ..claim_of(&worker, 0)
+                        },
+                        |changes| {
+                            known += changes
+                                .trials
+                                .iter()
+                                .filter(|trial| trial.attempts == 1)
+                                .count();
+                            since = changes.revision;
+                            Ok::<_, Error>(params(known as u64))
+                        },
+                    )
                     .unwrap()
                 {
-                    let told = store.tell(study, trial.id, &value(trial.id as f64)).unwrap();
+                    let told = store
+                        .tell(study, trial.id, &value(trial.id as f64))
+                        .unwrap();
                     said.send((trial.id, told.told.unwrap())).unwrap();
                 }
             });
@@ -521,5 +828,10 @@ fn eight_threads_claim_and_tell_without_gaps_or_doubles(open: Open<'_>) {
     let study = store.studies().unwrap()[0].id;
     let changes = store.changes(study, Revision::default()).unwrap();
     assert_eq!(changes.revision, Revision(2 * N));
-    assert!(changes.trials.iter().all(|trial| trial.value() == Some(trial.id as f64)));
+    assert!(
+        changes
+            .trials
+            .iter()
+            .all(|trial| trial.value() == Some(trial.id as f64))
+    );
 }

@@ -5,20 +5,41 @@
 use std::collections::BTreeMap;
 
 use mivabo_store::{
-    Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, Sqlite, Store, StudyId, Tell, Trial,
+    Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, Sqlite, Store, StudyId, Tell,
+    Trial,
 };
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
 #[derive(Debug, Clone)]
 enum Call {
-    Claim { worker: String, millis: i64, since: u64, max_trials: Option<u64>, suggestion: Option<Proposal> },
+    Claim {
+        worker: String,
+        millis: i64,
+        since: u64,
+        max_trials: Option<u64>,
+        suggestion: Option<Proposal>,
+    },
     Enqueue(Proposal),
     Add(Proposal, Outcome),
-    Heartbeat { id: u64, worker: String, millis: i64 },
-    Tell { id: u64, worker: Option<String>, outcome: Outcome, note: Object },
-    Release { id: u64, worker: String },
-    ReleaseExpired { max_attempts: u32 },
+    Heartbeat {
+        id: u64,
+        worker: String,
+        millis: i64,
+    },
+    Tell {
+        id: u64,
+        worker: Option<String>,
+        outcome: Outcome,
+        note: Object,
+    },
+    Release {
+        id: u64,
+        worker: String,
+    },
+    ReleaseExpired {
+        max_attempts: u32,
+    },
 }
 
 fn object() -> impl Strategy<Value = Object> {
@@ -62,27 +83,78 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 /// Makes the call; the answer, written out. Debug output of numbers is exact.
+#[expect(clippy::too_many_lines, reason = "one arm for each call")]
 fn make(call: &Call, store: &mut Store, study: StudyId, now: i64) -> String {
     match call.clone() {
-        Call::Claim { worker, millis, since, max_trials, suggestion } => {
-            let lease = Lease { worker: &worker, now, millis };
+        Call::Claim {
+            worker,
+            millis,
+            since,
+            max_trials,
+            suggestion,
+        } => {
+            let lease = Lease {
+                worker: &worker,
+                now,
+                millis,
+            };
             let mut seen = None;
-            let answer =
-                store.claim(study, &Claim { lease, since: Revision(since), max_trials }, |changes| {
+            let answer = store.claim(
+                study,
+                &Claim {
+                    lease,
+                    since: Revision(since),
+                    max_trials,
+                },
+                |changes| {
                     seen = Some(changes.clone());
-                    suggestion.ok_or(Error::BadName { name: "nothing to suggest".into() })
-                });
+                    suggestion.ok_or(Error::BadName {
+                        name: "nothing to suggest".into(),
+                    })
+                },
+            );
             format!("{answer:?} {seen:?}")
         }
         Call::Enqueue(proposal) => format!("{:?}", store.enqueue(study, proposal, now)),
         Call::Add(proposal, outcome) => {
-            format!("{:?}", store.add(study, proposal, &Tell { now, ..Tell::new(outcome) }))
+            format!(
+                "{:?}",
+                store.add(
+                    study,
+                    proposal,
+                    &Tell {
+                        now,
+                        ..Tell::new(outcome)
+                    }
+                )
+            )
         }
         Call::Heartbeat { id, worker, millis } => {
-            format!("{:?}", store.heartbeat(study, id, &Lease { worker: &worker, now, millis }))
+            format!(
+                "{:?}",
+                store.heartbeat(
+                    study,
+                    id,
+                    &Lease {
+                        worker: &worker,
+                        now,
+                        millis
+                    }
+                )
+            )
         }
-        Call::Tell { id, worker, outcome, note } => {
-            let tell = Tell { worker: worker.as_deref(), outcome, now, note };
+        Call::Tell {
+            id,
+            worker,
+            outcome,
+            note,
+        } => {
+            let tell = Tell {
+                worker: worker.as_deref(),
+                outcome,
+                now,
+                note,
+            };
             format!("{:?}", store.tell(study, id, &tell))
         }
         Call::Release { id, worker } => format!("{:?}", store.release(study, id, &worker)),
@@ -106,7 +178,11 @@ fn keep_the_rules(trials: &[Trial], told: &mut BTreeMap<u64, Trial>) {
     assert_eq!(ids, (0..trials.len() as u64).collect::<Vec<_>>());
     let places = sorted(trials.iter().filter_map(|trial| trial.told).collect());
     assert_eq!(places, (0..places.len() as u64).collect::<Vec<_>>());
-    assert!(trials.windows(2).all(|pair| pair[0].revision < pair[1].revision));
+    assert!(
+        trials
+            .windows(2)
+            .all(|pair| pair[0].revision < pair[1].revision)
+    );
     for trial in trials {
         assert_eq!(trial.told.is_some(), trial.outcome().is_some());
         assert!(trial.value().is_none_or(f64::is_finite));

@@ -21,29 +21,49 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn fill(store: &mut Store, n: u64) {
     let study = store.create("a", "b").unwrap();
     for x in 0..n {
-        let params = Object::new(format!(r#"{{"x": {x}, "text": "{}"}}"#, "x".repeat(100))).unwrap();
-        store.add(study, Proposal::from(params), &Tell::new(Outcome::Complete(x as f64))).unwrap();
+        let params =
+            Object::new(format!(r#"{{"x": {x}, "text": "{}"}}"#, "x".repeat(100))).unwrap();
+        store
+            .add(
+                study,
+                Proposal::from(params),
+                &Tell::new(Outcome::Complete(x as f64)),
+            )
+            .unwrap();
     }
 }
 
 fn count(store: &Store) -> usize {
     let study = store.studies().unwrap()[0].id;
-    store.changes(study, Revision::default()).unwrap().trials.len()
+    store
+        .changes(study, Revision::default())
+        .unwrap()
+        .trials
+        .len()
 }
 
 /// Both ways to open the file are refused, and leave it and its log as they are.
 fn refused(folder: &Path, path: &Path) -> Error {
     let before = contents(folder);
     let error = Sqlite::open(path).unwrap_err();
-    assert!(contents(folder).keys().all(|name| before.contains_key(name)), "{error}");
+    assert!(
+        contents(folder)
+            .keys()
+            .all(|name| before.contains_key(name)),
+        "{error}"
+    );
     assert_eq!(Sqlite::open_read_only(path).unwrap_err(), error);
     let after = contents(folder);
     for (name, bytes) in before {
         // An empty log and the memory of a log say nothing.
-        let is_kept = bytes.is_empty() || name.to_string_lossy().ends_with("-shm") || after[&name] == bytes;
+        let is_kept =
+            bytes.is_empty() || name.to_string_lossy().ends_with("-shm") || after[&name] == bytes;
         assert!(is_kept, "{error}: {} changed", name.display());
     }
-    assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+    assert!(
+        error.to_string().contains(&path.display().to_string()),
+        "{error}"
+    );
     error
 }
 
@@ -51,9 +71,17 @@ fn refused(folder: &Path, path: &Path) -> Error {
 fn a_text_is_not_a_database() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("study.toml");
-    for text in ["x", "[parameters]\n", &"lorem ipsum ".repeat(1000), "SQLite format 3\0"] {
+    for text in [
+        "x",
+        "[parameters]\n",
+        &"lorem ipsum ".repeat(1000),
+        "SQLite format 3\0",
+    ] {
         fs::write(&path, text).unwrap();
-        assert_eq!(refused(folder.path(), &path), Error::NotADatabase { path: path.clone() });
+        assert_eq!(
+            refused(folder.path(), &path),
+            Error::NotADatabase { path: path.clone() }
+        );
     }
 }
 
@@ -78,7 +106,13 @@ fn a_database_of_another_program_is_left_alone_even_with_a_log_that_its_writer_l
 
         let error = refused(folder.path(), &path);
 
-        assert_eq!(error, Error::Foreign { path, application_id: id });
+        assert_eq!(
+            error,
+            Error::Foreign {
+                path,
+                application_id: id
+            }
+        );
     }
 }
 
@@ -87,23 +121,42 @@ fn a_newer_version_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     fill(&mut Store::new(Sqlite::open(&path).unwrap()), 3);
-    Connection::open(&path).unwrap().execute_batch("PRAGMA user_version = 99").unwrap();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("PRAGMA user_version = 99")
+        .unwrap();
 
-    assert_eq!(refused(folder.path(), &path), Error::Newer { path: path.clone(), found: 99, known: 1 });
+    assert_eq!(
+        refused(folder.path(), &path),
+        Error::Newer {
+            path: path.clone(),
+            found: 99,
+            known: 1
+        }
+    );
 
     // The same while that version is only in the log of a writer that died.
     let elsewhere = tempfile::tempdir().unwrap();
     let written = elsewhere.path().join("b.db");
     fill(&mut Store::new(Sqlite::open(&written).unwrap()), 3);
     let connection = Connection::open(&written).unwrap();
-    connection.execute_batch("PRAGMA user_version = 98").unwrap();
+    connection
+        .execute_batch("PRAGMA user_version = 98")
+        .unwrap();
     for ending in ["", "-wal"] {
         let from = written.with_file_name(format!("b.db{ending}"));
         fs::copy(from, folder.path().join(format!("b.db{ending}"))).unwrap();
     }
     let path = folder.path().join("b.db");
     let before = contents(folder.path());
-    assert_eq!(Sqlite::open(&path).unwrap_err(), Error::Newer { path, found: 98, known: 1 });
+    assert_eq!(
+        Sqlite::open(&path).unwrap_err(),
+        Error::Newer {
+            path,
+            found: 98,
+            known: 1
+        }
+    );
     let after = contents(folder.path());
     assert!(before.iter().all(|(name, bytes)| after[name] == *bytes));
 }
@@ -123,7 +176,10 @@ fn damage_is_found_before_anything_is_written() {
         damaged[page * PAGE + 100 * usize::from(page == 0)..(page + 1) * PAGE].fill(0xa5);
         fs::write(&path, &damaged).unwrap();
         let error = refused(folder.path(), &path);
-        assert!(matches!(error, Error::Corrupt { .. }), "page {page}: {error}");
+        assert!(
+            matches!(error, Error::Corrupt { .. }),
+            "page {page}: {error}"
+        );
 
         fs::write(&path, &whole[..page * PAGE + 50]).unwrap();
         let error = refused(folder.path(), &path);
@@ -143,11 +199,17 @@ fn what_a_row_may_not_hold_is_damage_too() {
     fill(&mut store, 1);
     let study = store.studies().unwrap()[0].id;
     store.enqueue(study, Object::default().into(), 0).unwrap();
-    Connection::open(&path).unwrap().execute("UPDATE trial SET params = '[1]' WHERE id = 1", []).unwrap();
+    Connection::open(&path)
+        .unwrap()
+        .execute("UPDATE trial SET params = '[1]' WHERE id = 1", [])
+        .unwrap();
 
     let error = store.trial(study, 1).unwrap_err();
 
-    assert!(matches!(&error, Error::Corrupt { what, .. } if what.contains("[1]")), "{error}");
+    assert!(
+        matches!(&error, Error::Corrupt { what, .. } if what.contains("[1]")),
+        "{error}"
+    );
     assert!(store.trial(study, 0).is_ok());
 }
 
@@ -156,23 +218,38 @@ fn places_where_no_file_can_be_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("no/such/a.db");
     let message = Sqlite::open(&missing).unwrap_err().to_string();
-    assert!(message.ends_with(&format!("there is no folder `{}`", folder.path().join("no/such").display())));
+    assert!(message.ends_with(&format!(
+        "there is no folder `{}`",
+        folder.path().join("no/such").display()
+    )));
     let message = Sqlite::open(folder.path()).unwrap_err().to_string();
     assert!(message.ends_with("it is a folder"), "{message}");
-    let message = Sqlite::open_read_only(folder.path().join("a.db")).unwrap_err().to_string();
+    let message = Sqlite::open_read_only(folder.path().join("a.db"))
+        .unwrap_err()
+        .to_string();
     assert!(message.ends_with("there is no such file"), "{message}");
     assert!(matches!(Sqlite::open(""), Err(Error::CannotOpen { .. })));
     let message = Sqlite::open("/dev/null").unwrap_err().to_string();
-    assert!(message.ends_with("it is no file with contents"), "{message}");
-    let long = folder.path().join(["x".repeat(200), "y".repeat(200), "z".repeat(100)].join("/"));
+    assert!(
+        message.ends_with("it is no file with contents"),
+        "{message}"
+    );
+    let long = folder
+        .path()
+        .join(["x".repeat(200), "y".repeat(200), "z".repeat(100)].join("/"));
     fs::create_dir_all(long.parent().unwrap()).unwrap();
     assert!(matches!(Sqlite::open(&long), Err(Error::CannotOpen { .. })));
     assert!(!long.exists());
     fs::remove_dir_all(folder.path().join("x".repeat(200))).unwrap();
     assert_eq!(contents(folder.path()).len(), 0);
     fs::write(folder.path().join("empty.db"), "").unwrap();
-    let message = Sqlite::open_read_only(folder.path().join("empty.db")).unwrap_err().to_string();
-    assert!(message.ends_with("it is empty: there is no study in it"), "{message}");
+    let message = Sqlite::open_read_only(folder.path().join("empty.db"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.ends_with("it is empty: there is no study in it"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -182,7 +259,11 @@ fn a_name_is_a_name_whatever_sqlite_thinks_of_it() {
         let path = folder.path().join(name);
         fill(&mut Store::new(Sqlite::open(&path).unwrap()), 2);
         fs::write(folder.path().join("bad"), fs::read(&path).unwrap()).unwrap();
-        assert_eq!(count(&Store::new(Sqlite::open_read_only(&path).unwrap())), 2, "{name}");
+        assert_eq!(
+            count(&Store::new(Sqlite::open_read_only(&path).unwrap())),
+            2,
+            "{name}"
+        );
     }
 }
 
@@ -198,14 +279,28 @@ fn a_connection_whose_log_was_removed_is_refused_and_leaves_the_next_log_alone()
     fill(&mut lost, 2);
     let study = lost.studies().unwrap()[0].id;
     // As a second SQLite library in this process does when it closes the file.
-    Connection::open(&path).unwrap().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
     for ending in ["a.db-wal", "a.db-shm"] {
         fs::remove_file(folder.path().join(ending)).unwrap();
     }
 
-    let refused = lost.enqueue(study, Object::default().into(), 0).unwrap_err().to_string();
-    assert!(refused.contains("its log was removed while it was open"), "{refused}");
-    assert!(lost.studies().unwrap_err().to_string().contains("open it again"));
+    let refused = lost
+        .enqueue(study, Object::default().into(), 0)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("its log was removed while it was open"),
+        "{refused}"
+    );
+    assert!(
+        lost.studies()
+            .unwrap_err()
+            .to_string()
+            .contains("open it again")
+    );
     // The locks of the lost connection do not count any more; those of another process would.
     let log = folder.path().join("a.db-wal");
     fs::write(&log, "of another process").unwrap();
@@ -221,12 +316,20 @@ fn connections_that_come_and_go_leave_no_file_open() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     let n_open = || {
-        let links =
-            fs::read_dir("/proc/self/fd").unwrap().filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
-        links.filter(|target| target.starts_with(folder.path())).count()
+        let links = fs::read_dir("/proc/self/fd")
+            .unwrap()
+            .filter_map(|fd| fs::read_link(fd.unwrap().path()).ok());
+        links
+            .filter(|target| target.starts_with(folder.path()))
+            .count()
     };
     let stays = Sqlite::open(&path).unwrap();
-    let come_and_go = || drop((Sqlite::open(&path).unwrap(), Sqlite::open_read_only(&path).unwrap()));
+    let come_and_go = || {
+        drop((
+            Sqlite::open(&path).unwrap(),
+            Sqlite::open_read_only(&path).unwrap(),
+        ));
+    };
     come_and_go();
     let before = n_open();
 
@@ -253,8 +356,16 @@ fn a_connection_to_look_does_not_write() {
     let mut reader = Store::new(Sqlite::open_read_only(&path).unwrap());
     let study = reader.create("a", "b").unwrap();
 
-    assert_eq!(reader.create("c", "d").unwrap_err(), Error::ReadOnly { path: path.clone() });
-    assert_eq!(reader.enqueue(study, Object::default().into(), 0).unwrap_err(), Error::ReadOnly { path });
+    assert_eq!(
+        reader.create("c", "d").unwrap_err(),
+        Error::ReadOnly { path: path.clone() }
+    );
+    assert_eq!(
+        reader
+            .enqueue(study, Object::default().into(), 0)
+            .unwrap_err(),
+        Error::ReadOnly { path }
+    );
 
     fill(&mut writer, 1);
     assert_eq!(count(&reader), 3);
@@ -271,23 +382,35 @@ mod full_disk {
     fn with_disk(folder: &Path, command: &str) -> Command {
         let mut unshare = Command::new("unshare");
         let script = format!(r#"mount -t tmpfs -o size=1m none "$FOLDER" && {command}"#);
-        unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).env("FOLDER", folder);
+        unshare
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
+            .env("FOLDER", folder);
         unshare
     }
 
     #[test]
     fn a_full_disk_loses_nothing_and_the_store_goes_on_after() {
         let folder = tempfile::tempdir().unwrap();
-        if !with_disk(folder.path(), "true").output().is_ok_and(|done| done.status.success()) {
+        if !with_disk(folder.path(), "true")
+            .output()
+            .is_ok_and(|done| done.status.success())
+        {
             println!("skipped, no disk can be made here");
             return;
         }
         let program = std::env::current_exe().unwrap();
         let test = r#""$PROGRAM" --exact full_disk::filling_a_disk --ignored --nocapture"#;
 
-        let done = with_disk(folder.path(), test).env("PROGRAM", program).output().unwrap();
+        let done = with_disk(folder.path(), test)
+            .env("PROGRAM", program)
+            .output()
+            .unwrap();
 
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     }
 
     #[test]
@@ -311,8 +434,14 @@ mod full_disk {
         };
         assert_eq!(error, Error::Full { path: path.clone() });
         assert_eq!(count(&store), n_added);
-        assert!(matches!(Sqlite::open(folder.join("b.db")), Err(Error::Full { .. })));
-        assert_eq!(count(&Store::new(Sqlite::open_read_only(&path).unwrap())), n_added);
+        assert!(matches!(
+            Sqlite::open(folder.join("b.db")),
+            Err(Error::Full { .. })
+        ));
+        assert_eq!(
+            count(&Store::new(Sqlite::open_read_only(&path).unwrap())),
+            n_added
+        );
 
         fs::remove_file(folder.join("ballast")).unwrap();
         add(&mut store).unwrap();
@@ -341,13 +470,20 @@ mod permissions {
     /// Runs the ignored test of this name where permissions count; false if that cannot be done here.
     fn run_bound(test: &str, folder: &Path) {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", test, "--ignored", "--nocapture"]).env("FOLDER", folder).current_dir("/");
+        command
+            .args(["--exact", test, "--ignored", "--nocapture"])
+            .env("FOLDER", folder)
+            .current_dir("/");
         if fs::write(folder.join("probe"), "").is_ok() {
             fs::remove_file(folder.join("probe")).unwrap();
             command.uid(NOBODY).gid(NOBODY);
         }
         match command.output() {
-            Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
+            Ok(done) => assert!(
+                done.status.success(),
+                "{}",
+                String::from_utf8_lossy(&done.stderr)
+            ),
             Err(error) => println!("skipped, the test cannot run itself as nobody: {error}"),
         }
     }
@@ -376,10 +512,17 @@ mod permissions {
         let folder = PathBuf::from(std::env::var_os("FOLDER").unwrap());
         for name in ["a.db", "live.db"] {
             let path = folder.join(name);
-            assert_eq!(count(&Store::new(Sqlite::open_read_only(&path).unwrap())), 5, "{name}");
+            assert_eq!(
+                count(&Store::new(Sqlite::open_read_only(&path).unwrap())),
+                5,
+                "{name}"
+            );
             assert_eq!(Sqlite::open(&path).unwrap_err(), Error::ReadOnly { path });
         }
-        assert!(matches!(Sqlite::open(folder.join("new.db")), Err(Error::CannotOpen { .. })));
+        assert!(matches!(
+            Sqlite::open(folder.join("new.db")),
+            Err(Error::CannotOpen { .. })
+        ));
     }
 
     #[test]
@@ -395,14 +538,20 @@ mod permissions {
 
         assert_eq!(n_found, 1);
         run_bound("permissions::filling_as_owner", folder.path());
-        assert_eq!(count(&Store::new(Sqlite::open_read_only(&path).unwrap())), 2);
+        assert_eq!(
+            count(&Store::new(Sqlite::open_read_only(&path).unwrap())),
+            2
+        );
     }
 
     #[test]
     #[ignore = "the other half of the test above"]
     fn filling_as_owner() {
         let folder = PathBuf::from(std::env::var_os("FOLDER").unwrap());
-        fill(&mut Store::new(Sqlite::open(folder.join("a.db")).unwrap()), 1);
+        fill(
+            &mut Store::new(Sqlite::open(folder.join("a.db")).unwrap()),
+            1,
+        );
         let mut killed = Store::new(Sqlite::open(folder.join("killed.db")).unwrap());
         fill(&mut killed, 1);
         std::process::exit(0);
@@ -426,7 +575,10 @@ mod permissions {
     fn opening_without_rights() {
         let path = PathBuf::from(std::env::var_os("FOLDER").unwrap()).join("a.db");
         assert!(matches!(Sqlite::open(&path), Err(Error::CannotOpen { .. })));
-        assert!(matches!(Sqlite::open_read_only(&path), Err(Error::CannotOpen { .. })));
+        assert!(matches!(
+            Sqlite::open_read_only(&path),
+            Err(Error::CannotOpen { .. })
+        ));
     }
 }
 
@@ -436,8 +588,13 @@ fn a_new_file_may_be_opened_by_many_at_the_same_moment() {
     for k in 0..40 {
         let path = folder.path().join(format!("{k}.db"));
         let opened = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..6).map(|_| scope.spawn(|| Sqlite::open(&path).map(drop))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+            let threads: Vec<_> = (0..6)
+                .map(|_| scope.spawn(|| Sqlite::open(&path).map(drop)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect::<Vec<_>>()
         });
         assert!(opened.iter().all(Result::is_ok), "{opened:?}");
     }

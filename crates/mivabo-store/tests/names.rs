@@ -36,14 +36,26 @@ impl Teller {
             .unwrap();
         let (say, lines) = channel();
         let out = BufReader::new(child.stdout.take().unwrap());
-        thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| say.send(line)));
-        Teller { child, lines, told: Vec::new(), stopped: None }
+        thread::spawn(move || {
+            out.lines()
+                .map_while(Result::ok)
+                .try_for_each(|line| say.send(line))
+        });
+        Teller {
+            child,
+            lines,
+            told: Vec::new(),
+            stopped: None,
+        }
     }
 
     /// Hears of one more tell, or why there is none; false when it is over.
     fn hear(&mut self) -> bool {
         for line in &self.lines {
-            if let Some(bits) = line.strip_prefix("told ").and_then(|rest| rest.strip_suffix('.')) {
+            if let Some(bits) = line
+                .strip_prefix("told ")
+                .and_then(|rest| rest.strip_suffix('.'))
+            {
                 self.told.push(f64::from_bits(bits.parse().unwrap()));
                 return true;
             }
@@ -68,7 +80,10 @@ impl Teller {
                 panic!("nothing stops it");
             }
         }
-        assert!(self.child.wait().unwrap().success(), "a worker failed; see above");
+        assert!(
+            self.child.wait().unwrap().success(),
+            "a worker failed; see above"
+        );
         self
     }
 
@@ -92,7 +107,9 @@ fn tell() {
         Err(error) => return println!("\nstopped {}", error.to_string().replace('\n', "\\n")),
     };
     println!();
-    let error = (0..).find_map(|count| one_more(&mut store, count).err()).unwrap();
+    let error = (0..)
+        .find_map(|count| one_more(&mut store, count).err())
+        .unwrap();
     println!("stopped {}", error.to_string().replace('\n', "\\n"));
 }
 
@@ -100,7 +117,11 @@ fn one_more(store: &mut Store, count: u32) -> Result<(), Error> {
     let study = store.create("a", "b")?;
     let value = f64::from(std::process::id()) + f64::from(count) / 65_536.0;
     let params = Object::new(format!(r#"{{"text": "{}"}}"#, "x".repeat(200)))?;
-    store.add(study, Proposal::from(params), &Tell::new(Outcome::Complete(value)))?;
+    store.add(
+        study,
+        Proposal::from(params),
+        &Tell::new(Outcome::Complete(value)),
+    )?;
     println!("told {}.", value.to_bits());
     std::io::stdout().flush().unwrap();
     Ok(())
@@ -112,15 +133,23 @@ fn values(path: &Path) -> Result<Vec<f64>, Error> {
 }
 
 fn of_store(store: &Store) -> Result<Vec<f64>, Error> {
-    let Some(study) = store.studies()?.first().map(|study| study.id) else { return Ok(Vec::new()) };
+    let Some(study) = store.studies()?.first().map(|study| study.id) else {
+        return Ok(Vec::new());
+    };
     let trials = store.changes(study, Revision::default())?.trials;
-    Ok(trials.iter().filter_map(mivabo_store::Trial::value).collect())
+    Ok(trials
+        .iter()
+        .filter_map(mivabo_store::Trial::value)
+        .collect())
 }
 
 /// Those of the told values that a file does not have.
 fn missing(path: &Path, told: &[f64]) -> Vec<f64> {
     let found = values(path).unwrap();
-    told.iter().copied().filter(|value| !found.contains(value)).collect()
+    told.iter()
+        .copied()
+        .filter(|value| !found.contains(value))
+        .collect()
 }
 
 /// Everything that was told is there, or the file is refused by a sentence that says that something is missing.
@@ -169,10 +198,20 @@ fn two_names_at_once_lose_nothing_because_one_of_them_is_refused() {
         let workers = workers.map(Teller::kill);
 
         let [of_a, of_b] = &workers;
-        assert!(of_a.told.is_empty() || of_b.told.is_empty(), "both names were written");
-        let (path, told, refused) =
-            if of_b.told.is_empty() { (&a, &of_a.told, of_b) } else { (&b, &of_b.told, of_a) };
-        assert!(refused.stopped().contains("is open under another name"), "{:?}", refused.stopped);
+        assert!(
+            of_a.told.is_empty() || of_b.told.is_empty(),
+            "both names were written"
+        );
+        let (path, told, refused) = if of_b.told.is_empty() {
+            (&a, &of_a.told, of_b)
+        } else {
+            (&b, &of_b.told, of_a)
+        };
+        assert!(
+            refused.stopped().contains("is open under another name"),
+            "{:?}",
+            refused.stopped
+        );
         assert_eq!(missing(path, told), [0.0; 0]);
     }
 }
@@ -186,7 +225,13 @@ fn a_log_that_is_removed_during_a_run_is_saved_and_stops_the_run() {
         fs::remove_file(log(&a)).unwrap();
 
         let worker = worker.end();
-        assert!(worker.stopped().contains("its log was removed while it was open"), "{:?}", worker.stopped);
+        assert!(
+            worker
+                .stopped()
+                .contains("its log was removed while it was open"),
+            "{:?}",
+            worker.stopped
+        );
         assert_eq!(missing(&a, &worker.told), [0.0; 0], "round {round}");
     }
 }
@@ -208,13 +253,25 @@ fn a_file_or_log_that_is_cut_off_stops_the_run() {
     for round in 0..ROUNDS {
         let (_folder, a, _) = folder_with_names();
         let worker = Teller::start(&a).after(3 + round % 7);
-        let (path, what) = if round % 2 == 0 { (a.clone(), "it was") } else { (log(&a), "its log was") };
+        let (path, what) = if round % 2 == 0 {
+            (a.clone(), "it was")
+        } else {
+            (log(&a), "its log was")
+        };
 
         let left = if round % 4 < 2 { 0 } else { 8192 };
-        File::options().write(true).open(path).unwrap().set_len(left).unwrap();
+        File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_len(left)
+            .unwrap();
 
         let stopped = worker.end().stopped.unwrap();
-        assert!(stopped.contains(&format!("{what} cut off while it was open")), "{stopped}");
+        assert!(
+            stopped.contains(&format!("{what} cut off while it was open")),
+            "{stopped}"
+        );
         if left == 0 {
             let error = values(&a).unwrap_err().to_string();
             assert!(error.contains("results are missing"), "{error}");
@@ -232,7 +289,10 @@ fn what_was_told_before_a_kill_is_found_by_the_name_that_was_used_and_by_no_othe
         let write = Sqlite::open(&b).unwrap_err().to_string();
         let look = Sqlite::open_read_only(&b).unwrap_err().to_string();
 
-        assert!(write.contains(&format!("it was last open as `{}`", a.display())), "{write}");
+        assert!(
+            write.contains(&format!("it was last open as `{}`", a.display())),
+            "{write}"
+        );
         assert_eq!(look, write);
         assert_eq!(missing(&a, &told), [0.0; 0]);
         // Its log is in the file now.
@@ -246,12 +306,23 @@ fn a_hard_link_that_is_made_during_a_run_is_refused_until_the_run_is_over() {
     let worker = Teller::start(&a).after(3);
     fs::hard_link(&a, &b).unwrap();
 
-    let refused = [Sqlite::open(&b).unwrap_err(), Sqlite::open_read_only(&b).unwrap_err()];
+    let refused = [
+        Sqlite::open(&b).unwrap_err(),
+        Sqlite::open_read_only(&b).unwrap_err(),
+    ];
 
     for error in refused {
-        assert!(error.to_string().contains(&format!("under another name, `{}`", a.display())), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("under another name, `{}`", a.display())),
+            "{error}"
+        );
     }
-    assert_eq!(names(folder.path()), ["a.db", "a.db-shm", "a.db-wal", "b.db"]);
+    assert_eq!(
+        names(folder.path()),
+        ["a.db", "a.db-shm", "a.db-wal", "b.db"]
+    );
     let told = worker.kill().told;
     assert_eq!(missing(&a, &told), [0.0; 0]);
     assert_eq!(missing(&b, &told), [0.0; 0]);
@@ -281,7 +352,11 @@ fn a_file_that_was_moved_or_copied_with_its_log_after_a_kill_has_everything() {
     // With its attributes: they do not speak of the copy.
     let copy = folder.path().join("copy.db");
     for (from, to) in [(&b, &copy), (&log(&b), &log(&copy))] {
-        let done = Command::new("cp").arg("-a").args([from, to]).status().unwrap();
+        let done = Command::new("cp")
+            .arg("-a")
+            .args([from, to])
+            .status()
+            .unwrap();
         assert!(done.success());
     }
 
@@ -293,7 +368,10 @@ fn a_file_that_was_moved_or_copied_with_its_log_after_a_kill_has_everything() {
 fn a_file_whose_log_another_program_wrote_into_it_after_a_kill_opens_by_any_name_in_the_folder() {
     let (_folder, a, b) = folder_with_names();
     let told = killed(&a, 3);
-    rusqlite::Connection::open(&a).unwrap().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    rusqlite::Connection::open(&a)
+        .unwrap()
+        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
     fs::rename(&a, &b).unwrap();
 
     assert_eq!(missing(&b, &told), [0.0; 0]);
@@ -390,7 +468,9 @@ mod mounted {
         let mut unshare = Command::new("unshare");
         let mount = r#"touch "$FOLDER/b/b.db" && mount --bind "$FOLDER/a.db" "$FOLDER/b/b.db""#;
         let script = format!("{mount} && {command}");
-        unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).env("FOLDER", folder);
+        unshare
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
+            .env("FOLDER", folder);
         unshare
     }
 
@@ -399,16 +479,26 @@ mod mounted {
         let (folder, a, _) = folder_with_names();
         values(&a).unwrap();
         fs::create_dir(folder.path().join("b")).unwrap();
-        if !in_namespace(folder.path(), "true").output().is_ok_and(|done| done.status.success()) {
+        if !in_namespace(folder.path(), "true")
+            .output()
+            .is_ok_and(|done| done.status.success())
+        {
             println!("skipped, nothing can be mounted here");
             return;
         }
         let program = std::env::current_exe().unwrap();
         let test = r#""$PROGRAM" --exact mounted::using_two_names --ignored --nocapture"#;
 
-        let done = in_namespace(folder.path(), test).env("PROGRAM", program).output().unwrap();
+        let done = in_namespace(folder.path(), test)
+            .env("PROGRAM", program)
+            .output()
+            .unwrap();
 
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     }
 
     #[test]
@@ -422,8 +512,14 @@ mod mounted {
             let told = worker.kill().told;
             let after = values(&b).unwrap_err().to_string();
 
-            assert!(during.contains(&format!("under another name, `{}`", a.display())), "{during}");
-            assert!(after.contains(&format!("it was last open as `{}`", a.display())), "{after}");
+            assert!(
+                during.contains(&format!("under another name, `{}`", a.display())),
+                "{during}"
+            );
+            assert!(
+                after.contains(&format!("it was last open as `{}`", a.display())),
+                "{after}"
+            );
             assert_eq!(missing(&a, &told), [0.0; 0]);
             assert_eq!(missing(&b, &told), [0.0; 0]);
         }

@@ -39,7 +39,10 @@ impl Worker {
     fn of(mut command: Command, path: &Path, limit: Option<u64>) -> Worker {
         let mut child = command
             .env("STORE", path)
-            .env("LIMIT", limit.map_or(String::new(), |limit| limit.to_string()))
+            .env(
+                "LIMIT",
+                limit.map_or(String::new(), |limit| limit.to_string()),
+            )
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -50,13 +53,19 @@ impl Worker {
 
     /// What it told, after it has finished.
     fn end(mut self) -> Vec<(u64, f64)> {
-        assert!(self.child.wait().unwrap().success(), "a worker failed; see above");
+        assert!(
+            self.child.wait().unwrap().success(),
+            "a worker failed; see above"
+        );
         self.heard.join().unwrap()
     }
 
     /// What it was told that it told, until it is killed.
     fn kill(mut self) -> Vec<(u64, f64)> {
-        assert!(self.child.try_wait().unwrap().is_none(), "a worker failed; see above");
+        assert!(
+            self.child.try_wait().unwrap().is_none(),
+            "a worker failed; see above"
+        );
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.heard.join().unwrap()
@@ -72,18 +81,34 @@ fn again(test: &str) -> Command {
 
 /// A whole line says which trial was told which value, by its bits.
 fn told(line: &str) -> Option<(u64, f64)> {
-    let (id, bits) = line.strip_prefix("told ")?.strip_suffix('.')?.split_once(' ')?;
+    let (id, bits) = line
+        .strip_prefix("told ")?
+        .strip_suffix('.')?
+        .split_once(' ')?;
     Some((id.parse().unwrap(), f64::from_bits(bits.parse().unwrap())))
 }
 
 fn now() -> i64 {
-    i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
+    i64::try_from(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_millis(),
+    )
+    .unwrap()
 }
 
 /// The number of the next trial, if it is computed from all changes: each one must see every other.
 fn next(known: &mut BTreeMap<u64, Object>, changes: &Changes) -> Proposal {
-    known.extend(changes.trials.iter().map(|trial| (trial.id, trial.params.clone())));
-    Object::new(format!(r#"{{"x": {}}}"#, known.len())).unwrap().into()
+    known.extend(
+        changes
+            .trials
+            .iter()
+            .map(|trial| (trial.id, trial.params.clone())),
+    );
+    Object::new(format!(r#"{{"x": {}}}"#, known.len()))
+        .unwrap()
+        .into()
 }
 
 #[test]
@@ -103,12 +128,24 @@ fn work() {
     println!();
     for count in 1.. {
         store.release_expired(study, now(), u32::MAX).unwrap();
-        let lease = Lease { worker: &worker, now: now(), millis: 200 };
+        let lease = Lease {
+            worker: &worker,
+            now: now(),
+            millis: 200,
+        };
         let claimed = store
-            .claim(study, &Claim { lease, since, max_trials }, |changes| {
-                since = changes.revision;
-                Ok::<_, Error>(next(&mut known, changes))
-            })
+            .claim(
+                study,
+                &Claim {
+                    lease,
+                    since,
+                    max_trials,
+                },
+                |changes| {
+                    since = changes.revision;
+                    Ok::<_, Error>(next(&mut known, changes))
+                },
+            )
             .unwrap();
         let Some(trial) = claimed else {
             if all_told(&store, study) {
@@ -118,7 +155,11 @@ fn work() {
             continue;
         };
         let value = f64::from(id()) + f64::from(count) / 65_536.0;
-        let tell = Tell { worker: Some(&worker), now: now(), ..Tell::new(Outcome::Complete(value)) };
+        let tell = Tell {
+            worker: Some(&worker),
+            now: now(),
+            ..Tell::new(Outcome::Complete(value))
+        };
         match store.tell(study, trial.id, &tell) {
             Ok(_) => println!("told {} {}.", trial.id, value.to_bits()),
             // On a busy machine the lease may have ended, and another was first.
@@ -145,13 +186,20 @@ fn open_and_close() {
 }
 
 fn all_told(store: &Store, study: StudyId) -> bool {
-    store.changes(study, Revision::default()).unwrap().trials.iter().all(|trial| trial.told.is_some())
+    store
+        .changes(study, Revision::default())
+        .unwrap()
+        .trials
+        .iter()
+        .all(|trial| trial.told.is_some())
 }
 
 /// Everything that was acknowledged is there, once, and the numbers have no gaps.
 fn check(path: &Path, acknowledged: &[(u64, f64)]) {
     let connection = rusqlite::Connection::open(path).unwrap();
-    let said: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    let said: String = connection
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(said, "ok");
     let store = Store::new(Sqlite::open(path).unwrap());
     let study = store.studies().unwrap()[0].id;
@@ -159,7 +207,11 @@ fn check(path: &Path, acknowledged: &[(u64, f64)]) {
     trials.sort_by_key(|trial| trial.id);
     for (number, trial) in trials.iter().enumerate() {
         assert_eq!(trial.id, number as u64);
-        assert_eq!(trial.params.as_str(), format!(r#"{{"x": {number}}}"#), "a claim missed another");
+        assert_eq!(
+            trial.params.as_str(),
+            format!(r#"{{"x": {number}}}"#),
+            "a claim missed another"
+        );
     }
     let mut places: Vec<u64> = trials.iter().filter_map(|trial| trial.told).collect();
     places.sort_unstable();
@@ -167,7 +219,11 @@ fn check(path: &Path, acknowledged: &[(u64, f64)]) {
     let mut seen = BTreeMap::new();
     for (id, value) in acknowledged {
         assert_eq!(seen.insert(id, value), None, "trial {id} was told twice");
-        assert_eq!(trials[usize::try_from(*id).unwrap()].value(), Some(*value), "trial {id}");
+        assert_eq!(
+            trials[usize::try_from(*id).unwrap()].value(),
+            Some(*value),
+            "trial {id}"
+        );
     }
 }
 
@@ -191,7 +247,9 @@ fn no_told_result_is_lost_when_workers_are_killed() {
     check(&path, &acknowledged);
 
     let n_trials = acknowledged.len() as u64 + 100;
-    let workers: Vec<Worker> = (0..WORKERS).map(|_| Worker::start(&path, Some(n_trials))).collect();
+    let workers: Vec<Worker> = (0..WORKERS)
+        .map(|_| Worker::start(&path, Some(n_trials)))
+        .collect();
     for worker in workers {
         acknowledged.extend(worker.end());
     }
@@ -220,7 +278,9 @@ fn processes_that_make_one_file_together_share_it() {
 fn writers_take_turns_where_another_library_ends_the_locks_of_sqlite() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let workers: Vec<Worker> = (0..3).map(|_| Worker::with_another_library(&path, 400)).collect();
+    let workers: Vec<Worker> = (0..3)
+        .map(|_| Worker::with_another_library(&path, 400))
+        .collect();
 
     let acknowledged: Vec<(u64, f64)> = workers.into_iter().flat_map(Worker::end).collect();
 

@@ -11,8 +11,8 @@ use mivabo::space::{Point, Value};
 use mivabo::study::State;
 use mivabo::{Space, Study};
 use mivabo_store::{
-    Backend, Definition, Error, Last, Memory, Outcome, Revision, Rows, Session, Sqlite, Store, StudyId,
-    Transaction, Trial,
+    Backend, Definition, Error, Last, Memory, Outcome, Revision, Rows, Session, Sqlite, Store,
+    StudyId, Transaction, Trial,
 };
 use proptest::prelude::*;
 
@@ -40,18 +40,32 @@ fn space() -> Space {
 }
 
 fn definition(strategy: &str, seed: u64) -> Definition {
-    Definition { strategy: strategy.into(), seed, n_initial: Some(3), ..Definition::new(space()) }
+    Definition {
+        strategy: strategy.into(),
+        seed,
+        n_initial: Some(3),
+        ..Definition::new(space())
+    }
 }
 
 fn objective(space: &Space, point: &Point) -> f64 {
-    let number = |name| space.value(point, name).and_then(|v| v.as_f64()).unwrap_or(0.5);
+    let number = |name| {
+        space
+            .value(point, name)
+            .and_then(|v| v.as_f64())
+            .unwrap_or(0.5)
+    };
     number("lr").ln().abs() + number("x") - number("n") / 3.0 + number("drop")
 }
 
 /// Told as a value, or as a failure for every fifth trial.
 fn tell(session: &mut Session, id: u64, point: &Point) {
     let value = objective(session.space(), point);
-    if id % 5 == 4 { session.tell_failed(id, "crashed").unwrap() } else { session.tell(id, value).unwrap() }
+    if id % 5 == 4 {
+        session.tell_failed(id, "crashed").unwrap();
+    } else {
+        session.tell(id, value).unwrap();
+    }
 }
 
 proptest! {
@@ -84,14 +98,19 @@ fn sessions_that_alternate_on_one_file_go_the_way_of_one_study() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let definition = definition(strategy, 11);
-        let open = || Session::open(Store::new(Sqlite::open(&path).unwrap()), "a", &definition).unwrap();
+        let open =
+            || Session::open(Store::new(Sqlite::open(&path).unwrap()), "a", &definition).unwrap();
         let mut sessions = [open(), open(), open()];
         let mut study = Study::new(definition.space.clone(), definition.spec().unwrap()).unwrap();
 
         for k in 0..12 {
             let alone = study.ask().unwrap();
             let asked = sessions[k % 3].ask(None, LEASE).unwrap().unwrap();
-            assert_eq!((asked.id, &asked.point), (alone.id(), alone.point()), "{strategy}");
+            assert_eq!(
+                (asked.id, &asked.point),
+                (alone.id(), alone.point()),
+                "{strategy}"
+            );
             assert_eq!(asked.origin, alone.origin().to_string());
             // One trial stays pending, one is given back and taken by another session.
             match k {
@@ -140,7 +159,10 @@ impl Backend for Faulty {
 
     fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
         let fails = self.fails.load(Ordering::Relaxed);
-        Ok(Box::new(Doomed { inner: self.inner.write()?, fails }))
+        Ok(Box::new(Doomed {
+            inner: self.inner.write()?,
+            fails,
+        }))
     }
 }
 
@@ -176,7 +198,13 @@ impl Transaction for Doomed<'_> {
         self.inner.put(study, trial)
     }
     fn commit(self: Box<Self>) -> Result<(), Error> {
-        if self.fails { Err(Error::Full { path: "disk".into() }) } else { self.inner.commit() }
+        if self.fails {
+            Err(Error::Full {
+                path: "disk".into(),
+            })
+        } else {
+            self.inner.commit()
+        }
     }
 }
 
@@ -184,7 +212,10 @@ impl Transaction for Doomed<'_> {
 fn a_transaction_that_fails_leaves_no_trace() {
     for strategy in ["thompson", "random"] {
         let fails = Arc::new(AtomicBool::new(false));
-        let store = Store::new(Faulty { inner: Memory::default(), fails: fails.clone() });
+        let store = Store::new(Faulty {
+            inner: Memory::default(),
+            fails: fails.clone(),
+        });
         let definition = definition(strategy, 5);
         let mut session = Session::open(store, "a", &definition).unwrap();
         let mut study = Study::new(definition.space.clone(), definition.spec().unwrap()).unwrap();
@@ -192,12 +223,20 @@ fn a_transaction_that_fails_leaves_no_trace() {
             if k % 3 == 1 {
                 let before = session.trials().to_vec();
                 fails.store(true, Ordering::Relaxed);
-                assert_eq!(session.ask(None, LEASE), Err(Error::Full { path: "disk".into() }));
+                assert_eq!(
+                    session.ask(None, LEASE),
+                    Err(Error::Full {
+                        path: "disk".into()
+                    })
+                );
                 fails.store(false, Ordering::Relaxed);
                 assert_eq!(session.trials(), before);
             }
 
-            let (asked, alone) = (session.ask(None, LEASE).unwrap().unwrap(), study.ask().unwrap());
+            let (asked, alone) = (
+                session.ask(None, LEASE).unwrap().unwrap(),
+                study.ask().unwrap(),
+            );
 
             assert_eq!((asked.id, &asked.point), (alone.id(), alone.point()));
             let value = objective(&definition.space, alone.point());
@@ -228,12 +267,21 @@ fn an_interrupted_ask_is_as_if_it_had_never_been() {
             });
             let ended = interrupt.run(|| session.ask(None, LEASE).unwrap());
             other.join().unwrap();
-            assert_eq!(session.running().unwrap().len(), usize::from(ended.is_some()));
+            assert_eq!(
+                session.running().unwrap().len(),
+                usize::from(ended.is_some())
+            );
 
-            let asked = ended.unwrap_or_else(|| session.ask(None, LEASE).unwrap()).unwrap();
+            let asked = ended
+                .unwrap_or_else(|| session.ask(None, LEASE).unwrap())
+                .unwrap();
 
             let alone = study.ask().unwrap();
-            assert_eq!((asked.id, &asked.point), (alone.id(), alone.point()), "{strategy}");
+            assert_eq!(
+                (asked.id, &asked.point),
+                (alone.id(), alone.point()),
+                "{strategy}"
+            );
             let value = objective(&definition.space, &asked.point);
             session.tell(asked.id, value).unwrap();
             study.tell(alone.id(), value).unwrap();
@@ -244,7 +292,8 @@ fn an_interrupted_ask_is_as_if_it_had_never_been() {
 #[test]
 fn what_is_asked_to_end_before_it_is_written_is_not_written() {
     let interrupt = Interrupt::default();
-    let mut session = Session::open(Store::new(Memory::default()), "a", &definition("random", 5)).unwrap();
+    let mut session =
+        Session::open(Store::new(Memory::default()), "a", &definition("random", 5)).unwrap();
     let asked = session.ask(None, LEASE).unwrap().unwrap();
     assert!(interrupt.request());
 
@@ -256,17 +305,30 @@ fn what_is_asked_to_end_before_it_is_written_is_not_written() {
 
 #[test]
 fn a_budget_counts_all_trials_and_waiting_ones_come_first() {
-    let mut session = Session::open(Store::new(Memory::default()), "a", &definition("random", 0)).unwrap();
+    let mut session =
+        Session::open(Store::new(Memory::default()), "a", &definition("random", 0)).unwrap();
     let first = session.ask(Some(2), LEASE).unwrap().unwrap();
-    let values: Vec<(&str, Value)> = first.values.iter().map(|(n, v)| (n.as_str(), v.clone())).collect();
+    let values: Vec<(&str, Value)> = first
+        .values
+        .iter()
+        .map(|(n, v)| (n.as_str(), v.clone()))
+        .collect();
 
     let id = session.enqueue(values).unwrap();
 
     let second = session.ask(Some(2), LEASE).unwrap().unwrap();
-    assert_eq!((second.id, second.origin.as_str(), &second.values), (id, "queue", &first.values));
+    assert_eq!(
+        (second.id, second.origin.as_str(), &second.values),
+        (id, "queue", &first.values)
+    );
     assert_eq!(session.ask(Some(2), LEASE).unwrap(), None);
     session.tell(first.id, f64::NAN).unwrap();
-    assert_eq!(session.trials()[0].state, State::Failed { reason: "the value is NaN".into() });
+    assert_eq!(
+        session.trials()[0].state,
+        State::Failed {
+            reason: "the value is NaN".into()
+        }
+    );
     assert_eq!(session.replicate(0).unwrap(), 2);
     assert_eq!(session.ask(Some(2), LEASE).unwrap().unwrap().id, 2);
 }
@@ -285,46 +347,80 @@ fn a_worker_that_stops_answering_loses_its_trial() {
     assert_eq!(alive.release_expired(3).unwrap(), 1);
 
     let again = alive.ask(None, LEASE).unwrap().unwrap();
-    assert_eq!((again.id, &again.point, again.attempts), (asked.id, &asked.point, 2));
+    assert_eq!(
+        (again.id, &again.point, again.attempts),
+        (asked.id, &asked.point, 2)
+    );
     let lost = dead.heartbeat(asked.id, LEASE).unwrap_err();
-    assert_eq!(lost.to_string(), "worker `dead` does not hold trial 0: it runs for `alive`");
+    assert_eq!(
+        lost.to_string(),
+        "worker `dead` does not hold trial 0: it runs for `alive`"
+    );
     assert!(dead.release(asked.id).is_err());
     dead.tell(asked.id, 1.0).unwrap();
-    assert!(matches!(alive.tell(asked.id, 2.0), Err(Error::AlreadyTold { .. })));
+    assert!(matches!(
+        alive.tell(asked.id, 2.0),
+        Err(Error::AlreadyTold { .. })
+    ));
 }
 
 #[test]
 fn a_study_opens_only_as_it_was_made() {
     let memory = Memory::default();
-    let open = |definition: &Definition| Session::open(Store::new(memory.clone()), "a", definition).map(drop);
+    let open = |definition: &Definition| {
+        Session::open(Store::new(memory.clone()), "a", definition).map(drop)
+    };
     open(&definition("random", 0)).unwrap();
 
     let seed = open(&definition("random", 1)).unwrap_err().to_string();
-    let text = space().to_json().replace("\"high\":9,\"step\"", "\"high\":11,\"step\"");
-    let changed = Definition { space: Space::from_json(&text).unwrap(), ..definition("random", 0) };
+    let text = space()
+        .to_json()
+        .replace("\"high\":9,\"step\"", "\"high\":11,\"step\"");
+    let changed = Definition {
+        space: Space::from_json(&text).unwrap(),
+        ..definition("random", 0)
+    };
     let space = open(&changed).unwrap_err().to_string();
     let strategy = open(&definition("rnadom", 0)).unwrap_err().to_string();
-    let missing = Session::load(Store::new(memory.clone()), "b").map(drop).unwrap_err().to_string();
+    let missing = Session::load(Store::new(memory.clone()), "b")
+        .map(drop)
+        .unwrap_err()
+        .to_string();
 
-    assert!(seed.contains("it has `\"seed\":0,`, not `\"seed\":1,`"), "{seed}");
-    assert!(space.contains(r#"`"n":{"type":"int","low":1,"high":9,"step":2},`, not `"n""#), "{space}");
-    assert_eq!(strategy, "there is no strategy `rnadom`; did you mean `random`?");
+    assert!(
+        seed.contains("it has `\"seed\":0,`, not `\"seed\":1,`"),
+        "{seed}"
+    );
+    assert!(
+        space.contains(r#"`"n":{"type":"int","low":1,"high":9,"step":2},`, not `"n""#),
+        "{space}"
+    );
+    assert_eq!(
+        strategy,
+        "there is no strategy `rnadom`; did you mean `random`?"
+    );
     assert_eq!(missing, "there is no study `b`; there is `a`");
 }
 
 #[test]
 fn what_is_not_feasible_may_be_added_but_not_asked_for() {
-    let mut session = Session::open(Store::new(Memory::default()), "a", &definition("random", 0)).unwrap();
+    let mut session =
+        Session::open(Store::new(Memory::default()), "a", &definition("random", 0)).unwrap();
     let values = || {
         let numbers = [("lr", 0.5), ("x", 7.0), ("n", 9.0), ("size", 3.0)];
         let numbers = numbers.map(|(name, value)| (name, Value::Float(value)));
-        numbers.into_iter().chain([("opt", 7.into()), ("fast", false.into())])
+        numbers
+            .into_iter()
+            .chain([("opt", 7.into()), ("fast", false.into())])
     };
 
     let refused = session.enqueue(values()).unwrap_err().to_string();
     session.add(values(), Outcome::Complete(-100.0)).unwrap();
 
-    assert!(refused.contains("constraint `bounded` is violated"), "{refused}");
+    assert!(
+        refused.contains("constraint `bounded` is violated"),
+        "{refused}"
+    );
     assert_eq!(session.best(), None);
     assert_eq!(session.records().unwrap()[0].origin(), "added");
 }

@@ -5,7 +5,10 @@
 //! cargo bench -p mivabo --bench process
 //! ```
 
-#![allow(missing_docs, reason = "the macros of criterion make undocumented items")]
+#![allow(
+    missing_docs,
+    reason = "the macros of criterion make undocumented items"
+)]
 
 use std::hint::black_box;
 
@@ -21,8 +24,14 @@ use mivabo::surrogate::process::{Kernel, Layout, Process, Settings, Traits};
 fn points(space: &Space, layout: &Layout, n: usize) -> Vec<Traits> {
     let random = RandomPoints::new(space);
     let mut draws = stream(1, 0, Purpose::Design);
-    let drawn = (0..n).map(|_| random.draw(&mut draws).expect("the space has feasible points"));
-    drawn.map(|feasible| layout.traits(feasible.point(), feasible.code())).collect()
+    let drawn = (0..n).map(|_| {
+        random
+            .draw(&mut draws)
+            .expect("the space has feasible points")
+    });
+    drawn
+        .map(|feasible| layout.traits(feasible.point(), feasible.code()))
+        .collect()
 }
 
 /// A smooth function of a few traits with noise: the tenth, twelfth and twenty-sixth matter.
@@ -38,7 +47,8 @@ fn observed(layout: &Layout, kernel: Kernel, points: &[Traits]) -> Process {
 }
 
 fn process(criterion: &mut Criterion) {
-    let space = Space::from_toml(include_str!("../../../examples/vae.toml")).expect("the example is valid");
+    let space =
+        Space::from_toml(include_str!("../../../examples/vae.toml")).expect("the example is valid");
     let layout = Layout::new(&space);
     let all = points(&space, &layout, 2000);
     let (candidates, rest) = all.split_at(1000);
@@ -49,7 +59,9 @@ fn process(criterion: &mut Criterion) {
             // As in a study: fitted before the last observation, so that there are two starts.
             let mut process = observed(&layout, kernel, &rest[1..n]);
             process.fit(Settings::default());
-            process.observe(&rest[0], 0.3).expect("traits of this layout");
+            process
+                .observe(&rest[0], 0.3)
+                .expect("traits of this layout");
             group.bench_function(format!("fit/{kernel:?}, n = {n}"), |b| {
                 let fit = |mut process: Process| {
                     process.fit(Settings::default());
@@ -61,17 +73,28 @@ fn process(criterion: &mut Criterion) {
         let mut process = observed(&layout, Kernel::Additive, &rest[..n]);
         process.fit(Settings::default());
         group.bench_function(format!("observe/n = {n}"), |b| {
-            let observe = |mut process: Process| process.observe(&candidates[0], 0.5).map(|()| process);
+            let observe =
+                |mut process: Process| process.observe(&candidates[0], 0.5).map(|()| process);
             b.iter_batched(|| process.clone(), observe, BatchSize::LargeInput);
         });
         group.bench_function(format!("1000 predictions together/n = {n}"), |b| {
             b.iter(|| process.predict_all(black_box(candidates)));
         });
         group.bench_function(format!("1000 predictions one by one/n = {n}"), |b| {
-            b.iter(|| candidates.iter().map(|x| process.predict(x).mean).sum::<f64>());
+            b.iter(|| {
+                candidates
+                    .iter()
+                    .map(|x| process.predict(x).mean)
+                    .sum::<f64>()
+            });
         });
         group.bench_function(format!("1000 predictions with gradients/n = {n}"), |b| {
-            b.iter(|| candidates.iter().map(|x| process.predict_with_gradient(x).mean[0]).sum::<f64>());
+            b.iter(|| {
+                candidates
+                    .iter()
+                    .map(|x| process.predict_with_gradient(x).mean[0])
+                    .sum::<f64>()
+            });
         });
     }
     group.finish();
@@ -79,7 +102,8 @@ fn process(criterion: &mut Criterion) {
 
 /// A suggestion of the GP-SA baseline: log EI, annealed.
 fn annealing(criterion: &mut Criterion) {
-    let space = Space::from_toml(include_str!("../../../examples/vae.toml")).expect("the example is valid");
+    let space =
+        Space::from_toml(include_str!("../../../examples/vae.toml")).expect("the example is valid");
     let layout = Layout::new(&space);
     let mut group = criterion.benchmark_group("annealing");
     group.sample_size(10);

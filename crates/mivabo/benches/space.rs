@@ -4,7 +4,10 @@
 //! cargo bench -p mivabo --bench space
 //! ```
 
-#![allow(missing_docs, reason = "the macros of criterion make undocumented items")]
+#![allow(
+    missing_docs,
+    reason = "the macros of criterion make undocumented items"
+)]
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -20,8 +23,9 @@ fn large(n: usize, terms: usize) -> String {
     }
     text.push_str("[constraints]\n");
     for i in 0..n {
-        let sum: Vec<String> =
-            (0..terms).map(|k| format!("{} * x{}", 1 + k % 9, (i * 7 + k * 13) % n)).collect();
+        let sum: Vec<String> = (0..terms)
+            .map(|k| format!("{} * x{}", 1 + k % 9, (i * 7 + k * 13) % n))
+            .collect();
         let _ = writeln!(text, "c{i} = '{} <= {}'", sum.join(" + "), 20 * terms);
     }
     text
@@ -43,13 +47,18 @@ fn build(criterion: &mut Criterion) {
 }
 
 fn check(criterion: &mut Criterion) {
-    let space = Space::from_toml(include_str!("../../../examples/vae.toml")).expect("the example is valid");
+    let space =
+        Space::from_toml(include_str!("../../../examples/vae.toml")).expect("the example is valid");
     let mut bits = vec![false; 50];
     bits[34] = true;
-    let point = space.encoding().decode(&bits, &[0.5; 3]).expect("a code of the space");
+    let point = space
+        .encoding()
+        .decode(&bits, &[0.5; 3])
+        .expect("a code of the space");
     criterion.bench_function("check/vae", |b| b.iter(|| space.check(black_box(&point))));
-    criterion
-        .bench_function("decode/vae", |b| b.iter(|| space.encoding().decode(black_box(&bits), &[0.5; 3])));
+    criterion.bench_function("decode/vae", |b| {
+        b.iter(|| space.encoding().decode(black_box(&bits), &[0.5; 3]));
+    });
 }
 
 criterion_group!(benches, build, check);

@@ -4,7 +4,10 @@
 //! cargo bench -p mivabo --bench study
 //! ```
 
-#![allow(missing_docs, reason = "the macros of criterion make undocumented items")]
+#![allow(
+    missing_docs,
+    reason = "the macros of criterion make undocumented items"
+)]
 
 use std::time::Duration;
 
@@ -16,13 +19,18 @@ use mivabo::study::{Spec, Strategy, Study};
 
 /// A study with `n` told trials.
 fn told(space: &Space, n: usize) -> Study {
-    let spec = Spec { strategy: Strategy::named("thompson").expect("a name"), ..Spec::default() };
+    let spec = Spec {
+        strategy: Strategy::named("thompson").expect("a name"),
+        ..Spec::default()
+    };
     let mut study = Study::new(space.clone(), spec).expect("valid settings");
     let mut draws = stream(1, 0, Purpose::Design);
     let points = RandomPoints::new(space);
     for _ in 0..n {
         let point = points.draw(&mut draws).expect("a feasible point");
-        study.add(point.point(), draws.normal()).expect("a point of this space");
+        study
+            .add(point.point(), draws.normal())
+            .expect("a point of this space");
     }
     // The first ask learns from all trials; the ones that are measured learn from one more each.
     study.ask().expect("an untried point");
@@ -36,9 +44,17 @@ fn ask(criterion: &mut Criterion, id: &str, space: &Space, n: usize) {
     let points = RandomPoints::new(space);
     criterion.bench_function(&format!("{id}, n = {n}"), |b| {
         b.iter_batched(
-            || (study.clone(), points.draw(&mut draws).expect("a feasible point"), draws.normal()),
+            || {
+                (
+                    study.clone(),
+                    points.draw(&mut draws).expect("a feasible point"),
+                    draws.normal(),
+                )
+            },
             |(mut study, point, value)| {
-                study.add(point.point(), value).expect("a point of this space");
+                study
+                    .add(point.point(), value)
+                    .expect("a point of this space");
                 (study.ask().expect("an untried point"), study)
             },
             BatchSize::LargeInput,
@@ -64,9 +80,17 @@ fn bits(criterion: &mut Criterion) {
         for name in ["x", "y", "z"] {
             let _ = space.float(name, 0.0..=1.0);
         }
-        space.subject_to("a fifth", format!("{} <= {}", names.join(" + "), n_bits / 5));
+        space.subject_to(
+            "a fifth",
+            format!("{} <= {}", names.join(" + "), n_bits / 5),
+        );
         let space = space.build().expect("a valid space");
-        ask(criterion, &format!("tell and ask/thompson, {n_bits} bits"), &space, 50);
+        ask(
+            criterion,
+            &format!("tell and ask/thompson, {n_bits} bits"),
+            &space,
+            50,
+        );
     }
 }
 

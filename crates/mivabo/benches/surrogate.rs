@@ -4,7 +4,10 @@
 //! cargo bench -p mivabo --bench surrogate
 //! ```
 
-#![allow(missing_docs, reason = "the macros of criterion make undocumented items")]
+#![allow(
+    missing_docs,
+    reason = "the macros of criterion make undocumented items"
+)]
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -19,12 +22,17 @@ use mivabo::surrogate::{Fit, Gaussian, Growth, Prior, Scaling, fitted, grown};
 /// A point of `n_bits` bits and three reals, and an output.
 fn point(n_bits: usize, stream: &mut Stream) -> (Vec<bool>, Vec<f64>, f64) {
     let bits = (0..n_bits).map(|_| stream.unit() < 0.5).collect();
-    (bits, (0..3).map(|_| stream.unit()).collect(), stream.normal())
+    (
+        bits,
+        (0..3).map(|_| stream.unit()).collect(),
+        stream.normal(),
+    )
 }
 
 fn belief(features: &Arc<Features>, n_bits: usize, n: usize) -> Gaussian {
     let mut stream = stream(1, 0, Purpose::Design);
-    let mut gaussian = Gaussian::new(features.clone(), Prior::default()).expect("the default prior is valid");
+    let mut gaussian =
+        Gaussian::new(features.clone(), Prior::default()).expect("the default prior is valid");
     for _ in 0..n {
         let (bits, unit, y) = point(n_bits, &mut stream);
         gaussian.observe(&bits, &unit, y).expect("a valid point");
@@ -41,7 +49,12 @@ fn observe_and_sample(criterion: &mut Criterion, id: &str, gaussian: &Gaussian, 
     let mut draws = stream(2, 0, Purpose::Weights);
     criterion.bench_function(id, |b| {
         b.iter_batched(
-            || (gaussian.clone(), point(n_bits, &mut stream(3, 0, Purpose::Design))),
+            || {
+                (
+                    gaussian.clone(),
+                    point(n_bits, &mut stream(3, 0, Purpose::Design)),
+                )
+            },
             |(mut gaussian, (bits, unit, y))| {
                 gaussian.observe(&bits, &unit, y).expect("a valid point");
                 (gaussian.sample(Scaling::None, &mut draws), gaussian)
@@ -61,20 +74,33 @@ fn vae(criterion: &mut Criterion) {
         observe_and_sample(criterion, &id, &gaussian, 50);
     }
     let groups = Settings {
-        expansion: Expansion::RandomAdditive { kernel: Kernel::SquaredExponential, n: 5 },
+        expansion: Expansion::RandomAdditive {
+            kernel: Kernel::SquaredExponential,
+            n: 5,
+        },
         products: Products::Linked(
-            (0..50).flat_map(|bit| (bit % 3..3).map(move |real| (bit, real))).collect(),
+            (0..50)
+                .flat_map(|bit| (bit % 3..3).map(move |real| (bit, real)))
+                .collect(),
         ),
         ..Settings::default()
     };
     let features = self::features(50, &groups);
     let gaussian = belief(&features, 50, 1000);
-    let id = format!("observe and sample/dual, dependency graph, M = {}, n = 1000", features.n_weights());
+    let id = format!(
+        "observe and sample/dual, dependency graph, M = {}, n = 1000",
+        features.n_weights()
+    );
     observe_and_sample(criterion, &id, &gaussian, 50);
 }
 
 /// The same where observations pile up: nothing is copied, so n rises a little while it is measured.
-fn observe_and_sample_on(criterion: &mut Criterion, id: &str, gaussian: &mut Gaussian, n_bits: usize) {
+fn observe_and_sample_on(
+    criterion: &mut Criterion,
+    id: &str,
+    gaussian: &mut Gaussian,
+    n_bits: usize,
+) {
     let mut points = stream(3, 0, Purpose::Design);
     let mut draws = stream(2, 0, Purpose::Weights);
     criterion.bench_function(id, |b| {
@@ -88,8 +114,17 @@ fn observe_and_sample_on(criterion: &mut Criterion, id: &str, gaussian: &mut Gau
 
 /// The primal path: M = 500 (15 bits of order 2 and 3 waves are 484), up to n = 100,000.
 fn primal(criterion: &mut Criterion) {
-    let expansion = Expansion::Random { kernel: Kernel::SquaredExponential, n: 3 };
-    let features = features(15, &Settings { expansion, ..Settings::default() });
+    let expansion = Expansion::Random {
+        kernel: Kernel::SquaredExponential,
+        n: 3,
+    };
+    let features = features(
+        15,
+        &Settings {
+            expansion,
+            ..Settings::default()
+        },
+    );
     let m = features.n_weights();
     for n in [1_000, 10_000, 100_000] {
         let mut gaussian = belief(&features, 15, n);
@@ -101,7 +136,9 @@ fn primal(criterion: &mut Criterion) {
 /// The formulas of Sec. 3.2 as they stand, for comparison: S is formed and factored at every trial.
 fn naive(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("observe and sample");
-    group.sample_size(10).measurement_time(Duration::from_secs(10));
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(10));
     for n_bits in [10, 15] {
         let features = features(n_bits, &Settings::default());
         let (n, m) = (100, features.n_weights());
@@ -115,7 +152,9 @@ fn naive(criterion: &mut Criterion) {
         let phi = Mat::from_fn(n, m, |i, k| rows[i].0[k]);
         let y = Mat::from_fn(n, 1, |i, _| rows[i].1);
         let mut draws = stream(2, 0, Purpose::Weights);
-        group.bench_function(format!("naive, M = {m}, n = {n}"), |b| b.iter(|| sample(&phi, &y, &mut draws)));
+        group.bench_function(format!("naive, M = {m}, n = {n}"), |b| {
+            b.iter(|| sample(&phi, &y, &mut draws));
+        });
         let gaussian = belief(&features, n_bits, n);
         group.bench_function(format!("dual, M = {m}, n = {n}, sample only"), |b| {
             b.iter(|| gaussian.sample(Scaling::None, &mut draws));
@@ -131,7 +170,11 @@ fn sample(phi: &Mat<f64>, y: &Mat<f64>, draws: &mut Stream) -> Mat<f64> {
     let factor = precision.llt(Side::Lower).expect("S is positive definite");
     let mut w = phi.transpose() * y;
     let mut z = Mat::from_fn(m, 1, |_, _| draws.normal());
-    faer::linalg::triangular_solve::solve_lower_triangular_in_place(factor.L(), w.as_mut(), faer::Par::Seq);
+    faer::linalg::triangular_solve::solve_lower_triangular_in_place(
+        factor.L(),
+        w.as_mut(),
+        faer::Par::Seq,
+    );
     z += &w;
     faer::linalg::triangular_solve::solve_upper_triangular_in_place(
         factor.L().transpose(),

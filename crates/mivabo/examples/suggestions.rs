@@ -15,7 +15,10 @@ use mivabo::{Space, space::Value};
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let text = std::fs::read_to_string(arguments.next().ok_or("expected a study file")?)?;
-    let n: u64 = arguments.next().ok_or("expected a number of trials")?.parse()?;
+    let n: u64 = arguments
+        .next()
+        .ok_or("expected a number of trials")?
+        .parse()?;
     let mut study = Study::new(Space::from_toml(&text)?, spec(&text)?)?;
     for _ in 0..n {
         let suggestion = study.ask()?;
@@ -31,11 +34,21 @@ fn spec(text: &str) -> Result<Spec, Box<dyn Error>> {
     let file: toml::Table = toml::from_str(text)?;
     let run = |key: &str| file.get("run").and_then(|run| run.get(key));
     let is_maximised = file.get("direction").and_then(toml::Value::as_str) == Some("maximize");
-    let strategy = run("strategy").and_then(toml::Value::as_str).map(Strategy::named).transpose()?;
+    let strategy = run("strategy")
+        .and_then(toml::Value::as_str)
+        .map(Strategy::named)
+        .transpose()?;
     Ok(Spec {
-        direction: if is_maximised { Direction::Maximise } else { Direction::Minimise },
+        direction: if is_maximised {
+            Direction::Maximise
+        } else {
+            Direction::Minimise
+        },
         strategy: strategy.unwrap_or_default(),
-        seed: run("seed").and_then(toml::Value::as_integer).unwrap_or(0).try_into()?,
+        seed: run("seed")
+            .and_then(toml::Value::as_integer)
+            .unwrap_or(0)
+            .try_into()?,
         n_initial: None,
     })
 }

@@ -54,13 +54,17 @@ pub enum Error {
         value: Value,
     },
     /// An ordinal holds both texts and numbers, or truth values.
-    #[error("parameter `{name}`: an ordinal holds either numbers or texts; use a choice for a mixture")]
+    #[error(
+        "parameter `{name}`: an ordinal holds either numbers or texts; use a choice for a mixture"
+    )]
     MixedOrdinal {
         /// The parameter.
         name: String,
     },
     /// A list, unary or one-hot code is too long.
-    #[error("parameter `{name}`: {n} values; a list, a unary or a one-hot code holds at most {limit}")]
+    #[error(
+        "parameter `{name}`: {n} values; a list, a unary or a one-hot code holds at most {limit}"
+    )]
     TooManyValues {
         /// The parameter.
         name: String,
@@ -70,7 +74,9 @@ pub enum Error {
         limit: u64,
     },
     /// An integer bound is so large that sums with it would not be exact.
-    #[error("parameter `{name}`: {value} is beyond ±2^40, where sums of integers are no longer exact")]
+    #[error(
+        "parameter `{name}`: {value} is beyond ±2^40, where sums of integers are no longer exact"
+    )]
     IntegerTooLarge {
         /// The parameter.
         name: String,
@@ -199,7 +205,9 @@ pub enum Error {
         names: Vec<String>,
     },
     /// A condition (`when`) over a continuous parameter.
-    #[error("{place}: a condition may only speak of discrete parameters, and `{parameter}` is continuous")]
+    #[error(
+        "{place}: a condition may only speak of discrete parameters, and `{parameter}` is continuous"
+    )]
     ContinuousCondition {
         /// Where.
         place: Place,
@@ -242,7 +250,9 @@ pub enum Error {
         hint: String,
     },
     /// A constraint over too many bits for a table.
-    #[error("constraint `{name}` needs a table over {bits} bits; at most 64 fit\nhint: use a binary code")]
+    #[error(
+        "constraint `{name}` needs a table over {bits} bits; at most 64 fit\nhint: use a binary code"
+    )]
     TooManyBits {
         /// The constraint.
         name: String,
@@ -527,27 +537,46 @@ impl Snippet {
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let before = text[line_start..start].chars().count();
         let cut = before.saturating_sub(BEFORE);
-        let width = text[start..end.clamp(start, line_end)].chars().count().clamp(1, AFTER);
+        let width = text[start..end.clamp(start, line_end)]
+            .chars()
+            .count()
+            .clamp(1, AFTER);
         let shown = before - cut + width + AFTER;
-        let mut line: String = text[line_start..line_end].chars().skip(cut).take(shown).collect();
+        let mut line: String = text[line_start..line_end]
+            .chars()
+            .skip(cut)
+            .take(shown)
+            .collect();
         if cut > 0 {
             line.insert(0, '…');
         }
         if text[line_start..line_end].chars().count() > cut + shown {
             line.push('…');
         }
-        Snippet { line, indent: before - cut + usize::from(cut > 0), width }
+        Snippet {
+            line,
+            indent: before - cut + usize::from(cut > 0),
+            width,
+        }
     }
 }
 
 impl fmt::Display for Snippet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "  {}\n  {}{}", self.line, " ".repeat(self.indent), "^".repeat(self.width))
+        write!(
+            f,
+            "  {}\n  {}{}",
+            self.line,
+            " ".repeat(self.indent),
+            "^".repeat(self.width)
+        )
     }
 }
 
 fn hint(nearest: Option<&String>) -> String {
-    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+    nearest
+        .map(|name| format!("; did you mean `{name}`?"))
+        .unwrap_or_default()
 }
 
 fn below(snippet: Option<&Snippet>) -> String {
@@ -564,7 +593,11 @@ fn listed(names: &[String]) -> String {
 }
 
 fn sentences(violations: &[Violation]) -> String {
-    violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    violations
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 fn infeasible(names: &[String]) -> String {

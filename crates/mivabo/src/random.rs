@@ -52,7 +52,9 @@ pub fn stream(seed: u64, trial: u64, purpose: Purpose) -> Stream {
     key[..8].copy_from_slice(&seed.to_le_bytes());
     key[8..16].copy_from_slice(&trial.to_le_bytes());
     key[16] = purpose as u8;
-    Stream { source: ChaCha8Rng::from_seed(key) }
+    Stream {
+        source: ChaCha8Rng::from_seed(key),
+    }
 }
 
 /// A stream of random numbers: ChaCha with 8 rounds (Bernstein 2008), keyed by seed, trial and purpose.
@@ -68,7 +70,10 @@ impl Stream {
     }
 
     /// A number below `n`, and 0 when `n` is 0. The bias of the multiplication method is n / 2⁶⁴.
-    #[expect(clippy::cast_possible_truncation, reason = "the high half of the product is below n, a usize")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the high half of the product is below n, a usize"
+    )]
     pub fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.source.next_u64()) * n as u128) >> 64) as usize
     }
@@ -100,7 +105,8 @@ impl Stream {
     /// Inverse Gaussian (Wald) with the given mean and shape. Both must be positive and finite, and so far from overflow
     /// that a draw is a number; otherwise the mean.
     pub fn inverse_gaussian(&mut self, mean: f64, shape: f64) -> f64 {
-        let draw = InverseGaussian::new(mean, shape).map_or(mean, |wald| wald.sample(&mut self.source));
+        let draw =
+            InverseGaussian::new(mean, shape).map_or(mean, |wald| wald.sample(&mut self.source));
         if draw.is_finite() { draw } else { mean }
     }
 }
@@ -117,7 +123,10 @@ mod tests {
         let average = (0..n).map(|_| draw(&mut stream)).sum::<f64>() / f64::from(n);
 
         let standard_error = (variance / f64::from(n)).sqrt();
-        assert!((average - mean).abs() < 5.0 * standard_error, "{average} is not {mean}");
+        assert!(
+            (average - mean).abs() < 5.0 * standard_error,
+            "{average} is not {mean}"
+        );
     }
 
     #[test]
@@ -161,10 +170,17 @@ mod tests {
     fn wrong_parameters_give_a_number_and_no_panic() {
         let mut stream = stream(0, 0, Purpose::Weights);
 
-        let draws = [stream.gamma(-1.0, 1.0), stream.chi_square(f64::NAN), stream.inverse_gaussian(2.0, 0.0)];
+        let draws = [
+            stream.gamma(-1.0, 1.0),
+            stream.chi_square(f64::NAN),
+            stream.inverse_gaussian(2.0, 0.0),
+        ];
 
         assert_eq!(draws, [0.0, 0.0, 2.0]);
-        let endless = [stream.gamma(f64::INFINITY, 1.0), stream.gamma(1.0, f64::INFINITY)];
+        let endless = [
+            stream.gamma(f64::INFINITY, 1.0),
+            stream.gamma(1.0, f64::INFINITY),
+        ];
         assert_eq!(endless, [0.0, 0.0]);
         assert_eq!(stream.gamma(1e300, 1e300), f64::MAX);
         assert_eq!(stream.inverse_gaussian(1.0, f64::INFINITY), 1.0);

@@ -16,10 +16,15 @@ fn build(parameters: &[(&str, Domain)], constraint: &str) -> Result<Space, Error
 
 /// Whether expressions and rows both accept the values; they must agree.
 fn accepts(space: &Space, values: &[(&str, Value)]) -> bool {
-    let point = space.point(values.iter().cloned()).expect("values of the space");
+    let point = space
+        .point(values.iter().cloned())
+        .expect("values of the space");
     let code = space.encoding().encode(&point);
-    let by_rows =
-        space.encoding().given_reals(&code.unit).expect("a code of the space").is_feasible(&code.bits);
+    let by_rows = space
+        .encoding()
+        .given_reals(&code.unit)
+        .expect("a code of the space")
+        .is_feasible(&code.bits);
     let by_expressions = space.check(&point).is_feasible();
     assert_eq!(by_rows, by_expressions, "{values:?}");
     by_rows
@@ -32,16 +37,25 @@ fn infinity_exceeds_every_bound() {
     assert!(!accepts(&space, &[("a", 1000.into())]));
     assert!(accepts(&space, &[("a", 1.into())]));
 
-    let space =
-        build(&[("a", Domain::int(0, 400)), ("b", Domain::int(0, 1))], "10 ** a <= 1000000 + b").unwrap();
+    let space = build(
+        &[("a", Domain::int(0, 400)), ("b", Domain::int(0, 1))],
+        "10 ** a <= 1000000 + b",
+    )
+    .unwrap();
     assert!(!accepts(&space, &[("a", 400.into()), ("b", 0.into())]));
     assert!(accepts(&space, &[("a", 6.into()), ("b", 0.into())]));
 }
 
 #[test]
 fn a_wide_range_does_not_widen_the_tolerance() {
-    let space =
-        build(&[("x", Domain::float(0.0, 1.0)), ("a", Domain::int(-1_000_000, 10))], "x <= a").unwrap();
+    let space = build(
+        &[
+            ("x", Domain::float(0.0, 1.0)),
+            ("a", Domain::int(-1_000_000, 10)),
+        ],
+        "x <= a",
+    )
+    .unwrap();
 
     assert!(!accepts(&space, &[("x", 4e-4.into()), ("a", 0.into())]));
     assert!(accepts(&space, &[("x", 0.5.into()), ("a", 1.into())]));
@@ -61,7 +75,10 @@ fn weights_with_many_digits_make_a_row() {
     let mut space = Space::builder();
     let items: Vec<_> = (0..50).map(|i| space.bool(format!("b{i}"))).collect();
     let weight = |i: usize| (1.0 + i as f64).sqrt() * 0.333_333_333_333_333_3;
-    let total: Expr = items.iter().enumerate().fold(0.into(), |sum, (i, item)| sum + weight(i) * *item);
+    let total: Expr = items
+        .iter()
+        .enumerate()
+        .fold(0.into(), |sum, (i, item)| sum + weight(i) * *item);
     space.subject_to("capacity", total.le(20.123_456_789_012_345));
     let space = space.build().unwrap();
 
@@ -102,7 +119,12 @@ fn many_premises_do_not_blow_up_the_big_m() {
 #[test]
 fn a_mixed_product_that_vanishes_in_the_middle_is_refused_like_any_other() {
     let wide = Domain::int(0, 1000);
-    let parameters = [("x", Domain::float(-1.0, 1.0)), ("a", wide.clone()), ("b", wide.clone()), ("c", wide)];
+    let parameters = [
+        ("x", Domain::float(-1.0, 1.0)),
+        ("a", wide.clone()),
+        ("b", wide.clone()),
+        ("c", wide),
+    ];
 
     let error = build(&parameters, "x*a*b*c <= 5").unwrap_err();
 
@@ -111,8 +133,15 @@ fn a_mixed_product_that_vanishes_in_the_middle_is_refused_like_any_other() {
 
 #[test]
 fn coefficients_beyond_all_bounds_are_refused_and_not_called_a_contradiction() {
-    for text in ["p and 1e300 * a <= 1e305", "1e308 * a * 10 + a >= 1", "a == 1e300 * p * 1e9"] {
-        let result = build(&[("p", Domain::bool()), ("a", Domain::int(0, 1_000_000))], text);
+    for text in [
+        "p and 1e300 * a <= 1e305",
+        "1e308 * a * 10 + a >= 1",
+        "a == 1e300 * p * 1e9",
+    ] {
+        let result = build(
+            &[("p", Domain::bool()), ("a", Domain::int(0, 1_000_000))],
+            text,
+        );
         assert!(!matches!(result, Err(Error::Infeasible { .. })), "{text}");
     }
 }
@@ -127,7 +156,10 @@ fn the_deepest_expression_that_is_accepted_still_means_what_it_says() {
         space.subject_to("rule", half.le(1));
         space.build()
     };
-    let deepest = (1..200).take_while(|levels| nested(*levels).is_ok()).last().unwrap();
+    let deepest = (1..200)
+        .take_while(|levels| nested(*levels).is_ok())
+        .last()
+        .unwrap();
 
     let space = nested(deepest).unwrap();
 
@@ -135,7 +167,10 @@ fn the_deepest_expression_that_is_accepted_still_means_what_it_says() {
     assert!(accepts(&space, &[("a", 2.into())]));
     assert!(!accepts(&space, &[("a", 3.into())]));
     assert!(matches!(nested(deepest + 1), Err(Error::TooDeep { .. })));
-    assert_eq!(Space::from_json(&space.to_json()).unwrap().fingerprint(), space.fingerprint());
+    assert_eq!(
+        Space::from_json(&space.to_json()).unwrap().fingerprint(),
+        space.fingerprint()
+    );
 }
 
 #[test]
@@ -146,16 +181,26 @@ fn nested_logic_reads_back_from_its_text() {
     space.subject_to("rule", deep);
     let space = space.build().unwrap();
 
-    assert_eq!(Space::from_toml(&space.to_toml()).unwrap().fingerprint(), space.fingerprint());
+    assert_eq!(
+        Space::from_toml(&space.to_toml()).unwrap().fingerprint(),
+        space.fingerprint()
+    );
 }
 
 #[test]
 fn labels_that_are_large_integers_keep_apart() {
-    let values = [Value::Int(9_007_199_254_740_992), Value::Int(9_007_199_254_740_993), Value::from("x")];
+    let values = [
+        Value::Int(9_007_199_254_740_992),
+        Value::Int(9_007_199_254_740_993),
+        Value::from("x"),
+    ];
     let space = build(&[("c", Domain::choice(values))], "c == 9007199254740993").unwrap();
 
     assert!(accepts(&space, &[("c", Value::Int(9_007_199_254_740_993))]));
-    assert!(!accepts(&space, &[("c", Value::Int(9_007_199_254_740_992))]));
+    assert!(!accepts(
+        &space,
+        &[("c", Value::Int(9_007_199_254_740_992))]
+    ));
 }
 
 #[test]
@@ -183,11 +228,16 @@ fn small_texts_do_not_take_long() {
 #[test]
 fn long_chains_of_definitions_are_no_recursion() {
     let chain = |n: usize, first: &str, next: &str| {
-        let mut text =
-            String::from("[parameters]\na = { type = 'bool' }\nx = { type = 'float', low = 0, high = 1 }\n");
+        let mut text = String::from(
+            "[parameters]\na = { type = 'bool' }\nx = { type = 'float', low = 0, high = 1 }\n",
+        );
         let _ = writeln!(text, "[definitions]\nd0 = '{first}'");
         for k in 1..n {
-            let _ = writeln!(text, "d{k} = '{}'", next.replace('D', &format!("d{}", k - 1)));
+            let _ = writeln!(
+                text,
+                "d{k} = '{}'",
+                next.replace('D', &format!("d{}", k - 1))
+            );
         }
         let _ = writeln!(text, "[constraints]\nrule = 'd{} >= 0'", n - 1);
         Space::from_toml(&text)
@@ -204,16 +254,26 @@ fn conditional_definitions_keep_their_order_in_a_file() {
     let text = "[parameters]\na = { type = 'bool' }\n[definitions]\nw = { expr = 'a + 1', when = 'a' }\nv = 'a + 2'\n";
     let space = Space::from_toml(text).unwrap();
 
-    assert_eq!(Space::from_toml(&space.to_toml()).unwrap().fingerprint(), space.fingerprint());
+    assert_eq!(
+        Space::from_toml(&space.to_toml()).unwrap().fingerprint(),
+        space.fingerprint()
+    );
 }
 
 #[test]
 fn a_condition_that_is_undefined_somewhere_is_refused_for_reals_too() {
-    for kind in ["type = 'float', low = 0, high = 1", "type = 'int', low = 1, high = 1", "type = 'bool'"] {
+    for kind in [
+        "type = 'float', low = 0, high = 1",
+        "type = 'int', low = 1, high = 1",
+        "type = 'bool'",
+    ] {
         let text = format!(
             "[parameters]\na = {{ type = 'int', low = 0, high = 2 }}\nx = {{ {kind}, when = '4 / a >= 2' }}\n"
         );
-        assert!(matches!(Space::from_toml(&text), Err(Error::DivisionByZero { .. })), "{kind}");
+        assert!(
+            matches!(Space::from_toml(&text), Err(Error::DivisionByZero { .. })),
+            "{kind}"
+        );
     }
 }
 
@@ -237,7 +297,10 @@ fn a_square_of_a_long_sum_is_quadratic() {
 
     let space = space.build().unwrap();
 
-    assert_eq!(space.constraints()[0].class(), mivabo::space::Class::QuadraticDiscrete);
+    assert_eq!(
+        space.constraints()[0].class(),
+        mivabo::space::Class::QuadraticDiscrete
+    );
 }
 
 #[test]
@@ -249,13 +312,19 @@ fn a_condition_over_sums_beyond_floating_point_is_exact() {
     space.only_when(d, "(a + c) ** 2 <= -1");
     let space = space.build().unwrap();
 
-    assert_eq!(mivabo_bqp::Exhaustive::feasible_points(space.encoding().problem()).count(), 4);
+    assert_eq!(
+        mivabo_bqp::Exhaustive::feasible_points(space.encoding().problem()).count(),
+        4
+    );
 }
 
 #[test]
 fn large_numbers_that_cancel_are_lowered_as_they_are_evaluated() {
-    let statements =
-        ["0.5 <= a * a * (max(a, a) - min(a, a))", "1 - more + more <= 0.5", "not 1 - more + more <= 0.5"];
+    let statements = [
+        "0.5 <= a * a * (max(a, a) - min(a, a))",
+        "1 - more + more <= 0.5",
+        "not 1 - more + more <= 0.5",
+    ];
     for statement in statements {
         let mut space = Space::builder();
         space.add("a", Domain::int(0, 1 << 38).step(1 << 38));
@@ -267,7 +336,11 @@ fn large_numbers_that_cancel_are_lowered_as_they_are_evaluated() {
         for bits in [[false, false], [true, false], [false, true], [true, true]] {
             let point = space.encoding().decode(&bits, &[]).unwrap();
             let is_feasible = space.check(&point).is_feasible();
-            assert_eq!(space.encoding().problem().is_feasible(&bits), is_feasible, "{statement} at {bits:?}");
+            assert_eq!(
+                space.encoding().problem().is_feasible(&bits),
+                is_feasible,
+                "{statement} at {bits:?}"
+            );
         }
     }
 }

@@ -51,19 +51,37 @@ fn domains() {
             ("low above high", with(Domain::int(7, 1))),
             ("low above high, float", with(Domain::float(1.0, 0.5))),
             ("no values", with(Domain::choice(Vec::<Value>::new()))),
-            ("a value twice", with(Domain::choice([1.into(), Value::Float(1.0)]))),
-            ("a step that does not divide", with(Domain::int(1, 6).step(2))),
+            (
+                "a value twice",
+                with(Domain::choice([1.into(), Value::Float(1.0)])),
+            ),
+            (
+                "a step that does not divide",
+                with(Domain::int(1, 6).step(2)),
+            ),
             ("a step of zero", with(Domain::int(1, 6).step(0))),
             ("log from zero", with(Domain::float(0.0, 1.0).log())),
             ("log of a negative int", with(Domain::int(-3, 6).log())),
             ("log of a list", with(Domain::ordinal([1, 2]).log())),
-            ("a bound that is not a number", with(Domain::float(f64::NAN, 1.0))),
+            (
+                "a bound that is not a number",
+                with(Domain::float(f64::NAN, 1.0)),
+            ),
             ("an infinite bound", with(Domain::float(0.0, f64::INFINITY))),
             ("a range that overflows", with(Domain::float(-1e308, 1e308))),
-            ("a value that is not a number", with(Domain::ordinal([0.0, f64::NAN]))),
+            (
+                "a value that is not a number",
+                with(Domain::ordinal([0.0, f64::NAN])),
+            ),
             ("an integer beyond 2^53", with(Domain::int(0, i64::MAX))),
-            ("too many one-hot values", with(Domain::int(0, 5000).coding(mivabo::space::Coding::OneHot))),
-            ("an ordinal of texts and numbers", with(Domain::ordinal([Value::from("a"), 1.into()]))),
+            (
+                "too many one-hot values",
+                with(Domain::int(0, 5000).coding(mivabo::space::Coding::OneHot)),
+            ),
+            (
+                "an ordinal of texts and numbers",
+                with(Domain::ordinal([Value::from("a"), 1.into()])),
+            ),
         ]),
     );
 }
@@ -120,21 +138,36 @@ fn statements() {
         "statements",
         &messages(vec![
             ("an unknown name", saying("kernal * stride <= 12")),
-            ("an unknown name in the second line", saying("kernel >= 1\n  and strid <= 2")),
+            (
+                "an unknown name in the second line",
+                saying("kernel >= 1\n  and strid <= 2"),
+            ),
             ("a name like no other", saying("kernel <= momentum")),
             ("a label in a sum", saying("optimizer + 1 <= 3")),
             ("a label and a number", saying("optimizer == 3")),
             ("an unknown label", saying("optimizer == 'adamw'")),
-            ("an order of labels without order", saying("optimizer <= 'sgd'")),
+            (
+                "an order of labels without order",
+                saying("optimizer <= 'sgd'"),
+            ),
             ("two labels compared by order", saying("size < optimizer")),
             ("a text and a number", saying("kernel == 'three'")),
             ("a number as a condition", saying("kernel and dual")),
             ("a number as a constraint", saying("kernel + stride")),
             ("division by zero", saying("kernel / 0 <= 1")),
-            ("division by what can be zero", saying("kernel / stride <= 2")),
-            ("division by a real that can be zero", saying("kernel / rate <= 2")),
+            (
+                "division by what can be zero",
+                saying("kernel / stride <= 2"),
+            ),
+            (
+                "division by a real that can be zero",
+                saying("kernel / rate <= 2"),
+            ),
             ("a logarithm of what can be zero", saying("log(rate) <= 0")),
-            ("a root of what can be negative", saying("sqrt(kernel - 3) <= 1")),
+            (
+                "a root of what can be negative",
+                saying("sqrt(kernel - 3) <= 1"),
+            ),
             ("zero to a negative power", saying("stride ** -1 <= 1")),
             ("a missing operand", saying("kernel * <= 12")),
             ("a missing parenthesis", saying("(kernel + stride <= 12")),
@@ -153,8 +186,9 @@ fn statements() {
 fn limits() {
     let scope = |n: usize| {
         let mut space = Space::builder();
-        let product: Expr =
-            (0..n).map(|i| space.integer(format!("x{i}"), 1..=9)).fold(1.into(), |e, x| e * x);
+        let product: Expr = (0..n)
+            .map(|i| space.integer(format!("x{i}"), 1..=9))
+            .fold(1.into(), |e, x| e * x);
         space.subject_to("volume", product.eq(32));
         space.build()
     };
@@ -183,7 +217,10 @@ fn limits() {
             ("a literal that is not a number", not_a_number),
             ("a real value excluded", saying("rate != 0.5")),
             ("two real cases", saying("rate <= 0.1 or rate >= 0.9")),
-            ("a count of real conditions", saying("at_most(1, rate <= 0.5, dual)")),
+            (
+                "a count of real conditions",
+                saying("at_most(1, rate <= 0.5, dual)"),
+            ),
             ("a remainder of a real", saying("rate % 0.1 == 0")),
         ]),
     );
@@ -215,13 +252,25 @@ fn conditions_and_definitions() {
         "conditions_and_definitions",
         &messages(vec![
             ("a definition of itself", definitions(&[("w", "w + 1")])),
-            ("definitions in a circle", definitions(&[("u", "v + 1"), ("v", "w * 2"), ("w", "u - 3")])),
+            (
+                "definitions in a circle",
+                definitions(&[("u", "v + 1"), ("v", "w * 2"), ("w", "u - 3")]),
+            ),
             ("conditions in a circle", circle),
-            ("a definition that is a label", definitions(&[("w", "optimizer")])),
-            ("a definition that divides by zero", definitions(&[("w", "12 / stride")])),
+            (
+                "a definition that is a label",
+                definitions(&[("w", "optimizer")]),
+            ),
+            (
+                "a definition that divides by zero",
+                definitions(&[("w", "12 / stride")]),
+            ),
             ("a condition over a real", when("rate <= 0.5")),
             ("a condition that is a number", when("kernel")),
-            ("a condition with an unknown name", when("optimiser == 'sgd'")),
+            (
+                "a condition with an unknown name",
+                when("optimiser == 'sgd'"),
+            ),
         ]),
     );
 }
@@ -238,7 +287,10 @@ fn contradictions() {
     snapshot(
         "contradictions",
         &messages(vec![
-            ("one constraint", rules(&[("fine", "kernel >= 2"), ("large", "kernel * stride >= 100")])),
+            (
+                "one constraint",
+                rules(&[("fine", "kernel >= 2"), ("large", "kernel * stride >= 100")]),
+            ),
             (
                 "two of four",
                 rules(&[
@@ -257,12 +309,27 @@ fn contradictions() {
                     ("no dual", "not dual"),
                 ]),
             ),
-            ("a table and a row", rules(&[("odd", "kernel % 2 == 1"), ("six", "kernel == 6")])),
-            ("reals", rules(&[("high", "rate >= 0.7"), ("low", "rate + 0.1 * kernel <= 0.75")])),
-            ("a smooth constraint", rules(&[("round", "rate ** 2 + kernel ** 2 <= 0.5")])),
+            (
+                "a table and a row",
+                rules(&[("odd", "kernel % 2 == 1"), ("six", "kernel == 6")]),
+            ),
+            (
+                "reals",
+                rules(&[
+                    ("high", "rate >= 0.7"),
+                    ("low", "rate + 0.1 * kernel <= 0.75"),
+                ]),
+            ),
+            (
+                "a smooth constraint",
+                rules(&[("round", "rate ** 2 + kernel ** 2 <= 0.5")]),
+            ),
             (
                 "parity",
-                rules(&[("even", "kernel + stride == 2 * kernel - 1 + 2 * stride"), ("s", "stride >= 1")]),
+                rules(&[
+                    ("even", "kernel + stride == 2 * kernel - 1 + 2 * stride"),
+                    ("s", "stride >= 1"),
+                ]),
             ),
         ]),
     );
@@ -289,34 +356,63 @@ fn points() {
             values.retain(|(n, _)| *n != name || value.is_some() && name == "twice");
             values.extend(value.map(|v| (name, v)));
         }
-        writeln!(text, "## {title}\n{}\n", space.point(values).expect_err(title)).unwrap();
+        writeln!(
+            text,
+            "## {title}\n{}\n",
+            space.point(values).expect_err(title)
+        )
+        .unwrap();
     };
     case("an unknown parameter", vec![("kernal", Some(3.into()))]);
     case("outside the range", vec![("kernel", Some(9.into()))]);
-    case("a fraction for an integer", vec![("kernel", Some(2.5.into()))]);
+    case(
+        "a fraction for an integer",
+        vec![("kernel", Some(2.5.into()))],
+    );
     case("a text for a number", vec![("kernel", Some("3".into()))]);
-    case("an unknown label", vec![("optimizer", Some("adamw".into()))]);
+    case(
+        "an unknown label",
+        vec![("optimizer", Some("adamw".into()))],
+    );
     case("not a number", vec![("rate", Some(f64::NAN.into()))]);
     case("a number for a bool", vec![("dual", Some(1.into()))]);
     case("a missing parameter", vec![("rate", None)]);
-    case("a missing parameter that just became active", vec![("optimizer", Some("sgd".into()))]);
-    case("an inactive parameter", vec![("momentum", Some(0.9.into()))]);
+    case(
+        "a missing parameter that just became active",
+        vec![("optimizer", Some("sgd".into()))],
+    );
+    case(
+        "an inactive parameter",
+        vec![("momentum", Some(0.9.into()))],
+    );
     snapshot("points", &text);
 }
 
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 #[test]
 fn files() {
     snapshot(
         "files",
         &messages(vec![
             ("no TOML", Space::from_toml("[parameters\n")),
-            ("an unknown section", Space::from_toml("[constraint]\na = '1 <= 2'\n")),
-            ("an unknown key", Space::from_toml("[parameters]\nx = { type = 'int', low = 1, heigh = 2 }\n")),
+            (
+                "an unknown section",
+                Space::from_toml("[constraint]\na = '1 <= 2'\n"),
+            ),
+            (
+                "an unknown key",
+                Space::from_toml("[parameters]\nx = { type = 'int', low = 1, heigh = 2 }\n"),
+            ),
             (
                 "a key of another type",
-                Space::from_toml("[parameters]\nx = { type = 'float', low = 1, high = 2, step = 1 }\n"),
+                Space::from_toml(
+                    "[parameters]\nx = { type = 'float', low = 1, high = 2, step = 1 }\n",
+                ),
             ),
-            ("a missing bound", Space::from_toml("[parameters]\nx = { type = 'int', low = 1 }\n")),
+            (
+                "a missing bound",
+                Space::from_toml("[parameters]\nx = { type = 'int', low = 1 }\n"),
+            ),
             (
                 "a bound that is a text",
                 Space::from_toml("[parameters]\nx = { type = 'int', low = '1', high = 2 }\n"),
@@ -329,7 +425,10 @@ fn files() {
                 "an unknown type",
                 Space::from_toml("[parameters]\nx = { type = 'integer', low = 1, high = 2 }\n"),
             ),
-            ("no type", Space::from_toml("[parameters]\nx = { low = 1, high = 2 }\n")),
+            (
+                "no type",
+                Space::from_toml("[parameters]\nx = { low = 1, high = 2 }\n"),
+            ),
             (
                 "an unknown code",
                 Space::from_toml(
@@ -342,10 +441,18 @@ fn files() {
             ),
             (
                 "a parameter twice in JSON",
-                Space::from_json(r#"{"parameters": {"x": {"type": "bool"}, "x": {"type": "bool"}}}"#),
+                Space::from_json(
+                    r#"{"parameters": {"x": {"type": "bool"}, "x": {"type": "bool"}}}"#,
+                ),
             ),
-            ("a definition that is a number", Space::from_toml("[definitions]\nw = 3\n")),
-            ("a constraint that is a number", Space::from_toml("[constraints]\nw = 3\n")),
+            (
+                "a definition that is a number",
+                Space::from_toml("[definitions]\nw = 3\n"),
+            ),
+            (
+                "a constraint that is a number",
+                Space::from_toml("[constraints]\nw = 3\n"),
+            ),
             (
                 "a wrong constraint",
                 Space::from_toml(

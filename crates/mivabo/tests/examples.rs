@@ -41,22 +41,39 @@ fn the_best_known_pressure_vessel_is_feasible_and_a_thinner_one_is_not() {
     assert!(best.is_feasible(), "{:?}", best.violations);
     assert_eq!(thinner.violations[0].constraint, "shell holds the pressure");
     assert_eq!(smaller.violations[0].constraint, "volume");
-    let classes: Vec<Class> = space.constraints().iter().map(mivabo::space::Constraint::class).collect();
-    let (mixed, smooth, length) = (Class::LinearMixed, Class::SmoothContinuous, Class::LinearContinuous);
+    let classes: Vec<Class> = space
+        .constraints()
+        .iter()
+        .map(mivabo::space::Constraint::class)
+        .collect();
+    let (mixed, smooth, length) = (
+        Class::LinearMixed,
+        Class::SmoothContinuous,
+        Class::LinearContinuous,
+    );
     assert_eq!(classes, [mixed, mixed, smooth, length]);
 }
 
 #[test]
 fn at_a_fixed_radius_the_thicknesses_are_bounded_by_rows() {
     let space = example("pressure-vessel");
-    let best = [("shell", 13.into()), ("head", 7.into()), ("radius", 42.0.into()), ("length", 200.0.into())];
+    let best = [
+        ("shell", 13.into()),
+        ("head", 7.into()),
+        ("radius", 42.0.into()),
+        ("length", 200.0.into()),
+    ];
     let code = space.encoding().encode(&space.point(best).unwrap());
 
     let problem = space.encoding().given_reals(&code.unit).unwrap();
 
     let with = |shell: i64| {
-        let values =
-            [("shell", shell.into()), ("head", 7.into()), ("radius", 42.0.into()), ("length", 200.0.into())];
+        let values = [
+            ("shell", shell.into()),
+            ("head", 7.into()),
+            ("radius", 42.0.into()),
+            ("length", 200.0.into()),
+        ];
         problem.is_feasible(&space.encoding().encode(&space.point(values).unwrap()).bits)
     };
     // 0.0193 · 42 / 0.0625 = 12.97

@@ -54,32 +54,54 @@ fn parameters(space: &mut SpaceBuilder, draws: &mut Stream) {
 }
 
 /// One constraint of a random class with random numbers.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of constraint")]
 fn constraint(draws: &mut Stream) -> (String, Check) {
     let k = draws.below(6) as f64;
     let f = (draws.below(100) as f64 + 10.0) / 50.0;
     let at = |s: &Seen, name: &str| s[name];
     match draws.below(16) {
-        0 => {
-            (format!("a + 2 * b <= {}", 6.0 + k), Box::new(move |s| at(s, "a") + 2.0 * at(s, "b") <= 6.0 + k))
-        }
-        1 => (format!("a + b == {}", 2.0 + k), Box::new(move |s| at(s, "a") + at(s, "b") == 2.0 + k)),
+        0 => (
+            format!("a + 2 * b <= {}", 6.0 + k),
+            Box::new(move |s| at(s, "a") + 2.0 * at(s, "b") <= 6.0 + k),
+        ),
+        1 => (
+            format!("a + b == {}", 2.0 + k),
+            Box::new(move |s| at(s, "a") + at(s, "b") == 2.0 + k),
+        ),
         2 => (
             format!("a * b - p * b <= {}", 4.0 * k),
             Box::new(move |s| at(s, "a") * at(s, "b") - at(s, "p") * at(s, "b") <= 4.0 * k),
         ),
-        3 => ("a % b == 0".into(), Box::new(move |s| at(s, "a").rem_euclid(at(s, "b")) == 0.0)),
-        4 => (format!("c == 'l1' -> b >= {k}"), Box::new(move |s| at(s, "c") != 1.0 || at(s, "b") >= k)),
+        3 => (
+            "a % b == 0".into(),
+            Box::new(move |s| at(s, "a").rem_euclid(at(s, "b")) == 0.0),
+        ),
+        4 => (
+            format!("c == 'l1' -> b >= {k}"),
+            Box::new(move |s| at(s, "c") != 1.0 || at(s, "b") >= k),
+        ),
         5 => (
             "at_most(1, p, q, c == 'l2')".into(),
-            Box::new(move |s| at(s, "p") + at(s, "q") + f64::from(u8::from(at(s, "c") == 2.0)) <= 1.0),
+            Box::new(move |s| {
+                at(s, "p") + at(s, "q") + f64::from(u8::from(at(s, "c") == 2.0)) <= 1.0
+            }),
         ),
         6 => (
             format!("a ** 2 + b ** 2 >= {}", 10.0 * k),
             Box::new(move |s| at(s, "a").powi(2) + at(s, "b").powi(2) >= 10.0 * k),
         ),
-        7 => (format!("d <= b + {k}"), Box::new(move |s| s.get("d").is_none_or(|d| *d <= at(s, "b") + k))),
-        8 => (format!("x + y <= {f}"), Box::new(move |s| at(s, "x") + at(s, "y") <= f + CLOSE)),
-        9 => (format!("x + y == {f}"), Box::new(move |s| (at(s, "x") + at(s, "y") - f).abs() <= CLOSE)),
+        7 => (
+            format!("d <= b + {k}"),
+            Box::new(move |s| s.get("d").is_none_or(|d| *d <= at(s, "b") + k)),
+        ),
+        8 => (
+            format!("x + y <= {f}"),
+            Box::new(move |s| at(s, "x") + at(s, "y") <= f + CLOSE),
+        ),
+        9 => (
+            format!("x + y == {f}"),
+            Box::new(move |s| (at(s, "x") + at(s, "y") - f).abs() <= CLOSE),
+        ),
         10 => (
             format!("x <= {f} * p + 0.1 * a"),
             Box::new(move |s| at(s, "x") <= f * at(s, "p") + 0.1 * at(s, "a") + CLOSE),
@@ -94,7 +116,9 @@ fn constraint(draws: &mut Stream) -> (String, Check) {
         ),
         13 => (
             format!("exp(y) + sqrt(x) - 0.1 * a <= {}", 1.0 + f),
-            Box::new(move |s| at(s, "y").exp() + at(s, "x").sqrt() - 0.1 * at(s, "a") <= 1.0 + f + CLOSE),
+            Box::new(move |s| {
+                at(s, "y").exp() + at(s, "x").sqrt() - 0.1 * at(s, "a") <= 1.0 + f + CLOSE
+            }),
         ),
         14 => (
             "q -> abs(y) <= 0.25 and x >= 0.5".into(),
@@ -117,14 +141,27 @@ fn seen(space: &Space, point: &Point) -> Seen {
         Value::Bool(b) => f64::from(u8::from(b)),
         other => other.as_f64().unwrap(),
     };
-    space.values(point).map(|(name, value)| (name.to_owned(), number(value))).collect()
+    space
+        .values(point)
+        .map(|(name, value)| (name.to_owned(), number(value)))
+        .collect()
 }
 
 /// With short walks of annealing, which would take most of the time.
 fn strategies() -> Vec<Strategy> {
-    let short = annealing::Settings { steps: 150, draws: 40, ..annealing::Settings::default() };
-    let thompson = Thompson { search: Search::Annealing(short), ..Thompson::default() };
-    let improvement = Improvement { search: Climb::Annealing(short), ..Improvement::default() };
+    let short = annealing::Settings {
+        steps: 150,
+        draws: 40,
+        ..annealing::Settings::default()
+    };
+    let thompson = Thompson {
+        search: Search::Annealing(short),
+        ..Thompson::default()
+    };
+    let improvement = Improvement {
+        search: Climb::Annealing(short),
+        ..Improvement::default()
+    };
     vec![
         Strategy::named("thompson").unwrap(),
         Strategy::Thompson(thompson),
@@ -137,7 +174,12 @@ fn strategies() -> Vec<Strategy> {
 /// Asks with failures, late tells and pending trials in between. Returns the number of suggestions.
 fn asked(promise: &Promise, strategy: Strategy, seed: u64) -> usize {
     let Promise { space, checks } = promise;
-    let spec = Spec { strategy, seed, n_initial: Some(4), ..Spec::default() };
+    let spec = Spec {
+        strategy,
+        seed,
+        n_initial: Some(4),
+        ..Spec::default()
+    };
     let mut study = Study::new(space.clone(), spec).unwrap();
     let mut n = 0;
     for k in 0..12_u32 {
@@ -157,11 +199,19 @@ fn asked(promise: &Promise, strategy: Strategy, seed: u64) -> usize {
             assert!(check(&values), "`{text}` does not hold at {values:?}");
         }
         let (low, high) = (-1.0 - CLOSE, 20.0);
-        assert!(values.values().all(|value| (low..=high).contains(value)), "{values:?}");
+        assert!(
+            values.values().all(|value| (low..=high).contains(value)),
+            "{values:?}"
+        );
         match k % 6 {
             3 => study.tell_failed(suggestion.id(), "crashed").unwrap(),
             5 => {}
-            _ => study.tell(suggestion.id(), values.values().map(|v| (3.0 * v).sin()).sum()).unwrap(),
+            _ => study
+                .tell(
+                    suggestion.id(),
+                    values.values().map(|v| (3.0 * v).sin()).sum(),
+                )
+                .unwrap(),
         }
     }
     n
@@ -172,7 +222,9 @@ fn no_strategy_ever_suggests_what_violates_a_constraint() {
     let mut draws = stream(2026, 0, Purpose::Design);
     let (mut n_spaces, mut n_asks, mut n_empty) = (0, 0, 0);
     for seed in 0..100 {
-        let Some(promise) = promise(&mut draws) else { continue };
+        let Some(promise) = promise(&mut draws) else {
+            continue;
+        };
         n_spaces += 1;
         for strategy in strategies() {
             let n = asked(&promise, strategy, seed);
@@ -189,14 +241,29 @@ fn no_strategy_ever_suggests_what_violates_a_constraint() {
 #[test]
 fn nor_does_any_strategy_that_has_a_name() {
     let mut draws = stream(2027, 0, Purpose::Design);
-    let short = dual::Settings { iterations: 2, nodes: 50, boxes: 20, ..dual::Settings::default() };
-    let decomposition = Thompson { search: Search::Decomposition(short), ..Thompson::default() };
-    let named = Strategy::NAMES.iter().map(|name| Strategy::named(name).unwrap());
+    let short = dual::Settings {
+        iterations: 2,
+        nodes: 50,
+        boxes: 20,
+        ..dual::Settings::default()
+    };
+    let decomposition = Thompson {
+        search: Search::Decomposition(short),
+        ..Thompson::default()
+    };
+    let named = Strategy::NAMES
+        .iter()
+        .map(|name| Strategy::named(name).unwrap());
     let strategies: Vec<Strategy> = named.chain([Strategy::Thompson(decomposition)]).collect();
     let mut n_asks = 0;
     for seed in 0..3 {
-        let Some(promise) = promise(&mut draws) else { continue };
-        n_asks += strategies.iter().map(|strategy| asked(&promise, strategy.clone(), seed)).sum::<usize>();
+        let Some(promise) = promise(&mut draws) else {
+            continue;
+        };
+        n_asks += strategies
+            .iter()
+            .map(|strategy| asked(&promise, strategy.clone(), seed))
+            .sum::<usize>();
     }
     println!("{n_asks} suggestions");
     assert!(n_asks > 250, "{n_asks}");
@@ -233,12 +300,24 @@ fn beam() -> Space {
 fn a_design_code_with_discrete_plates_and_steels_is_never_violated() {
     let space = beam();
     for strategy in strategies() {
-        let mut study = Study::new(space.clone(), Spec { strategy, ..Spec::default() }).unwrap();
+        let mut study = Study::new(
+            space.clone(),
+            Spec {
+                strategy,
+                ..Spec::default()
+            },
+        )
+        .unwrap();
         for _ in 0..25 {
             let suggestion = study.ask().unwrap();
             let values: BTreeMap<&str, Value> = space.values(suggestion.point()).collect();
             let number = |name: &str| values[name].as_f64().unwrap();
-            let (t, s, b, h) = (number("flange"), number("web"), number("width"), number("height"));
+            let (t, s, b, h) = (
+                number("flange"),
+                number("web"),
+                number("width"),
+                number("height"),
+            );
             let strength: f64 = match &values["steel"] {
                 Value::Text(steel) => steel[1..].parse().unwrap(),
                 other => panic!("{other}"),
@@ -249,13 +328,24 @@ fn a_design_code_with_discrete_plates_and_steels_is_never_violated() {
                 124.0 * (235.0 / strength).sqrt()
             };
             let slack = 1.0 + 1e-6;
-            assert!(400e6 <= slack * strength * (b * t * h + s * h * h / 3.0), "stress at {values:?}");
-            assert!(b / t <= slack * 42.0 * (235.0 / strength).sqrt(), "flange at {values:?}");
+            assert!(
+                400e6 <= slack * strength * (b * t * h + s * h * h / 3.0),
+                "stress at {values:?}"
+            );
+            assert!(
+                b / t <= slack * 42.0 * (235.0 / strength).sqrt(),
+                "flange at {values:?}"
+            );
             assert!(h / s <= slack * limit, "web at {values:?}");
-            assert!(slack * (b * t * h * h / 2.0 + s * h * h * h / 6.0) >= 600e6, "deflection at {values:?}");
+            assert!(
+                slack * (b * t * h * h / 2.0 + s * h * h * h / 6.0) >= 600e6,
+                "deflection at {values:?}"
+            );
             let mass = 2.0 * b * t + 2.0 * h * s;
             assert!(mass <= slack * 9000.0, "mass at {values:?}");
-            study.tell(suggestion.id(), mass * (1.0 + strength / 1000.0)).unwrap();
+            study
+                .tell(suggestion.id(), mass * (1.0 + strength / 1000.0))
+                .unwrap();
         }
     }
 }

@@ -51,7 +51,10 @@ fn class(space: &Space) -> Class {
 
 #[test]
 fn ax_229_a_sum_of_integers_is_not_rounded_out_of_its_bound() {
-    let space = space(&[("p1", 0, 7), ("p2", 0, 7), ("p3", 0, 7)], &["p1 + p2 + p3 <= 10"]);
+    let space = space(
+        &[("p1", 0, 7), ("p2", 0, 7), ("p3", 0, 7)],
+        &["p1 + p2 + p3 <= 10"],
+    );
 
     assert_eq!(class(&space), Class::LinearDiscrete);
     assert_feasible_set(&space, |v| v[0] + v[1] + v[2] <= 10);
@@ -59,7 +62,10 @@ fn ax_229_a_sum_of_integers_is_not_rounded_out_of_its_bound() {
 
 #[test]
 fn ax_271_a_quadratic_constraint_over_integers() {
-    let space = space(&[("x1", 0, 10), ("x2", 0, 10)], &["x1*x2 + 16*x1 + 16*x2 <= 64"]);
+    let space = space(
+        &[("x1", 0, 10), ("x2", 0, 10)],
+        &["x1*x2 + 16*x1 + 16*x2 <= 64"],
+    );
 
     assert_eq!(class(&space), Class::QuadraticDiscrete);
     assert!(space.encoding().problem().tables().is_empty());
@@ -102,7 +108,12 @@ fn ax_265_the_same_through_an_auxiliary_integer() {
     assert!(space.values(&good).all(|(name, _)| name != "pair"));
     assert!(space.check(&good).is_feasible());
     assert!(!space.check(&bad).is_feasible());
-    assert!(space.encoding().problem().is_feasible(&space.encoding().encode(&good).bits));
+    assert!(
+        space
+            .encoding()
+            .problem()
+            .is_feasible(&space.encoding().encode(&good).bits)
+    );
 }
 
 #[test]
@@ -139,15 +150,26 @@ fn botorch_2708_and_3212_every_feasible_code_is_a_feasible_point() {
     space.subject_to("product", (x * y).ge(-6));
     let space = space.build().unwrap();
 
-    assert_feasible_set(&space, |v| 2 * v[0] - 3 * v[1] + v[2] <= 4 && v[0] * v[1] >= -6);
+    assert_feasible_set(&space, |v| {
+        2 * v[0] - 3 * v[1] + v[2] <= 4 && v[0] * v[1] >= -6
+    });
 }
 
 #[test]
 fn botorch_1285_equal_ordered_and_divisible() {
-    let parameters = [("x1", 0, 7), ("x2", 0, 3), ("x3", 0, 3), ("x4", 0, 3), ("x5", 0, 7), ("x6", 1, 4)];
+    let parameters = [
+        ("x1", 0, 7),
+        ("x2", 0, 3),
+        ("x3", 0, 3),
+        ("x4", 0, 3),
+        ("x5", 0, 7),
+        ("x6", 1, 4),
+    ];
     let space = space(&parameters, &["x1 == 2*x2", "x3 >= x4", "x5 % x6 == 0"]);
 
-    assert_feasible_set(&space, |v| v[0] == 2 * v[1] && v[2] >= v[3] && v[4] % v[5] == 0);
+    assert_feasible_set(&space, |v| {
+        v[0] == 2 * v[1] && v[2] >= v[3] && v[4] % v[5] == 0
+    });
 }
 
 #[test]
@@ -160,7 +182,10 @@ fn egobox_240_an_integer_between_two_others() {
 
 #[test]
 fn configspace_353_two_buffers_smaller_than_the_machine() {
-    let space = space(&[("buf1", 0, 15), ("buf2", 0, 15), ("vm", 1, 30)], &["buf1 + buf2 < vm"]);
+    let space = space(
+        &[("buf1", 0, 15), ("buf2", 0, 15), ("vm", 1, 30)],
+        &["buf1 + buf2 < vm"],
+    );
 
     assert_feasible_set(&space, |v| v[0] + v[1] < v[2]);
 }
@@ -172,13 +197,23 @@ fn smac3_1306_forbidden_combinations_are_never_codes() {
     let dual = space.bool("dual");
     let degree = space.integer("degree", 1..=5);
     space.subject_to("no dual with rbf", !(kernel.eq("rbf") & dual));
-    space.subject_to("degree is for poly", kernel.ne("poly").implies(degree.eq(1)));
+    space.subject_to(
+        "degree is for poly",
+        kernel.ne("poly").implies(degree.eq(1)),
+    );
     let space = space.build().unwrap();
 
-    assert!(space.constraints().iter().all(|c| c.class() == Class::Logic));
+    assert!(
+        space
+            .constraints()
+            .iter()
+            .all(|c| c.class() == Class::Logic)
+    );
     assert!(space.encoding().problem().tables().is_empty());
     for code in 0..1_u32 << space.encoding().n_bits() {
-        let bits: Vec<bool> = (0..space.encoding().n_bits()).map(|k| code >> k & 1 == 1).collect();
+        let bits: Vec<bool> = (0..space.encoding().n_bits())
+            .map(|k| code >> k & 1 == 1)
+            .collect();
         if !space.encoding().problem().is_feasible(&bits) {
             continue;
         }
@@ -192,9 +227,14 @@ fn smac3_1306_forbidden_combinations_are_never_codes() {
 #[test]
 fn optuna_2927_2968_3399_sums_orders_and_banned_combinations() {
     let mut space = Space::builder();
-    let layers: Vec<_> = (0..3).map(|i| space.integer(format!("n{i}"), 0..=7)).collect();
+    let layers: Vec<_> = (0..3)
+        .map(|i| space.integer(format!("n{i}"), 0..=7))
+        .collect();
     space.subject_to("budget", sum(layers.clone()).le(12));
-    space.subject_to("shrinking", layers[0].ge(layers[1]) & layers[1].ge(layers[2]));
+    space.subject_to(
+        "shrinking",
+        layers[0].ge(layers[1]) & layers[1].ge(layers[2]),
+    );
     space.subject_to("banned", !(layers[0].eq(5) & layers[2].eq(2)));
     let space = space.build().unwrap();
 
@@ -240,7 +280,9 @@ fn bofire_450_ten_of_fifty_inputs_is_one_row() {
 #[test]
 fn baybe_365_a_product_space_too_large_to_enumerate_builds_at_once() {
     let mut space = Space::builder();
-    let parts: Vec<_> = (0..20).map(|i| space.add(format!("p{i}"), Domain::int(0, 95).step(5))).collect();
+    let parts: Vec<_> = (0..20)
+        .map(|i| space.add(format!("p{i}"), Domain::int(0, 95).step(5)))
+        .collect();
     space.subject_to("mixture", sum(parts).eq(100));
     let space = space.build().unwrap();
 

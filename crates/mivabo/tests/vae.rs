@@ -15,7 +15,9 @@ mod example;
 const CONDITIONAL: &str = include_str!("../../../examples/vae.toml");
 
 const ENCODER: [usize; 10] = [0, 1, 4, 5, 6, 7, 10, 11, 12, 13];
-const DECODER: [usize; 16] = [32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 44, 45, 46, 47, 48, 49];
+const DECODER: [usize; 16] = [
+    32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 44, 45, 46, 47, 48, 49,
+];
 
 /// The same space without `when`: every parameter is always there, and the constraints carry the conditions.
 fn flat() -> Space {
@@ -24,7 +26,9 @@ fn flat() -> Space {
         if line.starts_with("[definitions]") {
             break;
         }
-        let kept = line.find(", when").map_or(line.to_owned(), |at| format!("{} }}", &line[..at]));
+        let kept = line
+            .find(", when")
+            .map_or(line.to_owned(), |at| format!("{} }}", &line[..at]));
         text.push_str(&kept);
         text.push('\n');
     }
@@ -47,7 +51,12 @@ fn read(pattern: u64, bits: std::ops::Range<u32>) -> i64 {
 
 /// The encoder's shapes are integral; 592 of 1024 patterns.
 fn encoder_allows(p: u64) -> bool {
-    let (n, s1, f1, p1) = (read(p, 0..2), 1 + read(p, 2..3), 3 + 2 * read(p, 3..4), read(p, 4..6));
+    let (n, s1, f1, p1) = (
+        read(p, 0..2),
+        1 + read(p, 2..3),
+        3 + 2 * read(p, 3..4),
+        read(p, 4..6),
+    );
     let (s2, f2, p2) = (1 + read(p, 6..7), 3 + 2 * read(p, 7..8), read(p, 8..10));
     let first = (28 - f1 + p1) % s1 == 0;
     let second = first && ((28 - f1 + p1) / s1 + 1 - f2 + p2) % s2 == 0;
@@ -57,8 +66,18 @@ fn encoder_allows(p: u64) -> bool {
 /// The decoder ends at 28 x 28; 4416 of 65536 patterns.
 fn decoder_allows(p: u64) -> bool {
     let (n, channels) = (read(p, 0..2), read(p, 2..4));
-    let (s1, f1, p1, o1) = (1 + read(p, 4..5), 3 + 2 * read(p, 5..6), read(p, 6..8), read(p, 8..10));
-    let (s2, f2, p2, o2) = (1 + read(p, 10..11), 3 + 2 * read(p, 11..12), read(p, 12..14), read(p, 14..16));
+    let (s1, f1, p1, o1) = (
+        1 + read(p, 4..5),
+        3 + 2 * read(p, 5..6),
+        read(p, 6..8),
+        read(p, 8..10),
+    );
+    let (s2, f2, p2, o2) = (
+        1 + read(p, 10..11),
+        3 + 2 * read(p, 11..12),
+        read(p, 12..14),
+        read(p, 14..16),
+    );
     let v1 = 6 * s1 + f1 - 2 * p1 + o1;
     let v2 = (v1 - 1) * s2 + f2 - 2 * p2 + o2;
     n == 0 && channels == 1 || n == 1 && v1 == 28 || n == 2 && v2 == 28
@@ -80,7 +99,9 @@ fn with(pattern: u64, bits: &[usize]) -> Vec<bool> {
 }
 
 fn feasible_patterns(problem: &Bqp, bits: &[usize]) -> BTreeSet<u64> {
-    (0..1 << bits.len()).filter(|p| problem.is_feasible(&with(*p, bits))).collect()
+    (0..1 << bits.len())
+        .filter(|p| problem.is_feasible(&with(*p, bits)))
+        .collect()
 }
 
 #[test]
@@ -114,15 +135,20 @@ fn with_conditions_it_is_the_same_set_once_inactive_parameters_are_canonical() {
         let expected: BTreeSet<Vec<bool>> = feasible_patterns(flat.encoding().problem(), bits)
             .into_iter()
             .map(|pattern| {
-                let point = flat.encoding().decode(&with(pattern, bits), &[0.5; 3]).unwrap();
+                let point = flat
+                    .encoding()
+                    .decode(&with(pattern, bits), &[0.5; 3])
+                    .unwrap();
                 let kept = conditional.point_where_active(flat.values(&point)).unwrap();
                 conditional.encoding().encode(&kept).bits
             })
             .collect();
 
         let problem = conditional.encoding().problem();
-        let found: BTreeSet<Vec<bool>> =
-            feasible_patterns(problem, bits).into_iter().map(|p| with(p, bits)).collect();
+        let found: BTreeSet<Vec<bool>> = feasible_patterns(problem, bits)
+            .into_iter()
+            .map(|p| with(p, bits))
+            .collect();
 
         assert_eq!(found, expected);
     }
@@ -142,16 +168,26 @@ fn the_other_counts_are_those_of_their_domains() {
 /// The same comparison with tables from outside, where `MIVABO_DATA` names a folder that holds them.
 #[test]
 fn the_tables_of_the_data_folder_agree() {
-    let Some(folder) = std::env::var_os("MIVABO_DATA") else { return };
+    let Some(folder) = std::env::var_os("MIVABO_DATA") else {
+        return;
+    };
     let path = std::path::Path::new(&folder).join("bqp/vae_tables.json");
     let text = std::fs::read_to_string(path).unwrap();
     let tables: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
     let space = flat();
     for table in tables {
         let numbers = |key: &str| -> Vec<u64> {
-            table[key].as_array().unwrap().iter().map(|v| v.as_u64().unwrap()).collect()
+            table[key]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|v| v.as_u64().unwrap())
+                .collect()
         };
-        let bits: Vec<usize> = numbers("bits").into_iter().map(|b| usize::try_from(b).unwrap()).collect();
+        let bits: Vec<usize> = numbers("bits")
+            .into_iter()
+            .map(|b| usize::try_from(b).unwrap())
+            .collect();
         assert_eq!(
             feasible_patterns(space.encoding().problem(), &bits),
             numbers("allowed").into_iter().collect()

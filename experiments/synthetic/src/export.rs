@@ -46,13 +46,19 @@ fn line(space: &Space, task: &str, seed: u64) -> Result<Value, Failure> {
 
 /// Random feasible points with their values.
 fn points(space: &Space, function: &Weights, seed: u64) -> Result<Vec<Value>, Failure> {
-    let spec = Spec { strategy: Strategy::named("random")?, seed, ..Spec::default() };
+    let spec = Spec {
+        strategy: Strategy::named("random")?,
+        seed,
+        ..Spec::default()
+    };
     let mut study = Study::new(space.clone(), spec)?;
     let point = |_| {
         let suggestion = study.ask()?;
         let code = space.encoding().encode(suggestion.point());
         let bits = &code.bits[..8];
-        Ok(json!({"bits": bits, "reals": &code.unit[..], "value": function.value(&code.bits, &code.unit)}))
+        Ok(
+            json!({"bits": bits, "reals": &code.unit[..], "value": function.value(&code.bits, &code.unit)}),
+        )
     };
     (0..POINTS).map(point).collect()
 }

@@ -30,8 +30,14 @@ use serde_json::{Value, json};
 /// the seeds 0, 1, 2, …
 const FUNCTIONS: u64 = 10_000;
 
-const TASKS: &[&str] =
-    &["gaussian", "sparse", "cardinality", "gaussian-own", "sparse-own", "cardinality-own"];
+const TASKS: &[&str] = &[
+    "gaussian",
+    "sparse",
+    "cardinality",
+    "gaussian-own",
+    "sparse-own",
+    "cardinality-own",
+];
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -52,7 +58,10 @@ fn main() -> Result<(), Failure> {
     if let Some(path) = option("--export") {
         return export::write(&path, &tasks, n_seeds);
     }
-    let path = arguments.first().filter(|a| !a.starts_with("--")).ok_or("where to? give a file")?;
+    let path = arguments
+        .first()
+        .filter(|a| !a.starts_with("--"))
+        .ok_or("where to? give a file")?;
     let n_trials: usize = option("--trials").map_or(Ok(100), |n| n.parse())?;
     let done = done(path, n_trials)?;
     let mut out = OpenOptions::new().create(true).append(true).open(path)?;
@@ -73,13 +82,19 @@ fn main() -> Result<(), Failure> {
 
 /// Runs that have enough trials.
 fn done(path: &str, n_trials: usize) -> Result<BTreeSet<(String, String, u64)>, Failure> {
-    let Ok(file) = std::fs::File::open(path) else { return Ok(BTreeSet::new()) };
+    let Ok(file) = std::fs::File::open(path) else {
+        return Ok(BTreeSet::new());
+    };
     let mut done = BTreeSet::new();
     for line in BufReader::new(file).lines() {
         let line: Value = serde_json::from_str(&line?)?;
         let text = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
         if line["trial"].as_u64() == Some(n_trials as u64 - 1) {
-            done.insert((text("task"), text("method"), line["seed"].as_u64().unwrap_or(0)));
+            done.insert((
+                text("task"),
+                text("method"),
+                line["seed"].as_u64().unwrap_or(0),
+            ));
         }
     }
     Ok(done)
@@ -89,7 +104,14 @@ fn run(task: &str, method: &str, seed: u64, n_trials: usize) -> Result<String, F
     let space = space(task)?;
     let function = function(&space, task, seed)?;
     let strategy = Strategy::named(method)?;
-    let mut study = Study::new(space.clone(), Spec { strategy, seed, ..Spec::default() })?;
+    let mut study = Study::new(
+        space.clone(),
+        Spec {
+            strategy,
+            seed,
+            ..Spec::default()
+        },
+    )?;
     let mut lines = String::new();
     for trial in 0..n_trials {
         let start = std::time::Instant::now();
@@ -117,7 +139,10 @@ fn space(task: &str) -> Result<Space, Failure> {
         let _ = space.float(format!("x{k}"), 0.0..=1.0);
     }
     if task.starts_with("cardinality") {
-        space.subject_to("at most two bits", "b0 + b1 + b2 + b3 + b4 + b5 + b6 + b7 <= 2");
+        space.subject_to(
+            "at most two bits",
+            "b0 + b1 + b2 + b3 + b4 + b5 + b6 + b7 <= 2",
+        );
     }
     Ok(space.build()?)
 }
@@ -141,6 +166,8 @@ fn function(space: &Space, task: &str, seed: u64) -> Result<Weights, Failure> {
             "there is no task `{other}`; there are gaussian, sparse and cardinality, each also with -own"
         )),
     };
-    let flat: Vec<f64> = (0..features.n_weights()).map(|_| weight()).collect::<Result<_, _>>()?;
+    let flat: Vec<f64> = (0..features.n_weights())
+        .map(|_| weight())
+        .collect::<Result<_, _>>()?;
     Ok(Weights::from_flat(Arc::new(features), &flat))
 }

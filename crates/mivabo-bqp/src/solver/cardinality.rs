@@ -19,8 +19,13 @@ pub(crate) fn minimise_subsets(problem: &Bqp) -> Option<Vec<bool>> {
     if n_subsets > MAX_SUBSETS {
         return None;
     }
-    let mut search =
-        Subsets { n, pairs: pairs(problem), chosen: Vec::new(), value: 0.0, best: (0.0, Vec::new()) };
+    let mut search = Subsets {
+        n,
+        pairs: pairs(problem),
+        chosen: Vec::new(),
+        value: 0.0,
+        best: (0.0, Vec::new()),
+    };
     let gains: Vec<f64> = linear(problem);
     search.extend(0, k, &gains);
     let mut x = vec![false; n];
@@ -32,14 +37,21 @@ pub(crate) fn minimise_subsets(problem: &Bqp) -> Option<Vec<bool>> {
 
 /// k, where the only constraint is a row c Σ x <= c k over all bits.
 fn most_set_bits(problem: &Bqp) -> Option<usize> {
-    let ([row], []) = (problem.rows(), problem.tables()) else { return None };
+    let ([row], []) = (problem.rows(), problem.tables()) else {
+        return None;
+    };
     let terms = row.form().linear();
     let c = terms.first()?.1;
-    let counts = c > 0.0 && row.is_linear() && terms.len() == problem.n() && terms.iter().all(|t| t.1 == c);
+    let counts =
+        c > 0.0 && row.is_linear() && terms.len() == problem.n() && terms.iter().all(|t| t.1 == c);
     let k = ((row.rhs() + row.tolerance()) / c + 1e-9).floor();
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and n")]
-    let k =
-        (counts && row.sense() == Sense::LessEqual && k >= 0.0).then_some(k.min(problem.n() as f64) as usize);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 0 and n"
+    )]
+    let k = (counts && row.sense() == Sense::LessEqual && k >= 0.0)
+        .then_some(k.min(problem.n() as f64) as usize);
     k
 }
 

@@ -105,11 +105,18 @@ impl Lagrangian {
         let n = self.d.len();
         let place: Vec<usize> = (0..n).collect();
         for (index, cut) in relaxation.cuts.iter().enumerate() {
-            let cut = cut.restrict(index, &Assignment::new(n), &place).expect("all bits are free");
+            let cut = cut
+                .restrict(index, &Assignment::new(n), &place)
+                .expect("all bits are free");
             for code in 0..1_u32 << n {
                 let s = |i: usize| if code >> i & 1 == 1 { 1.0 } else { -1.0 };
                 let pairs: f64 = cut.entries().map(|(i, j, q)| 2.0 * q * s(i) * s(j)).sum();
-                let linear: f64 = cut.places.iter().zip(&cut.linear).map(|(i, q)| 2.0 * q * s(*i)).sum();
+                let linear: f64 = cut
+                    .places
+                    .iter()
+                    .zip(&cut.linear)
+                    .map(|(i, q)| 2.0 * q * s(*i))
+                    .sum();
                 assert!(pairs + linear <= 1.0, "not a valid inequality");
             }
             let nu = exact(dual.nu[index]);
@@ -166,14 +173,22 @@ impl Lagrangian {
 fn problem(n: usize, random: &mut Random) -> Bqp {
     let mut whole = |most: usize| random.below(2 * most + 1) as f64 - most as f64;
     let linear: Vec<_> = (0..n).map(|i| (i, whole(20))).collect();
-    let pairs: Vec<_> =
-        (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| (i, j, whole(20))).collect();
+    let pairs: Vec<_> = (0..n)
+        .flat_map(|i| (i + 1..n).map(move |j| (i, j)))
+        .map(|(i, j)| (i, j, whole(20)))
+        .collect();
     let mut problem = Bqp::new(n);
-    problem.set_objective(Quadratic::new(3.0, linear, pairs)).unwrap();
+    problem
+        .set_objective(Quadratic::new(3.0, linear, pairs))
+        .unwrap();
     let x: Vec<bool> = (0..n).map(|_| random.coin()).collect();
     for _ in 0..random.below(4) {
         let form = Quadratic::new(0.0, (0..n).map(|i| (i, random.below(15) as f64 - 5.0)), []);
-        let sense = if random.coin() { Sense::Equal } else { Sense::LessEqual };
+        let sense = if random.coin() {
+            Sense::Equal
+        } else {
+            Sense::LessEqual
+        };
         let rhs = form.value(&x);
         problem.add_row(Row::new("row", form, sense, rhs)).unwrap();
     }
@@ -182,7 +197,9 @@ fn problem(n: usize, random: &mut Random) -> Bqp {
 
 fn minimum(problem: &Bqp) -> f64 {
     let points = Exhaustive::feasible_points(problem);
-    points.map(|x| problem.objective().value(&x)).fold(f64::INFINITY, f64::min)
+    points
+        .map(|x| problem.objective().value(&x))
+        .fold(f64::INFINITY, f64::min)
 }
 
 /// The relaxation of all bits after some Newton steps, every other time with triangle inequalities.
@@ -231,13 +248,21 @@ fn certified_bounds_are_below_the_exact_dual_value_and_that_below_the_minimum() 
         let certified = relaxation.certify(&dual).expect("far from singular");
 
         let lagrangian = Lagrangian::new(&problem, &spins, &relaxation, &dual);
-        let value = lagrangian.least(&BigRational::zero()).expect("Z is positive definite");
+        let value = lagrangian
+            .least(&BigRational::zero())
+            .expect("Z is positive definite");
         assert!(
             lagrangian.least(&shift(&lagrangian)).is_some(),
             "case {case}: Z - ηI is not positive definite"
         );
-        assert!(exact(certified) <= value, "case {case}: {certified} is above the dual value");
-        assert!(value <= exact(least), "case {case}: above the minimum {least}");
+        assert!(
+            exact(certified) <= value,
+            "case {case}: {certified} is above the dual value"
+        );
+        assert!(
+            value <= exact(least),
+            "case {case}: above the minimum {least}"
+        );
         let loss = value - exact(certified);
         assert!(
             loss <= exact(1e-8 * certified.abs().max(1.0)),
@@ -254,7 +279,10 @@ fn at_the_edge_of_definiteness_a_certificate_still_speaks_the_truth() {
         let problem = problem(2 + random.below(7), &mut random);
         let spins = Spins::new(&problem);
         let (mut relaxation, dual) = relaxed(&spins, 4, case % 3 == 0);
-        let lowered = |by: f64| Dual { y: dual.y.iter().map(|y| y - by).collect(), ..dual.clone() };
+        let lowered = |by: f64| Dual {
+            y: dual.y.iter().map(|y| y - by).collect(),
+            ..dual.clone()
+        };
         let (mut holds, mut fails) = (0.0, 1e6);
         for _ in 0..80 {
             let middle = f64::midpoint(holds, fails);
@@ -266,8 +294,14 @@ fn at_the_edge_of_definiteness_a_certificate_still_speaks_the_truth() {
         let certified = relaxation.certify(&dual).unwrap();
 
         let lagrangian = Lagrangian::new(&problem, &spins, &relaxation, &dual);
-        assert!(lagrangian.least(&BigRational::zero()).is_some(), "case {case}: Z is not positive definite");
-        assert!(exact(certified) <= lagrangian.bound_at(&relaxation.centre), "case {case}: {certified}");
+        assert!(
+            lagrangian.least(&BigRational::zero()).is_some(),
+            "case {case}: Z is not positive definite"
+        );
+        assert!(
+            exact(certified) <= lagrangian.bound_at(&relaxation.centre),
+            "case {case}: {certified}"
+        );
     }
 }
 
@@ -282,17 +316,25 @@ fn multipliers_that_grow_without_end_do_not_deceive_a_certificate() {
         let mut problem = problem(n, &mut random);
         let difference = Quadratic::new(0.0, [(0, 1.0), (1, -1.0)], []);
         for form in [difference.scaled(-1.0), difference] {
-            problem.add_row(Row::new("not above", form, Sense::LessEqual, 0.0)).unwrap();
+            problem
+                .add_row(Row::new("not above", form, Sense::LessEqual, 0.0))
+                .unwrap();
         }
         let spins = Spins::new(&problem);
         let (mut relaxation, mut dual) = relaxed(&spins, 20, false);
         for step in 0..60 {
             relaxation.improve(&mut dual, 0.1);
             relaxation.evaluate(&dual).unwrap();
-            let Some(certified) = relaxation.certify(&dual) else { continue };
+            let Some(certified) = relaxation.certify(&dual) else {
+                continue;
+            };
             let lagrangian = Lagrangian::new(&problem, &spins, &relaxation, &dual);
             let excess = exact(certified) - lagrangian.bound_at(&relaxation.centre);
-            assert!(!excess.is_positive(), "case {case}, step {step}: {certified}, mu {:?}", dual.mu);
+            assert!(
+                !excess.is_positive(),
+                "case {case}, step {step}: {certified}, mu {:?}",
+                dual.mu
+            );
             relaxation.evaluate(&dual).unwrap();
         }
     }

@@ -49,7 +49,12 @@ impl Cut {
     }
 
     /// What is left of the cut where some of its bits are fixed; `None` when that always holds.
-    pub fn restrict(&self, index: usize, assignment: &Assignment, place: &[usize]) -> Option<NodeCut> {
+    pub fn restrict(
+        &self,
+        index: usize,
+        assignment: &Assignment,
+        place: &[usize],
+    ) -> Option<NodeCut> {
         let spin = |bit: usize| match bit {
             CONSTANT => Some(1.0),
             _ => assignment.value(bit).map(|b| if b { 1.0 } else { -1.0 }),
@@ -66,7 +71,12 @@ impl Cut {
             linear: [0.0; 3],
             slope: [0.0; 3],
         };
-        for (at, bit) in self.bits.iter().enumerate().filter(|(at, _)| spins[*at].is_none()) {
+        for (at, bit) in self
+            .bits
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| spins[*at].is_none())
+        {
             cut.places[at] = place[*bit];
         }
         for (at, ((a, b), sign)) in PAIRS.into_iter().zip(self.signs).enumerate() {
@@ -100,8 +110,16 @@ impl NodeCut {
     /// <Q, X> + 2q'u
     pub fn activity(&self, u: &[f64], w: &[f64], tau: f64) -> f64 {
         let m = u.len();
-        let linear: f64 = self.places.iter().zip(&self.linear).map(|(place, q)| q * u[*place]).sum();
-        let square: f64 = self.entries().map(|(i, j, q)| q * (u[i] * u[j] + tau * w[i * m + j])).sum();
+        let linear: f64 = self
+            .places
+            .iter()
+            .zip(&self.linear)
+            .map(|(place, q)| q * u[*place])
+            .sum();
+        let square: f64 = self
+            .entries()
+            .map(|(i, j, q)| q * (u[i] * u[j] + tau * w[i * m + j]))
+            .sum();
         2.0 * (linear + square)
     }
 
@@ -120,7 +138,8 @@ impl NodeCut {
         let w = self.places.map(|i| other.places.map(|j| w[i * m + j]));
         let mut linear = 0.0;
         for (row, p) in w.iter().zip(self.slope) {
-            linear += p * (row[0] * other.slope[0] + row[1] * other.slope[1] + row[2] * other.slope[2]);
+            linear +=
+                p * (row[0] * other.slope[0] + row[1] * other.slope[1] + row[2] * other.slope[2]);
         }
         let mut square = 0.0;
         for ((a, b), q) in PAIRS.into_iter().zip(self.pairs) {
@@ -143,10 +162,21 @@ pub(crate) fn separate(free: &[usize], x: impl Fn(usize, usize) -> f64, limit: u
             let ij = x(i, j);
             for k in j + 1..=m {
                 let (ik, jk) = (x(i, k), x(j, k));
-                for signs in [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]] {
+                for signs in [
+                    [1.0, 1.0, 1.0],
+                    [1.0, -1.0, -1.0],
+                    [-1.0, 1.0, -1.0],
+                    [-1.0, -1.0, 1.0],
+                ] {
                     let violation = -1.0 - (signs[0] * ij + signs[1] * ik + signs[2] * jk);
                     if violation > LEAST_VIOLATION {
-                        found.push((violation, Cut { bits: [bit(i), bit(j), bit(k)], signs }));
+                        found.push((
+                            violation,
+                            Cut {
+                                bits: [bit(i), bit(j), bit(k)],
+                                signs,
+                            },
+                        ));
                     }
                 }
             }

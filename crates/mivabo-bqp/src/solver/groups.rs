@@ -29,10 +29,17 @@ pub(crate) struct Open {
 impl Group {
     /// The groups of a problem: its tables, and its rows that let at most one bit be set.
     pub fn of(problem: &Bqp) -> Vec<Group> {
-        let tables = problem.tables().iter().map(|table| (table.bits().to_vec(), table.allowed().to_vec()));
+        let tables = problem
+            .tables()
+            .iter()
+            .map(|table| (table.bits().to_vec(), table.allowed().to_vec()));
         let choices = problem.rows().iter().filter_map(choice);
         let fits = |(bits, _): &(Vec<usize>, Vec<u64>)| (2..=MAX_BITS).contains(&bits.len());
-        tables.chain(choices).filter(fits).map(|(bits, patterns)| Group { bits, patterns }).collect()
+        tables
+            .chain(choices)
+            .filter(fits)
+            .map(|(bits, patterns)| Group { bits, patterns })
+            .collect()
     }
 
     /// The patterns that an assignment allows, over its free bits; `None` where there is nothing to gain.
@@ -55,9 +62,16 @@ impl Group {
             if (patterns.len() + 1) * free.len() * free.len() > most {
                 return None;
             }
-            patterns.push(free.iter().enumerate().fold(0, |p, (i, at)| p | (pattern >> at & 1) << i));
+            patterns.push(
+                free.iter()
+                    .enumerate()
+                    .fold(0, |p, (i, at)| p | (pattern >> at & 1) << i),
+            );
         }
-        Some(Open { places: free.iter().map(|at| place[self.bits[*at]]).collect(), patterns })
+        Some(Open {
+            places: free.iter().map(|at| place[self.bits[*at]]).collect(),
+            patterns,
+        })
     }
 }
 

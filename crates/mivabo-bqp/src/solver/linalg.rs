@@ -4,8 +4,14 @@
 //! two rows at a time. `pulp` picks the widest instructions that the machine has when the program runs, so a portable
 //! build is as fast as a native one.
 
-#![allow(clippy::needless_range_loop, reason = "iterator adapters are not inlined into the dispatch")]
-#![allow(clippy::inline_always, reason = "only what is inlined into the dispatch gets the wide instructions")]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "iterator adapters are not inlined into the dispatch"
+)]
+#![allow(
+    clippy::inline_always,
+    reason = "only what is inlined into the dispatch gets the wide instructions"
+)]
 
 use std::cmp::Ordering;
 
@@ -40,12 +46,23 @@ impl Work {
         self.panel.clear();
         self.panel.resize(2 * BLOCK * stride, 0.0);
         let least = LEAST_PIVOT * largest;
-        let sweep = Sweep { a: &mut self.entries, panel: &mut self.panel, m, stride, least };
+        let sweep = Sweep {
+            a: &mut self.entries,
+            panel: &mut self.panel,
+            m,
+            stride,
+            least,
+        };
         if !arch.dispatch(sweep) {
             return false;
         }
         for i in 0..m {
-            for (j, entry) in self.entries[i * stride..].iter().enumerate().take(m).skip(i) {
+            for (j, entry) in self.entries[i * stride..]
+                .iter()
+                .enumerate()
+                .take(m)
+                .skip(i)
+            {
                 a[i * m + j] = -entry;
                 a[j * m + i] = -entry;
             }
@@ -56,7 +73,11 @@ impl Work {
     /// Solves `H x = g` for a positive definite `H` given by its upper triangle; `g` becomes x.
     pub fn solve(&mut self, arch: Arch, h: &[f64], m: usize, g: &mut [f64]) -> bool {
         let stride = self.load(h, m);
-        if !arch.dispatch(Eliminate { a: &mut self.entries, m, stride }) {
+        if !arch.dispatch(Eliminate {
+            a: &mut self.entries,
+            m,
+            stride,
+        }) {
             return false;
         }
         let h = &self.entries;
@@ -77,7 +98,11 @@ impl Work {
     /// Whether Gaussian elimination of the upper triangle meets only positive pivots.
     pub fn has_positive_pivots(&mut self, arch: Arch, a: &[f64], m: usize) -> bool {
         let stride = self.load(a, m);
-        arch.dispatch(Eliminate { a: &mut self.entries, m, stride })
+        arch.dispatch(Eliminate {
+            a: &mut self.entries,
+            m,
+            stride,
+        })
     }
 
     /// Copies the upper triangle and adds unit pivots until there are whole blocks; the stride.
@@ -110,13 +135,21 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> bool {
-        let Sweep { a, panel, m, stride, least } = self;
+        let Sweep {
+            a,
+            panel,
+            m,
+            stride,
+            least,
+        } = self;
         let (columns, images) = panel.split_at_mut(BLOCK * stride);
         for k in (0..m).step_by(BLOCK) {
             gather(a, columns, k, stride);
             // Unit pivots that were added are not measured.
             let least = |p| if k + p < m { least } else { 0.0 };
-            let Some(inverse) = invert_block(columns, k, stride, least) else { return false };
+            let Some(inverse) = invert_block(columns, k, stride, least) else {
+                return false;
+            };
             images.fill(0.0);
             for (image, factors) in images.chunks_exact_mut(stride).zip(&inverse) {
                 let [a, b, c, d] = *factors;
@@ -136,8 +169,10 @@ impl WithSimd for Sweep<'_> {
                     );
                 }
             }
-            for (p, (row, image)) in
-                block.chunks_exact_mut(stride).zip(images.chunks_exact(stride)).enumerate()
+            for (p, (row, image)) in block
+                .chunks_exact_mut(stride)
+                .zip(images.chunks_exact(stride))
+                .enumerate()
             {
                 for (above, image) in above.chunks_exact_mut(stride).zip(image) {
                     above[k + p] = *image;
@@ -286,7 +321,12 @@ fn subtract<S: Simd, const N: usize>(
 #[inline(always)]
 fn column(rows: &[f64], i: usize) -> [f64; BLOCK] {
     let stride = rows.len() / BLOCK;
-    [rows[i], rows[stride + i], rows[2 * stride + i], rows[3 * stride + i]]
+    [
+        rows[i],
+        rows[stride + i],
+        rows[2 * stride + i],
+        rows[3 * stride + i],
+    ]
 }
 
 #[inline(always)]
@@ -308,7 +348,15 @@ mod tests {
     /// Diagonally dominant, and so positive definite.
     fn matrix(m: usize) -> Vec<f64> {
         let entry = |i: usize, j: usize| ((i * 7 + j * 7 + i * j) % 5) as f64 - 2.0;
-        (0..m * m).map(|k| if k / m == k % m { 3.0 * m as f64 } else { entry(k / m, k % m) }).collect()
+        (0..m * m)
+            .map(|k| {
+                if k / m == k % m {
+                    3.0 * m as f64
+                } else {
+                    entry(k / m, k % m)
+                }
+            })
+            .collect()
     }
 
     #[test]
@@ -331,7 +379,9 @@ mod tests {
         for m in [1, 2, 6, 8, 21] {
             let a = matrix(m);
             let wanted: Vec<f64> = (0..m).map(|i| i as f64 - 8.0).collect();
-            let mut g: Vec<f64> = (0..m).map(|i| (0..m).map(|j| a[i * m + j] * wanted[j]).sum()).collect();
+            let mut g: Vec<f64> = (0..m)
+                .map(|i| (0..m).map(|j| a[i * m + j] * wanted[j]).sum())
+                .collect();
 
             assert!(Work::default().solve(Arch::new(), &a, m, &mut g));
 

@@ -82,7 +82,10 @@ impl DiscreteOracle for Solver {
             self.find(&part.problem, start.as_deref(), deadline)
         });
         let known = known.collect();
-        let mut duals = self.multipliers.take().map_or_else(Vec::new, |multipliers| multipliers.0);
+        let mut duals = self
+            .multipliers
+            .take()
+            .map_or_else(Vec::new, |multipliers| multipliers.0);
         duals.resize(reduced.parts.len(), None);
         let outcome = reduced.minimise(known, limits, |at, part, known, limits| {
             prove(part, known, &mut duals[at], (limits, deadline))
@@ -97,11 +100,19 @@ impl Solver {
     fn find(&self, problem: &Bqp, start: Option<&[bool]>, deadline: Option<Instant>) -> Known {
         if let Some(x) = minimise_subsets(problem) {
             let value = problem.objective().value(&x);
-            return Known { best: Some((x, value)), is_minimum: true };
+            return Known {
+                best: Some((x, value)),
+                is_minimum: true,
+            };
         }
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let best = self.tabu.minimise_until(problem, start, f64::NEG_INFINITY, &mut || is_late());
-        Known { best, is_minimum: false }
+        let best = self
+            .tabu
+            .minimise_until(problem, start, f64::NEG_INFINITY, &mut || is_late());
+        Known {
+            best,
+            is_minimum: false,
+        }
     }
 }
 
@@ -112,15 +123,31 @@ fn prove(
     dual: &mut Option<Dual>,
     (limits, deadline): (Limits, Option<Instant>),
 ) -> Result<Outcome, Infeasible> {
-    if let Known { best: Some((x, value)), is_minimum: true } = known {
+    if let Known {
+        best: Some((x, value)),
+        is_minimum: true,
+    } = known
+    {
         let status = Status::Optimal;
-        return Ok(Outcome::Found(Solution { status, x, value, bound: value, nodes: 0 }));
+        return Ok(Outcome::Found(Solution {
+            status,
+            x,
+            value,
+            bound: value,
+            nodes: 0,
+        }));
     }
     let propagator = Propagator::new(problem);
     let mut root = Assignment::new(problem.n());
-    propagator.propagate_all(&mut root).map_err(|_| Infeasible)?;
+    propagator
+        .propagate_all(&mut root)
+        .map_err(|_| Infeasible)?;
     let tree = Tree::new(problem, &propagator, limits, deadline);
-    let (outcome, learned) = tree.run(Start { best: known.best, dual: dual.take(), root: &root });
+    let (outcome, learned) = tree.run(Start {
+        best: known.best,
+        dual: dual.take(),
+        root: &root,
+    });
     *dual = learned;
     outcome
 }

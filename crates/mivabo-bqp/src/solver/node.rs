@@ -12,16 +12,32 @@ use crate::model::Bqp;
 use crate::propagate::Propagator;
 
 /// At the root there is nothing to inherit.
-const ROOT: Plan = Plan { steps: 40, patience: 10, aim: 1.0, lowering: 0.5 };
+const ROOT: Plan = Plan {
+    steps: 40,
+    patience: 10,
+    aim: 1.0,
+    lowering: 0.5,
+};
 
 /// The same where multipliers of a similar problem are known.
-const WARM_ROOT: Plan = Plan { steps: 12, patience: 0, ..ROOT };
+const WARM_ROOT: Plan = Plan {
+    steps: 12,
+    patience: 0,
+    ..ROOT
+};
 
 /// After a round of cuts. Lowering the aim here costs nodes later.
-const CUT_ROUND: Plan = Plan { steps: 6, lowering: 1.0, ..ROOT };
+const CUT_ROUND: Plan = Plan {
+    steps: 6,
+    lowering: 1.0,
+    ..ROOT
+};
 
 /// After the last round of cuts.
-const LAST_CUTS: Plan = Plan { steps: 4, ..CUT_ROUND };
+const LAST_CUTS: Plan = Plan {
+    steps: 4,
+    ..CUT_ROUND
+};
 
 /// Cuts whose multiplier is below this share of the largest are dropped again.
 const LEAST_MULTIPLIER: f64 = 0.3;
@@ -73,7 +89,9 @@ pub(super) struct Node {
 impl Node {
     /// The whole space below an assignment.
     pub fn root(assignment: &Assignment, bound: f64) -> Node {
-        let free = (0..assignment.n()).filter(|bit| assignment.is_free(*bit)).collect();
+        let free = (0..assignment.n())
+            .filter(|bit| assignment.is_free(*bit))
+            .collect();
         Node {
             bound,
             depth: 0,
@@ -114,7 +132,8 @@ impl Scene<'_> {
     }
 
     fn is_late(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
     }
 }
 
@@ -158,7 +177,11 @@ impl Worker<'_> {
             split(&mut scene, &mut out, None, &node, None);
             return out;
         };
-        if bound >= scene.target() && relaxation.certify(&dual).is_some_and(|bound| bound >= scene.target()) {
+        if bound >= scene.target()
+            && relaxation
+                .certify(&dual)
+                .is_some_and(|bound| bound >= scene.target())
+        {
             return out;
         }
         node.bound = node.bound.max(bound - GAIN_MARGIN * bound.abs().max(1.0));
@@ -186,14 +209,28 @@ fn bound(
 ) -> Option<(Dual, f64)> {
     let inherited = node.dual.take();
     let is_first = inherited.is_none();
-    let usual = if scene.has_cuts { NODE_AIM_WITH_CUTS } else { NODE_AIM };
+    let usual = if scene.has_cuts {
+        NODE_AIM_WITH_CUTS
+    } else {
+        NODE_AIM
+    };
     let (known, plan) = match (&inherited, &*root_dual) {
-        (Some(_), _) => (inherited, Plan { steps: 1, aim: usual * node.aim, ..ROOT }),
+        (Some(_), _) => (
+            inherited,
+            Plan {
+                steps: 1,
+                aim: usual * node.aim,
+                ..ROOT
+            },
+        ),
         (None, Some(dual)) if relaxation.fits(dual) => (Some(dual.clone()), WARM_ROOT),
         _ => (None, ROOT),
     };
     let mut dual = known.unwrap_or_else(|| relaxation.first_dual());
-    let adopted = node.inverse.take().and_then(|inverse| relaxation.adopt(&dual, &inverse));
+    let adopted = node
+        .inverse
+        .take()
+        .and_then(|inverse| relaxation.adopt(&dual, &inverse));
     let bound = match adopted {
         Some(bound) => bound,
         None => evaluate(relaxation, &mut dual)?,
@@ -208,7 +245,11 @@ fn bound(
     }
     if let Some(loss) = relaxation.loss() {
         let is_lost = bound < node.bound - loss * (scene.target() - node.bound);
-        node.aim = if is_lost { node.aim / 2.0 } else { (2.0 * node.aim).min(1.0) };
+        node.aim = if is_lost {
+            node.aim / 2.0
+        } else {
+            (2.0 * node.aim).min(1.0)
+        };
     }
     if is_first {
         *root_dual = Some(dual.clone());
@@ -250,10 +291,16 @@ fn improve(
             break;
         }
         // Without a target, half the value is as good as any.
-        let gap = if target.is_finite() { target - bound } else { bound.abs().max(1e-3) / 2.0 };
+        let gap = if target.is_finite() {
+            target - bound
+        } else {
+            bound.abs().max(1e-3) / 2.0
+        };
         let tau = gap / relaxation.n_barriers() as f64;
         let before = (plan.steps == 1).then(|| dual.clone());
-        let Some(mut better) = relaxation.improve(dual, aim * tau) else { break };
+        let Some(mut better) = relaxation.improve(dual, aim * tau) else {
+            break;
+        };
         if let Some(before) = before
             && better < bound - gap / 2.0
         {
@@ -304,23 +351,38 @@ fn add_cuts(
 
 /// Fixes the bits one of whose values is proved to be no better. What to branch on then; `None` when nothing of
 /// the node is left.
-#[expect(clippy::option_option, reason = "nothing left, and nothing to choose, are two answers")]
+#[expect(
+    clippy::option_option,
+    reason = "nothing left, and nothing to choose, are two answers"
+)]
 fn fix(
     scene: &Scene<'_>,
     relaxation: &mut Relaxation<'_>,
     node: &mut Node,
     bound: f64,
 ) -> Option<Option<Branch>> {
-    let needed = (scene.target() - bound).max(0.0) * (1.0 + GAIN_MARGIN) + GAIN_MARGIN * bound.abs().max(1.0);
+    let needed = (scene.target() - bound).max(0.0) * (1.0 + GAIN_MARGIN)
+        + GAIN_MARGIN * bound.abs().max(1.0);
     let mut changed = Vec::new();
     let mut branch: Option<(f64, Branch)> = None;
-    for (&bit, (zero, one)) in node.free.iter().zip(relaxation.gains(&node.assignment, scene.groups)) {
+    for (&bit, (zero, one)) in node
+        .free
+        .iter()
+        .zip(relaxation.gains(&node.assignment, scene.groups))
+    {
         match (zero >= needed, one >= needed) {
             (true, true) => return None,
             (false, false) => {
                 let score = zero.min(one) + 0.1 * zero.max(one);
                 if branch.as_ref().is_none_or(|(best, _)| score > *best) {
-                    branch = Some((score, Branch { bit, zero: bound + zero, one: bound + one }));
+                    branch = Some((
+                        score,
+                        Branch {
+                            bit,
+                            zero: bound + zero,
+                            one: bound + one,
+                        },
+                    ));
                 }
             }
             (is_set, _) => {
@@ -329,7 +391,10 @@ fn fix(
             }
         }
     }
-    scene.propagator.propagate(&mut node.assignment, &changed).ok()?;
+    scene
+        .propagator
+        .propagate(&mut node.assignment, &changed)
+        .ok()?;
     let branch = branch.map(|(_, branch)| branch);
     Some(branch.filter(|branch| node.assignment.is_free(branch.bit)))
 }
@@ -342,17 +407,27 @@ fn split(
     node: &Node,
     branch: Option<Branch>,
 ) {
-    let Some(first) = node.free.iter().copied().find(|bit| node.assignment.is_free(*bit)) else {
+    let Some(first) = node
+        .free
+        .iter()
+        .copied()
+        .find(|bit| node.assignment.is_free(*bit))
+    else {
         return offer(scene, out, &node.assignment.to_point());
     };
     // Without room, the inverse is found again when it is needed.
     let relaxation = relaxation.filter(|_| scene.has_room);
     let is_smaller = node.free.iter().any(|bit| !node.assignment.is_free(*bit));
     if branch.is_none() && is_smaller {
-        out.children.push(child(node, relaxation, node.assignment.clone(), node.bound));
+        out.children
+            .push(child(node, relaxation, node.assignment.clone(), node.bound));
         return;
     }
-    let branch = branch.unwrap_or(Branch { bit: first, zero: node.bound, one: node.bound });
+    let branch = branch.unwrap_or(Branch {
+        bit: first,
+        zero: node.bound,
+        one: node.bound,
+    });
     // In depth, the better child is opened last and so looked at first.
     let mut children = [(false, branch.zero), (true, branch.one)];
     children.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -360,15 +435,28 @@ fn split(
         let bound = (bound - GAIN_MARGIN * bound.abs().max(1.0)).max(node.bound);
         let mut assignment = node.assignment.clone();
         assignment.fix(branch.bit, value);
-        if bound < scene.target() && scene.propagator.propagate(&mut assignment, &[branch.bit]).is_ok() {
-            out.children.push(child(node, relaxation, assignment, bound));
+        if bound < scene.target()
+            && scene
+                .propagator
+                .propagate(&mut assignment, &[branch.bit])
+                .is_ok()
+        {
+            out.children
+                .push(child(node, relaxation, assignment, bound));
         }
     }
 }
 
-fn child(parent: &Node, relaxation: Option<&Relaxation<'_>>, assignment: Assignment, bound: f64) -> Node {
+fn child(
+    parent: &Node,
+    relaxation: Option<&Relaxation<'_>>,
+    assignment: Assignment,
+    bound: f64,
+) -> Node {
     let m = parent.free.len();
-    let left: Vec<usize> = (0..m).filter(|at| assignment.is_free(parent.free[*at])).collect();
+    let left: Vec<usize> = (0..m)
+        .filter(|at| assignment.is_free(parent.free[*at]))
+        .collect();
     let dual = parent.dual.as_ref().map(|dual| Dual {
         y: left.iter().map(|at| dual.y[*at]).collect(),
         mu: dual.mu.clone(),
@@ -377,8 +465,19 @@ fn child(parent: &Node, relaxation: Option<&Relaxation<'_>>, assignment: Assignm
     let free = left.iter().map(|at| parent.free[*at]).collect();
     // Beyond this, inverting what is left costs less than removing what is not.
     let is_cheap = 4 * (m - left.len()) <= m;
-    let inverse = relaxation.filter(|_| is_cheap).map(|relaxation| relaxation.inverse_of_part(&left));
-    Node { bound, depth: parent.depth + 1, id: 0, assignment, free, dual, aim: parent.aim, inverse }
+    let inverse = relaxation
+        .filter(|_| is_cheap)
+        .map(|relaxation| relaxation.inverse_of_part(&left));
+    Node {
+        bound,
+        depth: parent.depth + 1,
+        id: 0,
+        assignment,
+        free,
+        dual,
+        aim: parent.aim,
+        inverse,
+    }
 }
 
 /// Keeps a point that is feasible and better than the best.

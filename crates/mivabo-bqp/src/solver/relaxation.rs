@@ -113,9 +113,13 @@ impl<'a> Relaxation<'a> {
             fixed.iter().map(|(j, s)| row[*j] * s).sum()
         };
         self.constant = spins.constant;
-        self.constant += fixed.iter().map(|(i, s)| s * (2.0 * spins.linear[*i] + influence(*i))).sum::<f64>();
+        self.constant += fixed
+            .iter()
+            .map(|(i, s)| s * (2.0 * spins.linear[*i] + influence(*i)))
+            .sum::<f64>();
         self.linear.clear();
-        self.linear.extend(free.iter().map(|i| spins.linear[*i] + influence(*i)));
+        self.linear
+            .extend(free.iter().map(|i| spins.linear[*i] + influence(*i)));
         self.quadratic.clear();
         for &i in free {
             let row = &spins.quadratic[i * n..(i + 1) * n];
@@ -128,7 +132,8 @@ impl<'a> Relaxation<'a> {
         self.restrict_rows(assignment, free);
         let cuts = self.cuts.iter().enumerate();
         self.node_cuts.clear();
-        self.node_cuts.extend(cuts.filter_map(|(index, cut)| cut.restrict(index, assignment, &self.place)));
+        self.node_cuts
+            .extend(cuts.filter_map(|(index, cut)| cut.restrict(index, assignment, &self.place)));
     }
 
     fn restrict_rows(&mut self, assignment: &Assignment, free: &[usize]) {
@@ -159,7 +164,17 @@ impl<'a> Relaxation<'a> {
             let size = row.size;
             let (slope, image, product) = Default::default();
             let is_equation = row.is_equation;
-            self.rows.push(NodeRow { index, alpha, beta, pairs, is_equation, size, slope, image, product });
+            self.rows.push(NodeRow {
+                index,
+                alpha,
+                beta,
+                pairs,
+                is_equation,
+                size,
+                slope,
+                image,
+                product,
+            });
         }
     }
 
@@ -182,9 +197,17 @@ impl<'a> Relaxation<'a> {
     /// need to. Quadratic rows leave relaxations so far below the target that steps towards it go astray, equations
     /// most of all; without them, aiming high costs nothing and keeps the gains of children large.
     pub fn loss(&self) -> Option<f64> {
-        let mut quadratic = self.rows.iter().filter(|row| !row.pairs.is_empty()).peekable();
+        let mut quadratic = self
+            .rows
+            .iter()
+            .filter(|row| !row.pairs.is_empty())
+            .peekable();
         quadratic.peek()?;
-        Some(if quadratic.any(|row| row.is_equation) { 0.0 } else { 1.0 })
+        Some(if quadratic.any(|row| row.is_equation) {
+            0.0
+        } else {
+            1.0
+        })
     }
 
     /// How many logarithms the central path has: τ times this is the gap between L and the relaxation there.
@@ -252,9 +275,14 @@ impl<'a> Relaxation<'a> {
         for (i, y) in dual.y.iter().enumerate() {
             self.inverse[i * m + i] += y;
         }
-        let rows = self.rows.iter().flat_map(|row| row.pairs.iter().map(|pair| (dual.mu[row.index], *pair)));
-        let cuts =
-            self.node_cuts.iter().flat_map(|cut| cut.entries().map(|entry| (dual.nu[cut.index], entry)));
+        let rows = self
+            .rows
+            .iter()
+            .flat_map(|row| row.pairs.iter().map(|pair| (dual.mu[row.index], *pair)));
+        let cuts = self
+            .node_cuts
+            .iter()
+            .flat_map(|cut| cut.entries().map(|entry| (dual.nu[cut.index], entry)));
         for (multiplier, (i, j, q)) in rows.chain(cuts) {
             self.inverse[i * m + j] += multiplier * q;
             self.inverse[j * m + i] += multiplier * q;
@@ -292,7 +320,12 @@ impl<'a> Relaxation<'a> {
         }
         let m = self.m;
         let mut length: f64 = 1.0;
-        for (r, row) in self.rows.iter().enumerate().filter(|(_, row)| !row.is_equation) {
+        for (r, row) in self
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| !row.is_equation)
+        {
             let step = self.step[m + r];
             if step < 0.0 {
                 length = length.min(-0.9 * dual.mu[row.index] / step);
@@ -357,10 +390,18 @@ impl<'a> Relaxation<'a> {
         for (r, row) in self.rows.iter_mut().enumerate() {
             row.differentiate(w, u);
             let mu = dual.mu[row.index];
-            let (barrier, curvature) = if row.is_equation { (0.0, 0.0) } else { (tau / mu, tau / (mu * mu)) };
+            let (barrier, curvature) = if row.is_equation {
+                (0.0, 0.0)
+            } else {
+                (tau / mu, tau / (mu * mu))
+            };
             self.step.push(row.activity(u, w, tau) - row.beta + barrier);
             for (i, (u, image)) in u.iter().zip(&row.image).enumerate() {
-                let square = if row.product.is_empty() { 0.0 } else { row.square(w, i) };
+                let square = if row.product.is_empty() {
+                    0.0
+                } else {
+                    row.square(w, i)
+                };
                 self.hessian[i * size + m + r] = 2.0 * u * image + tau * square;
             }
             self.hessian[(m + r) * size + m + r] = curvature;
@@ -375,7 +416,8 @@ impl<'a> Relaxation<'a> {
             self.hessian[(m + r) * size + m + r] *= 1.0 + 1e-9;
         }
         self.newton_cuts(dual, tau, size);
-        self.work.solve(self.arch, &self.hessian, size, &mut self.step)
+        self.work
+            .solve(self.arch, &self.hessian, size, &mut self.step)
     }
 
     /// The part of the Newton system that belongs to the cuts, with p = Qu + q:
@@ -399,8 +441,17 @@ impl<'a> Relaxation<'a> {
                 self.hessian[i * size + at] = *entry;
             }
             for (r, row) in self.rows.iter().enumerate() {
-                let product: f64 = cut.places.iter().zip(&cut.slope).map(|(a, p)| row.image[*a] * p).sum();
-                let square = if row.product.is_empty() { 0.0 } else { row.trace_with_cut(w, cut) };
+                let product: f64 = cut
+                    .places
+                    .iter()
+                    .zip(&cut.slope)
+                    .map(|(a, p)| row.image[*a] * p)
+                    .sum();
+                let square = if row.product.is_empty() {
+                    0.0
+                } else {
+                    row.trace_with_cut(w, cut)
+                };
                 self.hessian[(m + r) * size + at] = 2.0 * product + tau * square;
             }
             for (other, d) in self.node_cuts[c..].iter().zip(at..) {
@@ -414,12 +465,22 @@ impl<'a> Relaxation<'a> {
     pub fn separate(&mut self, free: &[usize], dual: &mut Dual, tau: f64, limit: usize) -> usize {
         let m = self.m;
         let (w, u) = (&self.inverse, &self.centre);
-        let x = |i: usize, j: usize| if j == m { u[i] } else { u[i] * u[j] + tau * w[i * m + j] };
+        let x = |i: usize, j: usize| {
+            if j == m {
+                u[i]
+            } else {
+                u[i] * u[j] + tau * w[i * m + j]
+            }
+        };
         let mut found = separate(free, x, limit);
         found.retain(|cut| !self.cuts.contains(cut));
         // What a cut takes from the rows of Z, the diagonal gets: so Z stays positive definite.
         let nu = 0.1 * tau;
-        for place in found.iter().flat_map(Cut::bits).filter_map(|bit| free.iter().position(|f| *f == bit)) {
+        for place in found
+            .iter()
+            .flat_map(Cut::bits)
+            .filter_map(|bit| free.iter().position(|f| *f == bit))
+        {
             dual.y[place] += nu;
         }
         dual.nu.extend(found.iter().map(|_| nu));
@@ -450,11 +511,19 @@ impl<'a> Relaxation<'a> {
         };
         let mut gains: Vec<(f64, f64)> = self.centre.iter().enumerate().map(alone).collect();
         for group in groups {
-            let Some(open) = group.open(assignment, &self.place, m * m * m / 4) else { continue };
-            let Some(costs) = self.pattern_gains(&open.places, &open.patterns) else { continue };
+            let Some(open) = group.open(assignment, &self.place, m * m * m / 4) else {
+                continue;
+            };
+            let Some(costs) = self.pattern_gains(&open.places, &open.patterns) else {
+                continue;
+            };
             for (i, place) in open.places.iter().enumerate() {
                 let least = |value: u64| {
-                    let having = open.patterns.iter().zip(&costs).filter(|(p, _)| **p >> i & 1 == value);
+                    let having = open
+                        .patterns
+                        .iter()
+                        .zip(&costs)
+                        .filter(|(p, _)| **p >> i & 1 == value);
                     having.map(|(_, cost)| *cost).fold(f64::INFINITY, f64::min)
                 };
                 let (zero, one) = &mut gains[*place];
@@ -471,7 +540,8 @@ impl<'a> Relaxation<'a> {
         let (m, k) = (self.m, places.len());
         self.block.clear();
         for i in places {
-            self.block.extend(places.iter().map(|j| self.inverse[i * m + j]));
+            self.block
+                .extend(places.iter().map(|j| self.inverse[i * m + j]));
         }
         if !self.work.invert(self.arch, &mut self.block, k) {
             return None;
@@ -482,7 +552,9 @@ impl<'a> Relaxation<'a> {
                 let spin = if pattern >> at & 1 == 1 { 1.0 } else { -1.0 };
                 *d = spin - self.centre[*place];
             }
-            (0..k).map(|i| difference[i] * dot(&self.block[i * k..(i + 1) * k], &difference)).sum()
+            (0..k)
+                .map(|i| difference[i] * dot(&self.block[i * k..(i + 1) * k], &difference))
+                .sum()
         };
         Some(patterns.iter().map(gain).collect())
     }
@@ -491,8 +563,17 @@ impl<'a> Relaxation<'a> {
     pub fn rounding(&self, dual: &Dual) -> f64 {
         let mut size = self.spins.magnitude + self.penalties + self.constant.abs();
         // Multipliers of opposed rows grow and cancel: their terms count one by one.
-        size += self.rows.iter().map(|row| dual.mu[row.index].abs() * row.size).sum::<f64>();
-        size += 4.0 * self.node_cuts.iter().map(|cut| dual.nu[cut.index]).sum::<f64>();
+        size += self
+            .rows
+            .iter()
+            .map(|row| dual.mu[row.index].abs() * row.size)
+            .sum::<f64>();
+        size += 4.0
+            * self
+                .node_cuts
+                .iter()
+                .map(|cut| dual.nu[cut.index])
+                .sum::<f64>();
         8.0 * (self.spins.n + 8) as f64 * f64::EPSILON * size
     }
 
@@ -512,8 +593,12 @@ impl<'a> Relaxation<'a> {
             let image = dot(row, &centre);
             energy += centre[i] * image;
             residual += (image + self.slope[i]).abs();
-            size +=
-                row.iter().zip(&centre).map(|(z, u)| (z * u).abs()).sum::<f64>() * (1.0 + centre[i].abs());
+            size += row
+                .iter()
+                .zip(&centre)
+                .map(|(z, u)| (z * u).abs())
+                .sum::<f64>()
+                * (1.0 + centre[i].abs());
             size += self.slope[i].abs() + dual.y[i].abs();
         }
         self.centre = centre;

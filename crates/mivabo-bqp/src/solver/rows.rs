@@ -37,11 +37,20 @@ impl NodeRow {
         for &(i, j, q) in &self.pairs {
             self.slope[i] += q * u[j];
             self.slope[j] += q * u[i];
-            add(&mut self.product[i * m..(i + 1) * m], q, &w[j * m..(j + 1) * m]);
-            add(&mut self.product[j * m..(j + 1) * m], q, &w[i * m..(i + 1) * m]);
+            add(
+                &mut self.product[i * m..(i + 1) * m],
+                q,
+                &w[j * m..(j + 1) * m],
+            );
+            add(
+                &mut self.product[j * m..(j + 1) * m],
+                q,
+                &w[i * m..(i + 1) * m],
+            );
         }
         self.image.clear();
-        self.image.extend((0..m).map(|i| dot(&w[i * m..(i + 1) * m], &self.slope)));
+        self.image
+            .extend((0..m).map(|i| dot(&w[i * m..(i + 1) * m], &self.slope)));
     }
 
     /// <Q, X> + α'u
@@ -54,7 +63,11 @@ impl NodeRow {
     /// (WQW)_ii
     pub fn square(&self, w: &[f64], i: usize) -> f64 {
         let m = self.alpha.len();
-        w[i * m..(i + 1) * m].iter().enumerate().map(|(k, w)| w * self.product[k * m + i]).sum()
+        w[i * m..(i + 1) * m]
+            .iter()
+            .enumerate()
+            .map(|(k, w)| w * self.product[k * m + i])
+            .sum()
     }
 
     /// <QW, WQ'> of two rows.
@@ -62,8 +75,11 @@ impl NodeRow {
         if self.product.is_empty() || other.product.is_empty() {
             return 0.0;
         }
-        let row =
-            |i: usize| (0..m).map(move |j| self.product[i * m + j] * other.product[j * m + i]).sum::<f64>();
+        let row = |i: usize| {
+            (0..m)
+                .map(move |j| self.product[i * m + j] * other.product[j * m + i])
+                .sum::<f64>()
+        };
         (0..m).map(row).sum()
     }
 
@@ -71,7 +87,11 @@ impl NodeRow {
     pub fn trace_with_cut(&self, w: &[f64], cut: &NodeCut) -> f64 {
         let m = self.alpha.len();
         let entry = |a: usize, b: usize| -> f64 {
-            w[a * m..(a + 1) * m].iter().enumerate().map(|(k, w)| w * self.product[k * m + b]).sum()
+            w[a * m..(a + 1) * m]
+                .iter()
+                .enumerate()
+                .map(|(k, w)| w * self.product[k * m + b])
+                .sum()
         };
         cut.entries().map(|(a, b, q)| 2.0 * q * entry(a, b)).sum()
     }
@@ -88,7 +108,12 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     // Four sums at a time, so that the additions need not wait for each other.
     let mut sums = [0.0; 4];
     let (a_blocks, b_blocks) = (a.chunks_exact(4), b.chunks_exact(4));
-    let rest: f64 = a_blocks.remainder().iter().zip(b_blocks.remainder()).map(|(x, y)| x * y).sum();
+    let rest: f64 = a_blocks
+        .remainder()
+        .iter()
+        .zip(b_blocks.remainder())
+        .map(|(x, y)| x * y)
+        .sum();
     for (x, y) in a_blocks.zip(b_blocks) {
         for k in 0..4 {
             sums[k] += x[k] * y[k];

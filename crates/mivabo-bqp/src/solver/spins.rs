@@ -96,11 +96,19 @@ impl Spins {
             let is_equation = row.sense() == Sense::Equal && row.tolerance() == 0.0;
             let mut penalty = 0.0;
             if is_equation && row.is_linear() {
-                let square = alpha.iter().map(|a| a * a).sum::<f64>() / row.form().linear().len() as f64;
+                let square =
+                    alpha.iter().map(|a| a * a).sum::<f64>() / row.form().linear().len() as f64;
                 penalty = PENALTY / 4.0 * mean.max(1e-3 * self.magnitude / n_pairs) / square;
             }
             let size = row.rhs().abs() / largest + 2.0 * row.form().magnitude() / largest;
-            self.rows.push(SpinRow { alpha, beta, pairs, is_equation, size, penalty });
+            self.rows.push(SpinRow {
+                alpha,
+                beta,
+                pairs,
+                is_equation,
+                size,
+                penalty,
+            });
         }
     }
 }
@@ -108,6 +116,10 @@ impl Spins {
 impl SpinRow {
     /// Σ α_i s_i over the spins that are known.
     pub fn fixed_part(&self, spin: impl Fn(usize) -> Option<f64>) -> f64 {
-        self.alpha.iter().enumerate().filter_map(|(i, a)| Some(a * spin(i)?)).sum()
+        self.alpha
+            .iter()
+            .enumerate()
+            .filter_map(|(i, a)| Some(a * spin(i)?))
+            .sum()
     }
 }

@@ -15,29 +15,51 @@ use crate::table::Table;
 fn problem(n: usize, random: &mut Random) -> Bqp {
     let mut real = || 4.0 * random.unit() - 2.0;
     let linear: Vec<(usize, f64)> = (0..n).map(|i| (i, real())).collect();
-    let pairs: Vec<_> =
-        (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j))).map(|(i, j)| (i, j, real())).collect();
+    let pairs: Vec<_> = (0..n)
+        .flat_map(|i| (i + 1..n).map(move |j| (i, j)))
+        .map(|(i, j)| (i, j, real()))
+        .collect();
     let mut problem = Bqp::new(n);
-    problem.set_objective(Quadratic::new(1.0, linear, pairs)).unwrap();
+    problem
+        .set_objective(Quadratic::new(1.0, linear, pairs))
+        .unwrap();
     let x: Vec<bool> = (0..n).map(|i| i % 3 == 0).collect();
     if random.coin() {
         let bits: Vec<usize> = (0..n.min(4)).collect();
         let own = bits.iter().fold(0, |p, i| p | u64::from(x[*i]) << i);
-        let allowed = (0..1 << bits.len()).filter(|p| *p == own || random.below(3) == 0).collect();
-        problem.add_table(Table::new("table", bits, allowed).unwrap()).unwrap();
+        let allowed = (0..1 << bits.len())
+            .filter(|p| *p == own || random.below(3) == 0)
+            .collect();
+        problem
+            .add_table(Table::new("table", bits, allowed).unwrap())
+            .unwrap();
     }
     if random.coin() {
         let choice = Quadratic::new(0.0, [(0, 1.0), (1, 1.0), (2, 1.0)], []);
-        problem.add_row(Row::new("choice", choice, Sense::Equal, 1.0)).unwrap();
+        problem
+            .add_row(Row::new("choice", choice, Sense::Equal, 1.0))
+            .unwrap();
     }
     for _ in 0..random.below(4) {
         let mut pairs = Vec::new();
         for _ in 0..random.below(3) * random.below(n) {
-            pairs.push((random.below(n), random.below(n), random.below(9) as f64 - 4.0));
+            pairs.push((
+                random.below(n),
+                random.below(n),
+                random.below(9) as f64 - 4.0,
+            ));
         }
-        let form = Quadratic::new(0.0, (0..n).map(|i| (i, random.below(9) as f64 - 3.0)), pairs);
+        let form = Quadratic::new(
+            0.0,
+            (0..n).map(|i| (i, random.below(9) as f64 - 3.0)),
+            pairs,
+        );
         let rhs = form.value(&x);
-        let sense = if random.coin() { Sense::Equal } else { Sense::LessEqual };
+        let sense = if random.coin() {
+            Sense::Equal
+        } else {
+            Sense::LessEqual
+        };
         problem.add_row(Row::new("row", form, sense, rhs)).unwrap();
     }
     problem
@@ -47,7 +69,11 @@ fn problem(n: usize, random: &mut Random) -> Bqp {
 fn any_dual(relaxation: &mut Relaxation<'_>, n_rows: usize, m: usize, random: &mut Random) -> Dual {
     let n_cuts = relaxation.cuts.len();
     let mut draw = |n: usize| -> Vec<f64> { (0..n).map(|_| 0.3 * random.unit() + 1e-3).collect() };
-    let mut dual = Dual { y: draw(m), mu: draw(n_rows), nu: draw(n_cuts) };
+    let mut dual = Dual {
+        y: draw(m),
+        mu: draw(n_rows),
+        nu: draw(n_cuts),
+    };
     while relaxation.evaluate(&dual).is_none() {
         dual.y.iter_mut().for_each(|y| *y += 0.2);
     }
@@ -57,7 +83,9 @@ fn any_dual(relaxation: &mut Relaxation<'_>, n_rows: usize, m: usize, random: &m
 /// The least value of a feasible point that agrees with the assignment.
 fn least(problem: &Bqp, assignment: &Assignment) -> f64 {
     let points = Exhaustive::feasible_points(problem).filter(|x| assignment.contains(x));
-    points.map(|x| problem.objective().value(&x)).fold(f64::INFINITY, f64::min)
+    points
+        .map(|x| problem.objective().value(&x))
+        .fold(f64::INFINITY, f64::min)
 }
 
 #[test]
@@ -89,7 +117,10 @@ fn no_feasible_point_is_below_a_certified_bound_whatever_the_multipliers() {
             let value = relaxation.evaluate(&dual).unwrap();
             let least = least(&problem, &assignment);
             let certified = relaxation.certify(&dual).unwrap_or(f64::NEG_INFINITY);
-            assert!(certified <= least, "case {case}, step {step}: {certified} above {least}");
+            assert!(
+                certified <= least,
+                "case {case}, step {step}: {certified} above {least}"
+            );
             assert!(
                 value <= least + 1e-7 * least.abs().max(1.0),
                 "case {case}, step {step}: {value} above {least}"
@@ -102,13 +133,19 @@ fn no_feasible_point_is_below_a_certified_bound_whatever_the_multipliers() {
                     let mut child = assignment.clone();
                     child.fix(bit, is_set);
                     let below = self::least(&problem, &child);
-                    assert!(value + gain <= below + 1e-6 * below.abs().max(1.0), "case {case}: bit {bit}");
+                    assert!(
+                        value + gain <= below + 1e-6 * below.abs().max(1.0),
+                        "case {case}: bit {bit}"
+                    );
                 }
             }
             relaxation.improve(&mut dual, 0.05);
         }
     }
-    assert!(n_tight > 2000, "certificates should lose almost nothing: {n_tight}");
+    assert!(
+        n_tight > 2000,
+        "certificates should lose almost nothing: {n_tight}"
+    );
 }
 
 #[test]

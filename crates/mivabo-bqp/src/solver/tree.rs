@@ -101,17 +101,27 @@ impl<'a> Tree<'a> {
     pub fn run(mut self, start: Start<'_>) -> (Result<Outcome, Infeasible>, Option<Dual>) {
         self.best = start.best;
         let spins = (start.root.n() <= MAX_RELAXED).then(|| Spins::new(self.problem));
-        let worker = || Worker { relaxation: spins.as_ref().map(Relaxation::new), root_dual: None };
-        let mut workers: Vec<Worker<'_>> =
-            (0..self.limits.threads.clamp(1, MAX_THREADS)).map(|_| worker()).collect();
+        let worker = || Worker {
+            relaxation: spins.as_ref().map(Relaxation::new),
+            root_dual: None,
+        };
+        let mut workers: Vec<Worker<'_>> = (0..self.limits.threads.clamp(1, MAX_THREADS))
+            .map(|_| worker())
+            .collect();
         workers[0].root_dual = start.dual;
         let result = self.search(&mut workers, start.root);
         (result, workers.swap_remove(0).root_dual)
     }
 
-    fn search(mut self, workers: &mut [Worker<'_>], root: &Assignment) -> Result<Outcome, Infeasible> {
+    fn search(
+        mut self,
+        workers: &mut [Worker<'_>],
+        root: &Assignment,
+    ) -> Result<Outcome, Infeasible> {
         let n_free = root.n_free();
-        let patience = CUTS_PAY.contains(&n_free).then_some(NODES_WITHOUT_CUTS * n_free as u64);
+        let patience = CUTS_PAY
+            .contains(&n_free)
+            .then_some(NODES_WITHOUT_CUTS * n_free as u64);
         self.push(Node::root(root, self.problem.objective().min()));
         loop {
             // The threads that expand nodes are not this one.
@@ -123,7 +133,9 @@ impl<'a> Tree<'a> {
             if self.is_over(bound) {
                 return Ok(self.stopped(bound));
             }
-            if !self.has_cuts && self.best.is_some() && patience.is_some_and(|patience| self.nodes > patience)
+            if !self.has_cuts
+                && self.best.is_some()
+                && patience.is_some_and(|patience| self.nodes > patience)
             {
                 self.restart(root, bound);
             }
@@ -136,8 +148,16 @@ impl<'a> Tree<'a> {
                 share_cuts(workers);
             }
         }
-        let Some((x, value)) = self.best else { return Err(Infeasible) };
-        Ok(Outcome::Found(Solution { status: Status::Optimal, x, value, bound: value, nodes: self.nodes }))
+        let Some((x, value)) = self.best else {
+            return Err(Infeasible);
+        };
+        Ok(Outcome::Found(Solution {
+            status: Status::Optimal,
+            x,
+            value,
+            bound: value,
+            nodes: self.nodes,
+        }))
     }
 
     /// Begins again, with triangle inequalities at the root: they cost more than a small tree, and save most of a
@@ -153,8 +173,15 @@ impl<'a> Tree<'a> {
     /// The next nodes, those left out that can hold nothing better.
     fn next_batch(&mut self, n_threads: usize) -> Vec<Node> {
         let n_open = self.heap.len() + self.stack.len();
-        let size = if n_threads == 1 { 1 } else { (BATCH * n_threads).min(n_open.div_ceil(4)) };
-        let left = self.limits.nodes.map_or(u64::MAX, |limit| limit - self.nodes);
+        let size = if n_threads == 1 {
+            1
+        } else {
+            (BATCH * n_threads).min(n_open.div_ceil(4))
+        };
+        let left = self
+            .limits
+            .nodes
+            .map_or(u64::MAX, |limit| limit - self.nodes);
         let target = self.scene().target();
         let mut batch = Vec::with_capacity(size);
         while (batch.len() as u64) < left.min(size as u64)
@@ -172,7 +199,10 @@ impl<'a> Tree<'a> {
     /// Expands nodes side by side; their expansions in the same order.
     fn expand(&self, workers: &mut [Worker<'_>], batch: Vec<Node>) -> Vec<Expansion> {
         if batch.len() < 2 {
-            return batch.into_iter().map(|node| workers[0].expand(self.scene(), node)).collect();
+            return batch
+                .into_iter()
+                .map(|node| workers[0].expand(self.scene(), node))
+                .collect();
         }
         let n_workers = workers.len();
         let mut shares: Vec<Vec<Node>> = workers.iter().map(|_| Vec::new()).collect();
@@ -180,19 +210,28 @@ impl<'a> Tree<'a> {
             shares[at % n_workers].push(node);
         }
         let work = |worker: &mut Worker<'_>, share: Vec<Node>| -> Vec<Expansion> {
-            share.into_iter().map(|node| worker.expand(self.scene(), node)).collect()
+            share
+                .into_iter()
+                .map(|node| worker.expand(self.scene(), node))
+                .collect()
         };
         let mut parts: Vec<_> = std::thread::scope(|scope| {
             let pairs = workers.iter_mut().zip(shares);
-            let running: Vec<_> = pairs.map(|(worker, share)| scope.spawn(|| work(worker, share))).collect();
-            let join = |thread: std::thread::ScopedJoinHandle<'_, Vec<Expansion>>| match thread.join() {
-                Ok(part) => part.into_iter(),
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
+            let running: Vec<_> = pairs
+                .map(|(worker, share)| scope.spawn(|| work(worker, share)))
+                .collect();
+            let join =
+                |thread: std::thread::ScopedJoinHandle<'_, Vec<Expansion>>| match thread.join() {
+                    Ok(part) => part.into_iter(),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                };
             running.into_iter().map(join).collect()
         });
         let mut expansions = Vec::new();
-        while let Some(expansion) = parts.get_mut(expansions.len() % n_workers).and_then(Iterator::next) {
+        while let Some(expansion) = parts
+            .get_mut(expansions.len() % n_workers)
+            .and_then(Iterator::next)
+        {
             expansions.push(expansion);
         }
         expansions
@@ -229,16 +268,31 @@ impl<'a> Tree<'a> {
     fn is_over(&self, bound: f64) -> bool {
         let is_closed = |value: f64| value - bound <= self.limits.gap * value.abs().max(1.0);
         self.limits.nodes.is_some_and(|limit| self.nodes >= limit)
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-            || (self.limits.gap > 0.0 && self.best.as_ref().is_some_and(|(_, value)| is_closed(*value)))
+            || self
+                .deadline
+                .is_some_and(|deadline| Instant::now() >= deadline)
+            || (self.limits.gap > 0.0
+                && self
+                    .best
+                    .as_ref()
+                    .is_some_and(|(_, value)| is_closed(*value)))
     }
 
     fn stopped(self, bound: f64) -> Outcome {
         match self.best {
-            None => Outcome::Unknown { bound, nodes: self.nodes },
+            None => Outcome::Unknown {
+                bound,
+                nodes: self.nodes,
+            },
             Some((x, value)) => {
                 let bound = bound.min(value);
-                Outcome::Found(Solution { status: Status::LimitReached, x, value, bound, nodes: self.nodes })
+                Outcome::Found(Solution {
+                    status: Status::LimitReached,
+                    x,
+                    value,
+                    bound,
+                    nodes: self.nodes,
+                })
             }
         }
     }
@@ -246,7 +300,10 @@ impl<'a> Tree<'a> {
     /// The lowest bound of the open nodes; infinite when there is none.
     fn open_bound(&self) -> f64 {
         let heap = self.heap.peek().map_or(f64::INFINITY, |node| node.bound);
-        self.stack.iter().map(|node| node.bound).fold(heap, f64::min)
+        self.stack
+            .iter()
+            .map(|node| node.bound)
+            .fold(heap, f64::min)
     }
 
     fn push(&mut self, mut node: Node) {
@@ -265,8 +322,14 @@ impl<'a> Tree<'a> {
 
 /// Gives the cuts that the first worker found to the others.
 fn share_cuts(workers: &mut [Worker<'_>]) {
-    let cuts: Vec<Cut> = workers[0].relaxation.as_ref().map_or(vec![], |relaxation| relaxation.cuts.clone());
-    for relaxation in workers[1..].iter_mut().filter_map(|worker| worker.relaxation.as_mut()) {
+    let cuts: Vec<Cut> = workers[0]
+        .relaxation
+        .as_ref()
+        .map_or(vec![], |relaxation| relaxation.cuts.clone());
+    for relaxation in workers[1..]
+        .iter_mut()
+        .filter_map(|worker| worker.relaxation.as_mut())
+    {
         relaxation.cuts.clone_from(&cuts);
     }
 }
@@ -275,7 +338,9 @@ fn share_cuts(workers: &mut [Worker<'_>]) {
 impl Ord for Node {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_bound = other.bound.total_cmp(&self.bound);
-        by_bound.then(self.depth.cmp(&other.depth)).then(other.id.cmp(&self.id))
+        by_bound
+            .then(self.depth.cmp(&other.depth))
+            .then(other.id.cmp(&self.id))
     }
 }
 

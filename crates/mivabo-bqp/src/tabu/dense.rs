@@ -21,7 +21,9 @@ pub(super) struct Dense {
 impl Dense {
     /// The form at the point 0, without its constant.
     pub(super) fn new(form: &Quadratic, n: usize) -> Self {
-        let largest = form.coefficients().fold(0.0_f64, |largest, c| largest.max(c.abs()));
+        let largest = form
+            .coefficients()
+            .fold(0.0_f64, |largest, c| largest.max(c.abs()));
         let scale = if largest > 0.0 { largest } else { 1.0 };
         let mut linear = vec![0.0; n];
         for &(i, l) in form.linear() {
@@ -32,7 +34,13 @@ impl Dense {
             matrix[i * n + j] = q / scale;
             matrix[j * n + i] = q / scale;
         }
-        Self { n, slopes: linear.clone(), linear, matrix, value: 0.0 }
+        Self {
+            n,
+            slopes: linear.clone(),
+            linear,
+            matrix,
+            value: 0.0,
+        }
     }
 
     /// f, scaled and without its constant.
@@ -87,6 +95,9 @@ mod tests {
         dense.flip(0, -1.0);
 
         assert_eq!(4.0 * dense.value() + 9.0, form.value(&[false, true, false]));
-        assert_eq!(dense.slopes().iter().map(|s| 4.0 * s).collect::<Vec<_>>(), [-6.0, 3.0, 1.0]);
+        assert_eq!(
+            dense.slopes().iter().map(|s| 4.0 * s).collect::<Vec<_>>(),
+            [-6.0, 3.0, 1.0]
+        );
     }
 }

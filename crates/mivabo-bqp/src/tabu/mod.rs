@@ -89,19 +89,34 @@ impl Tabu {
         stop: &mut dyn FnMut() -> bool,
     ) -> Option<(Vec<bool>, f64)> {
         let n = problem.n();
-        assert!(start.is_none_or(|x| x.len() == n), "the start must have the problem's {n} bits");
+        assert!(
+            start.is_none_or(|x| x.len() == n),
+            "the start must have the problem's {n} bits"
+        );
         let moves = self.moves.unwrap_or(600 + 35 * n as u64);
         let found = if n <= LARGEST_WALKED && 1_u64 << n <= moves {
             gray::walk_everywhere(problem)
         } else {
             let origin = || vec![false; n];
-            Search::new(problem, self.seed, Until { moves, target, stop })
-                .run(start.map_or_else(origin, <[bool]>::to_vec))
+            Search::new(
+                problem,
+                self.seed,
+                Until {
+                    moves,
+                    target,
+                    stop,
+                },
+            )
+            .run(start.map_or_else(origin, <[bool]>::to_vec))
         };
         // The start competes by its exact value: the search compares values that carry rounding errors.
-        let start = start.filter(|x| problem.is_feasible(x)).map(<[bool]>::to_vec);
+        let start = start
+            .filter(|x| problem.is_feasible(x))
+            .map(<[bool]>::to_vec);
         let valued = |x: Vec<bool>| (problem.objective().value(&x), x);
         let candidates = found.into_iter().chain(start).map(valued);
-        candidates.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(value, x)| (x, value))
+        candidates
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(value, x)| (x, value))
     }
 }

@@ -50,8 +50,16 @@ impl SoftRow {
         let sizes = || form.coefficients().map(f64::abs);
         // The mean, not the largest: one coefficient that switches a row off says nothing about the others.
         let mean = sizes().sum::<f64>() / sizes().count().max(1) as f64;
-        let scale = if mean > f64::MIN_POSITIVE.sqrt() { mean } else { 1.0 };
-        let below = if row.sense() == Sense::Equal { -1.0 } else { 0.0 };
+        let scale = if mean > f64::MIN_POSITIVE.sqrt() {
+            mean
+        } else {
+            1.0
+        };
+        let below = if row.sense() == Sense::Equal {
+            -1.0
+        } else {
+            0.0
+        };
         let reach = if row.is_linear() && row.sense() == Sense::LessEqual {
             sizes().fold(0.0, larger)
         } else {
@@ -113,8 +121,12 @@ impl SoftRow {
         if self.excess + self.reach <= 0.0 {
             return;
         }
-        let (price, now, excess, below) =
-            (self.price(), self.violation(self.excess), self.excess, self.below);
+        let (price, now, excess, below) = (
+            self.price(),
+            self.violation(self.excess),
+            self.excess,
+            self.below,
+        );
         let change = |sign: f64, slope: f64| {
             let next = excess + sign * slope;
             price * (larger(next, below * next) - now)
@@ -133,7 +145,10 @@ impl SoftRow {
     /// What flipping the bits at places `i` and `j` together changes beyond the sum of the two single changes.
     pub(super) fn interaction(&self, i: (usize, f64), j: (usize, f64)) -> f64 {
         let (step_i, step_j) = (i.1 * self.slopes[i.0], j.1 * self.slopes[j.0]);
-        let q = self.neighbours.get(i.0).map_or(0.0, |products| product(products, j.0));
+        let q = self
+            .neighbours
+            .get(i.0)
+            .map_or(0.0, |products| product(products, j.0));
         let both = self.excess + step_i + step_j + i.1 * j.1 * q;
         let singles = self.violation(self.excess + step_i) + self.violation(self.excess + step_j);
         self.price() * (self.violation(both) + self.violation(self.excess) - singles)
@@ -142,7 +157,9 @@ impl SoftRow {
 
 /// The coefficient of the product with the bit at `place`; the list rises by place.
 fn product(products: &[(usize, f64)], place: usize) -> f64 {
-    products.binary_search_by_key(&place, |t| t.0).map_or(0.0, |k| products[k].1)
+    products
+        .binary_search_by_key(&place, |t| t.0)
+        .map_or(0.0, |k| products[k].1)
 }
 
 /// The larger of two numbers that are no NaN: one instruction, which `f64::max` is not.
@@ -153,7 +170,11 @@ fn larger(a: f64, b: f64) -> f64 {
 /// The row's own, and room for the rounding errors of many flips: whoever keeps a point asks the problem itself.
 fn tolerance(row: &Row) -> f64 {
     let exact = row.tolerance();
-    if exact == 0.0 { 0.0 } else { exact + 1e-13 * (row.form().magnitude() + row.rhs().abs()) }
+    if exact == 0.0 {
+        0.0
+    } else {
+        exact + 1e-13 * (row.form().magnitude() + row.rhs().abs())
+    }
 }
 
 #[cfg(test)]

@@ -55,7 +55,9 @@ impl<'p, 'a> Search<'p, 'a> {
     /// Walks from `start`, then from new points, and returns the best point met.
     pub(super) fn run(mut self, start: Vec<bool>) -> Option<Vec<bool>> {
         self.walk_from(start);
-        self.restart_while(|search| search.elite.is_empty() && 2 * search.moves < search.until.moves);
+        self.restart_while(|search| {
+            search.elite.is_empty() && 2 * search.moves < search.until.moves
+        });
         if self.elite.is_empty() && !self.is_over {
             self.dive();
         }
@@ -73,7 +75,10 @@ impl<'p, 'a> Search<'p, 'a> {
     /// One walk, which ends when its best point has not changed for a while.
     fn walk_from(&mut self, mut start: Vec<bool>) {
         let random = &mut self.random;
-        self.walk.state().groups().repair(&mut start, |size| random.below(size));
+        self.walk
+            .state()
+            .groups()
+            .repair(&mut start, |size| random.below(size));
         let is_wide = self.random.below(4) == 0;
         self.walk.start(&start, is_wide);
         let patience = 10 + 2 * self.problem.n() as u64;
@@ -103,7 +108,10 @@ impl<'p, 'a> Search<'p, 'a> {
             && state.is_feasible()
             && self.problem.is_feasible(state.x());
         if is_better {
-            *best = Some(Incumbent { value, x: state.x().to_vec() });
+            *best = Some(Incumbent {
+                value,
+                x: state.x().to_vec(),
+            });
             // The exact value costs as much as many moves: it is asked for only where it can be a new least one.
             if self.until.target > f64::NEG_INFINITY && value < value_of(self.elite.first()) {
                 self.is_over |= self.problem.objective().value(state.x()) <= self.until.target;
@@ -115,7 +123,9 @@ impl<'p, 'a> Search<'p, 'a> {
     fn admit(&mut self, found: Option<Incumbent>) {
         let Some(found) = found else { return };
         if self.elite.iter().all(|other| other.x != found.x) {
-            let place = self.elite.partition_point(|other| other.value <= found.value);
+            let place = self
+                .elite
+                .partition_point(|other| other.value <= found.value);
             self.elite.insert(place, found);
             self.elite.truncate(ELITE);
         }
@@ -141,8 +151,15 @@ impl<'p, 'a> Search<'p, 'a> {
     /// Gives every table a random allowed pattern; where tables overlap, the last one wins.
     fn settle_tables(&mut self, x: &mut [bool]) {
         for table in self.problem.tables() {
-            if let Some(pattern) = table.allowed().get(self.random.below(table.allowed().len())) {
-                table.bits().iter().enumerate().for_each(|(k, &bit)| x[bit] = pattern >> k & 1 == 1);
+            if let Some(pattern) = table
+                .allowed()
+                .get(self.random.below(table.allowed().len()))
+            {
+                table
+                    .bits()
+                    .iter()
+                    .enumerate()
+                    .for_each(|(k, &bit)| x[bit] = pattern >> k & 1 == 1);
             }
         }
     }

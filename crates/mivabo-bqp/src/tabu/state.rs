@@ -34,8 +34,15 @@ impl<'p> State<'p> {
         let objective = Dense::new(problem.objective(), n);
         let weight = Weight::new(objective.typical_slope());
         let (groups, rows) = Groups::split(problem.rows(), n);
-        let rows: Vec<_> = rows.into_iter().map(|row| SoftRow::new(row, weight.clone())).collect();
-        let tables: Vec<_> = problem.tables().iter().map(|t| SoftTable::new(t, weight.clone())).collect();
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|row| SoftRow::new(row, weight.clone()))
+            .collect();
+        let tables: Vec<_> = problem
+            .tables()
+            .iter()
+            .map(|t| SoftTable::new(t, weight.clone()))
+            .collect();
         Self {
             x: vec![false; n],
             signs: vec![1.0; n],
@@ -99,7 +106,8 @@ impl<'p> State<'p> {
 
     /// Whether every row and table holds. Groups are not looked at: moves keep them.
     pub(super) fn is_feasible(&self) -> bool {
-        self.rows.iter().all(SoftRow::is_satisfied) && self.tables.iter().all(SoftTable::is_satisfied)
+        self.rows.iter().all(SoftRow::is_satisfied)
+            && self.tables.iter().all(SoftTable::is_satisfied)
     }
 
     /// F(x) - f(x).
@@ -110,10 +118,16 @@ impl<'p> State<'p> {
 
     /// Sets `scores[i]` to the change of F when bit i flips.
     pub(super) fn score(&self, scores: &mut [f64]) {
-        for ((score, sign), slope) in scores.iter_mut().zip(&self.signs).zip(self.objective.slopes()) {
+        for ((score, sign), slope) in scores
+            .iter_mut()
+            .zip(&self.signs)
+            .zip(self.objective.slopes())
+        {
             *score = sign * slope;
         }
-        self.rows.iter().for_each(|row| row.add_to(scores, &self.signs));
+        self.rows
+            .iter()
+            .for_each(|row| row.add_to(scores, &self.signs));
         self.tables.iter().for_each(|table| table.add_to(scores));
     }
 
@@ -145,15 +159,22 @@ impl<'p> State<'p> {
     /// Sets every weight to its first value.
     pub(super) fn reset_weights(&mut self) {
         self.rows.iter_mut().for_each(|row| row.weight.reset());
-        self.tables.iter_mut().for_each(|table| table.weight.reset());
+        self.tables
+            .iter_mut()
+            .for_each(|table| table.weight.reset());
     }
 }
 
 /// For each of `n` bits, the scopes it is in and its place there.
-fn occurrences<'a>(scopes: impl Iterator<Item = &'a [usize]>, n: usize) -> Vec<Vec<(usize, usize)>> {
+fn occurrences<'a>(
+    scopes: impl Iterator<Item = &'a [usize]>,
+    n: usize,
+) -> Vec<Vec<(usize, usize)>> {
     let mut occurrences = vec![Vec::new(); n];
     for (id, bits) in scopes.enumerate() {
-        bits.iter().enumerate().for_each(|(place, &bit)| occurrences[bit].push((id, place)));
+        bits.iter()
+            .enumerate()
+            .for_each(|(place, &bit)| occurrences[bit].push((id, place)));
     }
     occurrences
 }

@@ -31,13 +31,19 @@ impl<'p> SoftTable<'p> {
     /// The table at the point 0.
     pub(super) fn new(table: &'p Table, weight: Weight) -> Self {
         let n_bits = table.bits().len();
-        let is_dense = || n_bits <= LARGEST_LISTED && table.allowed().len() > (1 << n_bits) / SPARSE;
+        let is_dense =
+            || n_bits <= LARGEST_LISTED && table.allowed().len() > (1 << n_bits) / SPARSE;
         let distances = if n_bits <= ALWAYS_LISTED || is_dense() {
             Distances::Listed(listed(table))
         } else {
             Distances::Scanned(table.allowed())
         };
-        Self { table, pattern: 0, distances, weight }
+        Self {
+            table,
+            pattern: 0,
+            distances,
+            weight,
+        }
     }
 
     pub(super) fn bits(&self) -> &'p [usize] {
@@ -95,13 +101,18 @@ impl<'p> SoftTable<'p> {
 }
 
 impl Distances<'_> {
-    #[allow(clippy::cast_possible_truncation, reason = "listed patterns have at most 20 bits")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "listed patterns have at most 20 bits"
+    )]
     fn to(&self, pattern: u64) -> u32 {
         match self {
             Self::Listed(distances) => u32::from(distances[pattern as usize]),
-            Self::Scanned(allowed) => {
-                allowed.iter().map(|a| (a ^ pattern).count_ones()).min().unwrap_or(u64::BITS)
-            }
+            Self::Scanned(allowed) => allowed
+                .iter()
+                .map(|a| (a ^ pattern).count_ones())
+                .min()
+                .unwrap_or(u64::BITS),
         }
     }
 }
@@ -109,7 +120,10 @@ impl Distances<'_> {
 /// The distance of every pattern to the nearest allowed one.
 ///
 /// One pass for each bit is exact: a shortest path may change the bits in any order.
-#[allow(clippy::cast_possible_truncation, reason = "listed patterns have at most 20 bits")]
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "listed patterns have at most 20 bits"
+)]
 fn listed(table: &Table) -> Vec<u8> {
     let n_bits = table.bits().len();
     let mut distances = vec![u8::MAX / 2; 1 << n_bits];
@@ -175,7 +189,13 @@ mod tests {
             let scores = |distances| {
                 let mut scores = [0.0; 5];
                 let weight = Weight::new(1.0);
-                SoftTable { table: &table, pattern, distances, weight }.add_to(&mut scores);
+                SoftTable {
+                    table: &table,
+                    pattern,
+                    distances,
+                    weight,
+                }
+                .add_to(&mut scores);
                 scores
             };
 

@@ -24,7 +24,11 @@ fn coefficients(n: usize) -> impl Strategy<Value = Vec<f64>> {
 /// Dense: a coefficient for every bit and every pair, zero or not.
 fn form(n: usize) -> impl Strategy<Value = Quadratic> {
     (coefficients(n), coefficients(n * n)).prop_map(move |(l, q)| {
-        let pairs = q.into_iter().enumerate().map(|(k, q)| (k / n, k % n, q)).filter(|t| t.0 < t.1);
+        let pairs = q
+            .into_iter()
+            .enumerate()
+            .map(|(k, q)| (k / n, k % n, q))
+            .filter(|t| t.0 < t.1);
         Quadratic::new(0.0, l.into_iter().enumerate(), pairs)
     })
 }
@@ -40,8 +44,9 @@ fn row(x: Vec<bool>) -> impl Strategy<Value = Row> {
     let part = (0..n, 1..=n).prop_map(move |(from, len)| sum(from..(from + len).min(n)));
     let form = prop_oneof![3 => linear, 3 => part, 1 => form(n)];
     let sense = prop_oneof![3 => Just(Sense::LessEqual), 1 => Just(Sense::Equal)];
-    (form, sense, prop_oneof![5 => Just(0.0), 1 => Just(-1.0)])
-        .prop_map(move |(form, sense, miss)| Row::new("row", form.clone(), sense, form.value(&x) + miss))
+    (form, sense, prop_oneof![5 => Just(0.0), 1 => Just(-1.0)]).prop_map(
+        move |(form, sense, miss)| Row::new("row", form.clone(), sense, form.value(&x) + miss),
+    )
 }
 
 /// Up to five bits; most allow the pattern of `x`.
@@ -58,28 +63,40 @@ fn table(x: Vec<bool>) -> impl Strategy<Value = Table> {
 }
 
 fn any_problem() -> impl Strategy<Value = Bqp> {
-    (1..=12_usize).prop_flat_map(|n| vec(any::<bool>(), n)).prop_flat_map(|x| {
-        let n = x.len();
-        let groups = (0..=n / 3, 2..=3_usize);
-        (form(n), groups, vec(row(x.clone()), 0..3), vec(table(x), 0..2)).prop_map(
-            move |(objective, (n_groups, size), rows, tables)| {
-                let mut problem = Bqp::new(n);
-                problem.set_objective(objective).unwrap();
-                let groups = (0..n_groups).map(|g| sum(g * size..(g + 1) * size));
-                let groups = groups.map(|form| Row::new("group", form, Sense::Equal, 1.0));
-                groups.chain(rows).for_each(|row| problem.add_row(row).unwrap());
-                for table in tables {
-                    problem.add_table(table).unwrap();
-                }
-                problem
-            },
-        )
-    })
+    (1..=12_usize)
+        .prop_flat_map(|n| vec(any::<bool>(), n))
+        .prop_flat_map(|x| {
+            let n = x.len();
+            let groups = (0..=n / 3, 2..=3_usize);
+            (
+                form(n),
+                groups,
+                vec(row(x.clone()), 0..3),
+                vec(table(x), 0..2),
+            )
+                .prop_map(move |(objective, (n_groups, size), rows, tables)| {
+                    let mut problem = Bqp::new(n);
+                    problem.set_objective(objective).unwrap();
+                    let groups = (0..n_groups).map(|g| sum(g * size..(g + 1) * size));
+                    let groups = groups.map(|form| Row::new("group", form, Sense::Equal, 1.0));
+                    groups
+                        .chain(rows)
+                        .for_each(|row| problem.add_row(row).unwrap());
+                    for table in tables {
+                        problem.add_table(table).unwrap();
+                    }
+                    problem
+                })
+        })
 }
 
 /// The walks alone, also where all points could be visited.
 fn searched(problem: &Bqp, seed: u64) -> Option<Vec<bool>> {
-    let until = Until { moves: 1000, target: f64::NEG_INFINITY, stop: &mut || false };
+    let until = Until {
+        moves: 1000,
+        target: f64::NEG_INFINITY,
+        stop: &mut || false,
+    };
     Search::new(problem, seed, until).run(vec![false; problem.n()])
 }
 
@@ -146,21 +163,31 @@ fn nearly_every_small_minimum_is_found() {
 
     for seed in 0..1000 {
         let problem = strategy.new_tree(&mut runner).unwrap().current();
-        let Some(least) = minimum(&problem) else { continue };
+        let Some(least) = minimum(&problem) else {
+            continue;
+        };
         n_feasible += 1;
         let found = searched(&problem, seed).map(|x| problem.objective().value(&x));
         n_found += usize::from(found.is_some_and(|value| is_close(value, least)));
     }
 
-    assert!(n_feasible > 500, "the strategy makes too few feasible problems: {n_feasible}");
-    assert!(100 * n_found >= 98 * n_feasible, "{n_found} of {n_feasible}");
+    assert!(
+        n_feasible > 500,
+        "the strategy makes too few feasible problems: {n_feasible}"
+    );
+    assert!(
+        100 * n_found >= 98 * n_feasible,
+        "{n_found} of {n_feasible}"
+    );
 }
 
 /// Every bit alike: -Σx, as many pairs as there are.
 fn all_equal(n: usize) -> Bqp {
     let pairs = (0..n).flat_map(|j| (0..j).map(move |i| (i, j, -1.0)));
     let mut problem = Bqp::new(n);
-    problem.set_objective(Quadratic::new(1.0, (0..n).map(|i| (i, -1.0)), pairs)).unwrap();
+    problem
+        .set_objective(Quadratic::new(1.0, (0..n).map(|i| (i, -1.0)), pairs))
+        .unwrap();
     problem
 }
 
@@ -168,7 +195,9 @@ fn all_equal(n: usize) -> Bqp {
 fn without_bits_the_empty_point_is_the_minimum_unless_a_row_forbids_it() {
     let mut problem = Bqp::new(0);
     let free = [None, Some(0)].map(|moves| Tabu { seed: 0, moves }.minimise(&problem, Some(&[])));
-    problem.add_row(Row::new("false", Quadratic::default(), Sense::Equal, 1.0)).unwrap();
+    problem
+        .add_row(Row::new("false", Quadratic::default(), Sense::Equal, 1.0))
+        .unwrap();
     let forbidden = [None, Some(0)].map(|moves| Tabu { seed: 0, moves }.minimise(&problem, None));
 
     assert_eq!(free, [Some((vec![], 0.0)), Some((vec![], 0.0))]);
@@ -178,7 +207,9 @@ fn without_bits_the_empty_point_is_the_minimum_unless_a_row_forbids_it() {
 #[test]
 fn equal_coefficients_and_half_of_the_bits_are_no_obstacle() {
     let mut problem = all_equal(40);
-    problem.add_row(Row::new("half", sum(0..40), Sense::Equal, 20.0)).unwrap();
+    problem
+        .add_row(Row::new("half", sum(0..40), Sense::Equal, 20.0))
+        .unwrap();
 
     let (x, value) = Tabu::default().minimise(&problem, None).unwrap();
 
@@ -189,8 +220,12 @@ fn equal_coefficients_and_half_of_the_bits_are_no_obstacle() {
 #[test]
 fn contradicting_rows_yield_nothing() {
     let mut problem = all_equal(30);
-    problem.add_row(Row::new("one", sum(0..30), Sense::Equal, 1.0)).unwrap();
-    problem.add_row(Row::new("two", sum(0..30), Sense::Equal, 2.0)).unwrap();
+    problem
+        .add_row(Row::new("one", sum(0..30), Sense::Equal, 1.0))
+        .unwrap();
+    problem
+        .add_row(Row::new("two", sum(0..30), Sense::Equal, 2.0))
+        .unwrap();
 
     assert_eq!(Tabu::default().minimise(&problem, None), None);
 }
@@ -199,13 +234,21 @@ fn contradicting_rows_yield_nothing() {
 fn coefficients_of_every_size_are_survived() {
     let mut problem = all_equal(30);
     let sizes = |i: usize| [1e298, 1e-300, 0.3][i % 3];
-    problem.set_objective(Quadratic::new(0.0, (0..30).map(|i| (i, -sizes(i))), [])).unwrap();
+    problem
+        .set_objective(Quadratic::new(0.0, (0..30).map(|i| (i, -sizes(i))), []))
+        .unwrap();
     let tiny = Quadratic::new(0.0, (0..30).map(|i| (i, 1e-300)), []);
-    problem.add_row(Row::new("tiny", tiny.clone(), Sense::LessEqual, 1e299)).unwrap();
+    problem
+        .add_row(Row::new("tiny", tiny.clone(), Sense::LessEqual, 1e299))
+        .unwrap();
     let mixed = Quadratic::new(0.0, (0..30).map(|i| (i, sizes(i))), []);
-    problem.add_row(Row::new("mixed", mixed, Sense::LessEqual, 5e298)).unwrap();
+    problem
+        .add_row(Row::new("mixed", mixed, Sense::LessEqual, 5e298))
+        .unwrap();
     let found = Tabu::default().minimise(&problem, None);
-    problem.add_row(Row::new("impossible", tiny, Sense::Equal, -1e299)).unwrap();
+    problem
+        .add_row(Row::new("impossible", tiny, Sense::Equal, -1e299))
+        .unwrap();
     let nothing = Tabu::default().minimise(&problem, None);
 
     assert!(found.unwrap().1 <= -4.9e298);
@@ -217,11 +260,17 @@ fn coefficients_of_every_size_are_survived() {
 fn overlapping_groups_are_solved() {
     let mut problem = Bqp::new(25);
     let costs = (0..25).map(|k| (k, f64::from(u8::from(k % 6 != 0)) + 0.01 * k as f64));
-    problem.set_objective(Quadratic::new(0.0, costs, [])).unwrap();
+    problem
+        .set_objective(Quadratic::new(0.0, costs, []))
+        .unwrap();
     for k in 0..5 {
         let task = Quadratic::new(0.0, (0..5).map(|i| (5 * i + k, 1.0)), []);
-        problem.add_row(Row::new("worker", sum(5 * k..5 * k + 5), Sense::Equal, 1.0)).unwrap();
-        problem.add_row(Row::new("task", task, Sense::Equal, 1.0)).unwrap();
+        problem
+            .add_row(Row::new("worker", sum(5 * k..5 * k + 5), Sense::Equal, 1.0))
+            .unwrap();
+        problem
+            .add_row(Row::new("task", task, Sense::Equal, 1.0))
+            .unwrap();
     }
 
     let (_, value) = Tabu::default().minimise(&problem, None).unwrap();
@@ -233,7 +282,9 @@ fn overlapping_groups_are_solved() {
 fn a_wide_table_with_few_patterns_is_obeyed() {
     let mut problem = all_equal(40);
     let patterns = vec![0b1111, 0xF_FFFF << 20, 0xFFF << 8];
-    problem.add_table(Table::new("wide", (0..40).collect(), patterns).unwrap()).unwrap();
+    problem
+        .add_table(Table::new("wide", (0..40).collect(), patterns).unwrap())
+        .unwrap();
 
     let (x, value) = Tabu::default().minimise(&problem, None).unwrap();
 
@@ -245,11 +296,24 @@ fn a_wide_table_with_few_patterns_is_obeyed() {
 fn equal_inputs_give_equal_outputs_at_five_hundred_bits() {
     let mut problem = Bqp::new(500);
     let mut random = Random::new(1);
-    let pairs: Vec<_> = (0..20_000).map(|_| (random.below(500), random.below(500))).collect();
-    let form = Quadratic::new(0.0, [], pairs.into_iter().map(|(i, j)| (i, j, random.below(9) as f64 - 4.0)));
+    let pairs: Vec<_> = (0..20_000)
+        .map(|_| (random.below(500), random.below(500)))
+        .collect();
+    let form = Quadratic::new(
+        0.0,
+        [],
+        pairs
+            .into_iter()
+            .map(|(i, j)| (i, j, random.below(9) as f64 - 4.0)),
+    );
     problem.set_objective(form).unwrap();
-    problem.add_row(Row::new("quarter", sum(0..500), Sense::LessEqual, 125.0)).unwrap();
-    let tabu = Tabu { seed: 5, moves: Some(500) };
+    problem
+        .add_row(Row::new("quarter", sum(0..500), Sense::LessEqual, 125.0))
+        .unwrap();
+    let tabu = Tabu {
+        seed: 5,
+        moves: Some(500),
+    };
 
     let (once, again) = (tabu.minimise(&problem, None), tabu.minimise(&problem, None));
 
@@ -262,8 +326,9 @@ fn a_feasible_start_that_reaches_the_target_is_returned_at_once() {
     let problem = all_equal(30);
     let start: Vec<bool> = (0..30).map(|i| i < 3).collect();
 
-    let found =
-        Tabu::default().minimise_until(&problem, Some(&start), -5.0, &mut || panic!("no move is made"));
+    let found = Tabu::default().minimise_until(&problem, Some(&start), -5.0, &mut || {
+        panic!("no move is made")
+    });
 
     assert_eq!(found, Some((start, -5.0)));
 }
@@ -271,7 +336,10 @@ fn a_feasible_start_that_reaches_the_target_is_returned_at_once() {
 #[test]
 fn the_caller_can_stop_the_search() {
     let mut n_asked = 0;
-    let tabu = Tabu { seed: 0, moves: Some(u64::MAX) };
+    let tabu = Tabu {
+        seed: 0,
+        moves: Some(u64::MAX),
+    };
 
     let found = tabu.minimise_until(&all_equal(30), None, f64::NEG_INFINITY, &mut || {
         n_asked += 1;

@@ -47,11 +47,16 @@ impl<'p> Walk<'p> {
     pub(super) fn new(state: State<'p>) -> Self {
         let n = state.n();
         let is_free = |i: &usize| !state.groups().is_member(*i);
-        let in_row = (0..n).filter(is_free).filter(|&i| state.is_in_row(i)).collect();
+        let in_row = (0..n)
+            .filter(is_free)
+            .filter(|&i| state.is_in_row(i))
+            .collect();
         Self {
             scores: vec![0.0; n],
             offers: vec![0.0; n],
-            fences: (0..n).map(|i| if is_free(&i) { 0.0 } else { f64::INFINITY }).collect(),
+            fences: (0..n)
+                .map(|i| if is_free(&i) { 0.0 } else { f64::INFINITY })
+                .collect(),
             in_row,
             ready_at: vec![0.0; n],
             clock: 0.0,
@@ -75,7 +80,9 @@ impl<'p> Walk<'p> {
         self.state.move_to(x);
         self.state.reset_weights();
         self.ready_at.fill(0.0);
-        self.n_on = (0..x.len()).filter(|&i| x[i] && !self.state.groups().is_member(i)).count();
+        self.n_on = (0..x.len())
+            .filter(|&i| x[i] && !self.state.groups().is_member(i))
+            .count();
     }
 
     /// Makes the best move that is not banned, or that leads below `best`. Makes none when all are banned.
@@ -84,7 +91,10 @@ impl<'p> Walk<'p> {
         self.state.score(&mut self.scores);
         if let Some(chosen) = self.choose(best, random) {
             self.make(chosen.first, random);
-            chosen.second.into_iter().for_each(|second| self.make(second, random));
+            chosen
+                .second
+                .into_iter()
+                .for_each(|second| self.make(second, random));
         }
         self.state.adapt();
     }
@@ -99,7 +109,11 @@ impl<'p> Walk<'p> {
             self.n_on = if is_on { self.n_on + 1 } else { self.n_on - 1 };
             // In proportion to how many bits could do what undoes it: where only two bits may be on, a ban of five
             // moves on both stops the walk.
-            let n_alike = if is_on { self.n_on } else { self.n_free - self.n_on };
+            let n_alike = if is_on {
+                self.n_on
+            } else {
+                self.n_free - self.n_on
+            };
             let least = (n_alike / 4).min(LONGEST_REST);
             least + random.below(least + 6)
         };
@@ -127,20 +141,38 @@ impl<'p> Walk<'p> {
         }
         let score = least(&self.offers);
         let first = random_position(&self.offers, score, random)?;
-        (score < f64::INFINITY).then_some(Move { first, second: None, score })
+        (score < f64::INFINITY).then_some(Move {
+            first,
+            second: None,
+            score,
+        })
     }
 
-    fn improve_by_group_swap(&self, chosen: &mut Option<Move>, aspiration: f64, random: &mut Random) {
+    fn improve_by_group_swap(
+        &self,
+        chosen: &mut Option<Move>,
+        aspiration: f64,
+        random: &mut Random,
+    ) {
         let mut limit = chosen.map_or(f64::INFINITY, |m| m.score);
-        for group in rotated(self.state.groups().members(), random).into_iter().flatten() {
-            let Some(&on) = group.iter().find(|&&bit| self.state.x()[bit]) else { continue };
+        for group in rotated(self.state.groups().members(), random)
+            .into_iter()
+            .flatten()
+        {
+            let Some(&on) = group.iter().find(|&&bit| self.state.x()[bit]) else {
+                continue;
+            };
             let products = self.state.objective().row(on);
             for &off in group.iter().filter(|&&bit| bit != on) {
                 let score = self.swap_score(on, off, products);
                 let is_ready = self.ready_at[on].max(self.ready_at[off]) <= self.clock;
                 if score < limit && (is_ready || score < aspiration) {
                     limit = score;
-                    *chosen = Some(Move { first: on, second: Some(off), score });
+                    *chosen = Some(Move {
+                        first: on,
+                        second: Some(off),
+                        score,
+                    });
                 }
             }
         }
@@ -156,8 +188,10 @@ impl<'p> Walk<'p> {
             self.offers[off] = slopes[off];
         }
         let mut limit = chosen.map_or(f64::INFINITY, |m| m.score);
-        let on_bits =
-            rotated(&self.in_row, random).into_iter().flatten().filter(|&&bit| x[bit] && is_ready(bit));
+        let on_bits = rotated(&self.in_row, random)
+            .into_iter()
+            .flatten()
+            .filter(|&&bit| x[bit] && is_ready(bit));
         for &on in on_bits.take(MOST_PAIRS.div_ceil(self.in_row.len())) {
             let products = self.state.objective().row(on);
             for (off, (offer, product)) in self.offers.iter().zip(products).enumerate() {
@@ -165,7 +199,11 @@ impl<'p> Walk<'p> {
                     let score = self.swap_score(on, off, products);
                     if score < limit {
                         limit = score;
-                        *chosen = Some(Move { first: on, second: Some(off), score });
+                        *chosen = Some(Move {
+                            first: on,
+                            second: Some(off),
+                            score,
+                        });
                     }
                 }
             }
@@ -175,7 +213,11 @@ impl<'p> Walk<'p> {
     /// The change of the penalised objective when `on` goes off and `off` goes on.
     fn swap_score(&self, on: usize, off: usize, products: &[f64]) -> f64 {
         let score = self.scores[on] + self.scores[off] - products[off];
-        if self.state.has_penalties() { score + self.state.interaction(on, off) } else { score }
+        if self.state.has_penalties() {
+            score + self.state.interaction(on, off)
+        } else {
+            score
+        }
     }
 }
 
@@ -184,7 +226,11 @@ fn least(numbers: &[f64]) -> f64 {
     let smaller = |a: f64, b: f64| if b < a { b } else { a };
     let mut lanes = [f64::INFINITY; 4];
     let chunks = numbers.chunks_exact(4);
-    let rest = chunks.remainder().iter().copied().fold(f64::INFINITY, smaller);
+    let rest = chunks
+        .remainder()
+        .iter()
+        .copied()
+        .fold(f64::INFINITY, smaller);
     for chunk in chunks {
         for (lane, number) in lanes.iter_mut().zip(chunk) {
             *lane = smaller(*lane, *number);

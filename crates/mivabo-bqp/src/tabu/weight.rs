@@ -18,7 +18,10 @@ pub(super) struct Weight {
 
 impl Weight {
     pub(super) fn new(first: f64) -> Self {
-        Self { first, value: first }
+        Self {
+            first,
+            value: first,
+        }
     }
 
     pub(super) fn value(&self) -> f64 {
@@ -32,7 +35,11 @@ impl Weight {
 
     /// Records whether the constraint holds after a move.
     pub(super) fn observe(&mut self, is_satisfied: bool) {
-        let next = if is_satisfied { self.value / FACTOR } else { self.value * FACTOR };
+        let next = if is_satisfied {
+            self.value / FACTOR
+        } else {
+            self.value * FACTOR
+        };
         self.value = next.clamp(self.first / RANGE, self.first * RANGE);
     }
 }
@@ -51,6 +58,9 @@ mod tests {
         let high = weight.value();
         (0..10_000).for_each(|_| weight.observe(true));
 
-        assert_eq!((once, high, weight.value()), (2.0 * FACTOR, 2.0 * RANGE, 2.0 / RANGE));
+        assert_eq!(
+            (once, high, weight.value()),
+            (2.0 * FACTOR, 2.0 * RANGE, 2.0 / RANGE)
+        );
     }
 }

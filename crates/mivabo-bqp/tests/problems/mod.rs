@@ -11,7 +11,9 @@ use proptest::test_runner::TestRunner;
 pub fn problems(count: usize, n: usize) -> Vec<Bqp> {
     let mut runner = TestRunner::deterministic();
     let strategy = any_bqp(n);
-    (0..count).map(|_| strategy.new_tree(&mut runner).unwrap().current()).collect()
+    (0..count)
+        .map(|_| strategy.new_tree(&mut runner).unwrap().current())
+        .collect()
 }
 
 /// Linear and quadratic rows of both senses, one-hot groups and tables, in any mixture.
@@ -21,10 +23,14 @@ fn any_bqp(n: usize) -> impl Strategy<Value = Bqp> {
         (vec(row, 0..6), vec(table(n), 0..4)).prop_map(move |(rows, tables)| {
             let mut problem = Bqp::new(n);
             for (k, (form, sense, rhs)) in rows.into_iter().enumerate() {
-                problem.add_row(Row::new(format!("row {k}"), form, sense, rhs)).unwrap();
+                problem
+                    .add_row(Row::new(format!("row {k}"), form, sense, rhs))
+                    .unwrap();
             }
             for (k, (bits, allowed)) in tables.into_iter().enumerate() {
-                problem.add_table(Table::new(format!("table {k}"), bits, allowed).unwrap()).unwrap();
+                problem
+                    .add_table(Table::new(format!("table {k}"), bits, allowed).unwrap())
+                    .unwrap();
             }
             problem
         })
@@ -47,7 +53,9 @@ fn quadratic(n: usize) -> impl Strategy<Value = RowParts> {
     let products = vec((0..n, 0..n, -9..=9_i32), 1..=6);
     (linear, products, sense(), vec(any::<bool>(), n)).prop_map(|(linear, products, sense, x)| {
         let linear = linear.into_iter().map(|(i, a)| (i, f64::from(a) * 0.1));
-        let products = products.into_iter().map(|(i, j, q)| (i, j, f64::from(q) * 0.1));
+        let products = products
+            .into_iter()
+            .map(|(i, j, q)| (i, j, f64::from(q) * 0.1));
         let form = Quadratic::new(0.0, linear, products);
         let rhs = form.value(&x);
         (form, sense, rhs)

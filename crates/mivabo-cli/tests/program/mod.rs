@@ -29,7 +29,9 @@ pub struct Folder {
 impl Folder {
     /// With a `study.toml` of [`SPACE`], this `[objective]` and this `[run]`.
     pub fn new(objective: &str, run: &str) -> Folder {
-        let folder = Folder { folder: tempfile::tempdir().unwrap() };
+        let folder = Folder {
+            folder: tempfile::tempdir().unwrap(),
+        };
         folder.write(
             "study.toml",
             &format!("{SPACE}\n[objective]\n{objective}\n[run]\nstrategy = \"random\"\n{run}\n"),
@@ -39,7 +41,10 @@ impl Folder {
 
     /// With a `study.toml` whose objective is a script for `sh`.
     pub fn script(script: &str, objective: &str, run: &str) -> Folder {
-        let folder = Folder::new(&format!("command = [\"sh\", \"objective.sh\"]\n{objective}"), run);
+        let folder = Folder::new(
+            &format!("command = [\"sh\", \"objective.sh\"]\n{objective}"),
+            run,
+        );
         folder.write("objective.sh", script);
         folder
     }
@@ -59,7 +64,10 @@ impl Folder {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mivabo"));
         command.args(arguments).current_dir(self.folder.path());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
@@ -96,7 +104,10 @@ impl Folder {
     pub fn trials(&self) -> Vec<serde_json::Value> {
         let output = self.run(&["show", "study.toml", "--json"]);
         assert!(output.status.success(), "{}", stderr(&output));
-        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        stdout(&output)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
     }
 }
 

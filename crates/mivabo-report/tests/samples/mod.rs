@@ -45,7 +45,9 @@ pub fn point(space: &Space, stream: &mut Stream) -> Point {
         .map(|parameter| {
             let domain = parameter.domain();
             let value = match (domain.size(), domain.range()) {
-                (Some(size), _) => domain.values().nth(stream.below(usize::try_from(size).unwrap())),
+                (Some(size), _) => domain
+                    .values()
+                    .nth(stream.below(usize::try_from(size).unwrap())),
                 (None, range) => range.map(|(low, high)| {
                     let unit = stream.unit();
                     Value::Float(if domain.is_log() {
@@ -66,10 +68,24 @@ pub fn rows(space: &Space, n: u64, state: impl Fn(u64, f64) -> State) -> Vec<Row
     let mut stream = stream(3, 0, Purpose::Design);
     let rows = (0..n).map(|id| {
         let point = point(space, &mut stream);
-        let trial = Trial { id, point, state: state(id, stream.unit()), told: Some(id) };
+        let trial = Trial {
+            id,
+            point,
+            state: state(id, stream.unit()),
+            told: Some(id),
+        };
         let origin = Some(if id < 4 { "design" } else { "thompson" }.to_owned());
-        let (started, finished) = (Some(900 * (id / 2)), Some(900 * (id / 2) + 500 + 7 * (id % 50)));
-        Row { trial, origin, worker: None, started, finished }
+        let (started, finished) = (
+            Some(900 * (id / 2)),
+            Some(900 * (id / 2) + 500 + 7 * (id % 50)),
+        );
+        Row {
+            trial,
+            origin,
+            worker: None,
+            started,
+            finished,
+        }
     });
     rows.collect()
 }
@@ -77,59 +93,102 @@ pub fn rows(space: &Space, n: u64, state: impl Fn(u64, f64) -> State) -> Vec<Row
 /// Values that fall with time, and a failure now and then.
 pub fn falling(id: u64, noise: f64) -> State {
     if id % 11 == 7 {
-        State::Failed { reason: "out of memory".into() }
+        State::Failed {
+            reason: "out of memory".into(),
+        }
     } else {
         State::Complete((1.0 + noise) / (id + 1) as f64)
     }
 }
 
 pub fn importance(space: &Space) -> Importance {
-    let names: Vec<&str> = space.parameters().iter().map(mivabo::space::Parameter::name).collect();
+    let names: Vec<&str> = space
+        .parameters()
+        .iter()
+        .map(mivabo::space::Parameter::name)
+        .collect();
     let effects = names.iter().enumerate();
-    let effects =
-        effects.map(|(k, name)| Effect { name: (*name).to_owned(), total: 0.6 / (k + 1) as f64 }).collect();
+    let effects = effects
+        .map(|(k, name)| Effect {
+            name: (*name).to_owned(),
+            total: 0.6 / (k + 1) as f64,
+        })
+        .collect();
     let pairs = names.windows(2).enumerate();
     let interactions = pairs.map(|(k, pair)| Interaction {
         names: [pair[0].to_owned(), pair[1].to_owned()],
         share: 0.2 / (k + 1) as f64,
     });
-    Importance { effects, interactions: interactions.collect(), n_trials: 20 }
+    Importance {
+        effects,
+        interactions: interactions.collect(),
+        n_trials: 20,
+    }
 }
 
 pub fn usual() -> Sample {
     let space = Space::from_toml(SPACE).unwrap();
     let (rows, importance) = (rows(&space, 24, falling), Some(importance(&space)));
-    Sample { name: "usual".into(), space, direction: Direction::Minimise, rows, importance }
+    Sample {
+        name: "usual".into(),
+        space,
+        direction: Direction::Minimise,
+        rows,
+        importance,
+    }
 }
 
 /// The usual space with other trials.
 pub fn with(name: &str, n: u64, state: impl Fn(u64, f64) -> State) -> Sample {
     let space = Space::from_toml(SPACE).unwrap();
     let rows = rows(&space, n, state);
-    Sample { name: name.into(), space, direction: Direction::Maximise, rows, importance: None }
+    Sample {
+        name: name.into(),
+        space,
+        direction: Direction::Maximise,
+        rows,
+        importance: None,
+    }
 }
 
 /// Names, values, origins, workers and reasons that are markup.
 pub fn markup() -> Sample {
     let mark = "<script>alert(\"x\" & 'y')</script>";
     let mut space = Space::builder();
-    let _ = space.add(mark, Domain::choice([mark, "]]>", "-->", "学习率 🎯", "\u{0}\u{202e}"]));
+    let _ = space.add(
+        mark,
+        Domain::choice([mark, "]]>", "-->", "学习率 🎯", "\u{0}\u{202e}"]),
+    );
     let long = "a very long name of a parameter that nobody would ever want to type twice";
-    let _ = space.add(long, Domain::choice((0..40).map(|k| format!("{mark} {k}")).collect::<Vec<_>>()));
+    let _ = space.add(
+        long,
+        Domain::choice((0..40).map(|k| format!("{mark} {k}")).collect::<Vec<_>>()),
+    );
     let _ = space.add("λ", Domain::float(-8e307, 8e307));
     let _ = space.add("b", Domain::bool());
     space.subject_to(mark, "b -> λ <= 0");
     let space = space.build().unwrap();
     let mut rows = rows(&space, 30, |id, noise| match id % 5 {
-        0 => State::Failed { reason: mark.repeat(20) },
+        0 => State::Failed {
+            reason: mark.repeat(20),
+        },
         1 => State::Pending,
         _ => State::Complete(noise),
     });
     for row in &mut rows {
-        (row.origin, row.worker) = (Some(mark.into()), Some(format!("{mark}{}", row.trial.id % 3)));
+        (row.origin, row.worker) = (
+            Some(mark.into()),
+            Some(format!("{mark}{}", row.trial.id % 3)),
+        );
     }
     let importance = Some(importance(&space));
-    Sample { name: mark.into(), space, direction: Direction::Minimise, rows, importance }
+    Sample {
+        name: mark.into(),
+        space,
+        direction: Direction::Minimise,
+        rows,
+        importance,
+    }
 }
 
 /// Many parameters and many trials.
@@ -149,5 +208,11 @@ pub fn large(n_parameters: usize, n_trials: u64) -> Sample {
     let space = space.build().unwrap();
     let rows = rows(&space, n_trials, falling);
     let importance = Some(importance(&space));
-    Sample { name: "large".into(), space, direction: Direction::Minimise, rows, importance }
+    Sample {
+        name: "large".into(),
+        space,
+        direction: Direction::Minimise,
+        rows,
+        importance,
+    }
 }

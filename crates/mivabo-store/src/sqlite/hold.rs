@@ -86,12 +86,19 @@ impl Hold {
             connections.entry(*key).or_default().n_connections += 1;
         }
         drop(connections);
-        Hold { database, memory: None, log: None, last_log: None }
+        Hold {
+            database,
+            memory: None,
+            log: None,
+            last_log: None,
+        }
     }
 
     /// Takes the locks of a user, once the connection is open, and marks the file with where its log is.
     pub(super) fn keep(&mut self, path: &Path, place: Place) {
-        let Some((key, file)) = &self.database else { return };
+        let Some((key, file)) = &self.database else {
+            return;
+        };
         if let Some(byte) = place.log_number().map(byte_of) {
             lock(file, (byte, 1), Kind::Shared);
             self.log = Some(byte);
@@ -127,22 +134,29 @@ impl Hold {
     /// Whether others have the file open with another log than the one with this number.
     pub(super) fn is_used_with_another_log(&self, number: Option<u64>) -> bool {
         let (start, length) = LOGS;
-        let Some(own) = number.map(byte_of) else { return self.is_locked(LOGS) };
+        let Some(own) = number.map(byte_of) else {
+            return self.is_locked(LOGS);
+        };
         self.is_locked((start, own - start)) || self.is_locked((own + 1, start + length - own - 1))
     }
 
     fn is_locked(&self, bytes: (i64, i64)) -> bool {
-        self.file().is_some_and(|file| bytes.1 > 0 && is_locked(file, bytes))
+        self.file()
+            .is_some_and(|file| bytes.1 > 0 && is_locked(file, bytes))
     }
 
     /// Where the log was when the file was last open and not closed.
     pub(super) fn mark(&self) -> Option<Mark> {
-        self.database.as_ref().and_then(|(key, file)| mark::get(file, *key))
+        self.database
+            .as_ref()
+            .and_then(|(key, file)| mark::get(file, *key))
     }
 
     /// The last change that was acknowledged.
     pub(super) fn last(&self) -> Option<Last> {
-        self.database.as_ref().and_then(|(key, file)| mark::last(file, *key))
+        self.database
+            .as_ref()
+            .and_then(|(key, file)| mark::last(file, *key))
     }
 
     /// Remembers the last change that is about to be acknowledged.
@@ -165,7 +179,9 @@ impl Hold {
     }
 
     fn lock(&self, bytes: (i64, i64), kind: Kind) -> bool {
-        self.database.as_ref().is_none_or(|(_, file)| lock(file, bytes, kind))
+        self.database
+            .as_ref()
+            .is_none_or(|(_, file)| lock(file, bytes, kind))
     }
 
     /// Waits for the turn to write. None when others have it for too long, as in the next two.
@@ -175,12 +191,14 @@ impl Hold {
 
     /// Waits until nobody begins to read.
     pub(super) fn commit(&self) -> Option<Turn<'_>> {
-        self.lock(COMMIT, Kind::Exclusive).then_some(Turn(self, COMMIT))
+        self.lock(COMMIT, Kind::Exclusive)
+            .then_some(Turn(self, COMMIT))
     }
 
     /// Waits until nobody commits.
     pub(super) fn look(&self) -> Option<Turn<'_>> {
-        self.lock(COMMIT, Kind::Shared).then_some(Turn(self, COMMIT))
+        self.lock(COMMIT, Kind::Shared)
+            .then_some(Turn(self, COMMIT))
     }
 
     /// Ends the locks before the connection is closed: it may be the last one. Nobody opens the file until it is.
@@ -205,16 +223,20 @@ impl Drop for Hold {
     /// After the connection was closed.
     fn drop(&mut self) {
         self.unlock();
-        let is_closed = self.last_log.take().is_some_and(|log| !log.exists()) && !self.is_locked(LOGS);
+        let is_closed =
+            self.last_log.take().is_some_and(|log| !log.exists()) && !self.is_locked(LOGS);
         if let (true, Some(file)) = (is_closed, self.file()) {
             mark::remove(file);
         }
         self.lock(DOOR, Kind::None);
-        let Some((key, file)) = self.database.take() else { return };
+        let Some((key, file)) = self.database.take() else {
+            return;
+        };
         let mut connections = connections();
         let open = connections.entry(key).or_default();
         open.n_connections -= 1;
-        open.spare.extend([Some(file), self.memory.take()].into_iter().flatten());
+        open.spare
+            .extend([Some(file), self.memory.take()].into_iter().flatten());
         if open.n_connections == 0 {
             connections.remove(&key);
         }
@@ -247,7 +269,9 @@ fn opened(open: Option<&mut Open>, path: &Path, is_made: bool) -> Option<File> {
     let mut options = File::options();
     options.read(true).write(true).create(is_made).mode(0o644);
     let writable = open.spare(path, true).or_else(|| options.open(path).ok());
-    writable.or_else(|| open.spare(path, false)).or_else(|| File::open(path).ok())
+    writable
+        .or_else(|| open.spare(path, false))
+        .or_else(|| File::open(path).ok())
 }
 
 /// Elsewhere there are no such locks, or an open file cannot be removed.
@@ -268,7 +292,10 @@ impl Open {
                 .is_ok_and(|flags| OFlag::from_bits_truncate(flags).contains(OFlag::O_RDWR))
         };
         let is_wanted = |file: &File| file.metadata().is_ok_and(|data| identity(&data) == wanted);
-        let at = self.spare.iter().position(|file| is_wanted(file) && may_write(file) == is_writable)?;
+        let at = self
+            .spare
+            .iter()
+            .position(|file| is_wanted(file) && may_write(file) == is_writable)?;
         Some(self.spare.swap_remove(at))
     }
 }
@@ -356,5 +383,11 @@ fn is_locked(_file: &File, _bytes: (i64, i64)) -> bool {
 )]
 fn wish((start, length): (i64, i64), kind: i32) -> nix::libc::flock {
     let whence = nix::libc::SEEK_SET;
-    nix::libc::flock { l_type: kind as _, l_whence: whence as _, l_start: start, l_len: length, l_pid: 0 }
+    nix::libc::flock {
+        l_type: kind as _,
+        l_whence: whence as _,
+        l_start: start,
+        l_len: length,
+        l_pid: 0,
+    }
 }

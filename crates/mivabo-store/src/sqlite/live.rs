@@ -41,10 +41,15 @@ impl Live {
         let is_clean = length(&beside(&path, "-wal")) == 0;
         let connection = connect(&path, &path, flags)?;
         // A link that led nowhere leads to a file now.
-        let mut live = Live { connection, home: Home::new(without_links(path), hold) };
+        let mut live = Live {
+            connection,
+            home: Home::new(without_links(path), hold),
+        };
         live.keep_log(!is_clean)?;
         if live.check(live.connection.is_readonly("main"))? {
-            return Err(Error::ReadOnly { path: live.home.path.clone() });
+            return Err(Error::ReadOnly {
+                path: live.home.path.clone(),
+            });
         }
         if !is_new {
             check_whole(&live.connection, &live.home.path, true)?;
@@ -54,7 +59,11 @@ impl Live {
         live.write_ahead()?;
         live.keep_log(false)?;
         // The first look makes the shared memory.
-        live.check(live.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
+        live.check(live.connection.query_row(
+            "SELECT count(*) FROM sqlite_schema",
+            [],
+            |_| Ok(()),
+        ))?;
         live.settle()?;
         Ok(live)
     }
@@ -76,7 +85,11 @@ impl Live {
         // Who has the turn may open the file once more: that waits only where something has to be written.
         let version = schema::check(connection, &home.path, schema::STEPS.len())?;
         let is_old = version < schema::STEPS.len();
-        let _turn = if is_old { Some(in_time(home.hold.turn(), &home.path)?) } else { None };
+        let _turn = if is_old {
+            Some(in_time(home.hold.turn(), &home.path)?)
+        } else {
+            None
+        };
         schema::migrate(connection, &home.path, &schema::STEPS)
     }
 
@@ -89,8 +102,13 @@ impl Live {
         if home.hold.key().is_some_and(|key| place.file != Some(key)) {
             return Err(Error::no_longer_there(&home.path));
         }
-        if cfg!(unix) && (place.memory.is_none() || place.log.is_none() || home.place != Some(place)) {
-            return Err(refused(&home.path, "its log was removed while it was being opened; open it again"));
+        if cfg!(unix)
+            && (place.memory.is_none() || place.log.is_none() || home.place != Some(place))
+        {
+            return Err(refused(
+                &home.path,
+                "its log was removed while it was being opened; open it again",
+            ));
         }
         Ok(())
     }
@@ -99,13 +117,19 @@ impl Live {
     /// other's way here, which SQLite does not wait for by itself.
     fn write_ahead(&self) -> Result<(), Error> {
         for attempt in 0.. {
-            let mode =
-                self.connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+            let mode = self
+                .connection
+                .query_row("PRAGMA journal_mode = WAL", [], |row| {
+                    row.get::<_, String>(0)
+                });
             match mode {
-                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && wait(attempt) => {
-                }
+                Err(error)
+                    if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                        && wait(attempt) => {}
                 Ok(mode) if mode != "wal" => {
-                    let why = format!("its file system lets SQLite work in mode `{mode}` only, not in `wal`");
+                    let why = format!(
+                        "its file system lets SQLite work in mode `{mode}` only, not in `wal`"
+                    );
                     return Err(refused(&self.home.path, &why));
                 }
                 mode => return self.check(mode).map(drop),
@@ -116,7 +140,9 @@ impl Live {
 
     /// Whether the last one to close leaves the log beside the file, instead of writing it into the file.
     fn keep_log(&self, keep: bool) -> Result<(), Error> {
-        let set = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
+        let set = self
+            .connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
         self.check(set).map(drop)
     }
 
@@ -135,16 +161,29 @@ impl Live {
         // What it sees is what is there at its first look.
         self.check(connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())))?;
         drop(look);
-        Ok(Box::new(Tables { connection, path: &home.path, turned: None }))
+        Ok(Box::new(Tables {
+            connection,
+            path: &home.path,
+            turned: None,
+        }))
     }
 
     pub(super) fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
         let Live { connection, home } = self;
         let turn = in_time(home.hold.turn(), &home.path)?;
         home.check(connection)?;
-        let turned = Some(Turned { home, last: None, begun: Instant::now(), turn });
+        let turned = Some(Turned {
+            home,
+            last: None,
+            begun: Instant::now(),
+            turn,
+        });
         match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
-            Ok(connection) => Ok(Box::new(Tables { connection, path: &home.path, turned })),
+            Ok(connection) => Ok(Box::new(Tables {
+                connection,
+                path: &home.path,
+                turned,
+            })),
             Err(error) => Err(translate(&home.path, &error)),
         }
     }

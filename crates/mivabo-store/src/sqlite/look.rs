@@ -50,9 +50,14 @@ impl Look {
                 return Err(Error::no_longer_there(&self.path));
             }
             // Where nobody can be kept from writing, a look at all pages says whether the copy is of one piece.
-            *image = Image::of(&self.path, !cfg!(all(target_os = "linux", target_pointer_width = "64")))?;
+            *image = Image::of(
+                &self.path,
+                !cfg!(all(target_os = "linux", target_pointer_width = "64")),
+            )?;
         }
-        Ok(std::cell::Ref::map(self.image.borrow(), |image| &image.connection))
+        Ok(std::cell::Ref::map(self.image.borrow(), |image| {
+            &image.connection
+        }))
     }
 }
 
@@ -79,14 +84,26 @@ impl Image {
                 opened => return opened,
             };
         }
-        Err(Error::Busy { path: path.to_owned() })
+        Err(Error::Busy {
+            path: path.to_owned(),
+        })
     }
 
     /// Whether the file is as it was when it was copied.
     fn is_of(&self, path: &Path) -> bool {
-        let is_settled = |time| self.stamp.taken.duration_since(time).is_ok_and(|age| age > TICK);
+        let is_settled = |time| {
+            self.stamp
+                .taken
+                .duration_since(time)
+                .is_ok_and(|age| age > TICK)
+        };
         self.stamp == Stamp::of(path)
-            && self.stamp.parts.iter().flatten().all(|part| is_settled(part.changed))
+            && self
+                .stamp
+                .parts
+                .iter()
+                .flatten()
+                .all(|part| is_settled(part.changed))
     }
 }
 
@@ -108,7 +125,10 @@ impl Copied {
             let to = beside(&folder.path().join("copy"), ending);
             // A FIFO or a device never ends.
             if part.is_some_and(|part| !part.is_file) {
-                return Err(refused(path, &format!("`{}` is not a file", beside(path, ending).display())));
+                return Err(refused(
+                    path,
+                    &format!("`{}` is not a file", beside(path, ending).display()),
+                ));
             }
             match part {
                 None => {}
@@ -121,16 +141,32 @@ impl Copied {
             }
         }
         let expected = Expected::of(&hold, stamp.has_log());
-        Ok((stamp == Stamp::of(path)).then_some(Copied { folder, stamp, expected }))
+        Ok((stamp == Stamp::of(path)).then_some(Copied {
+            folder,
+            stamp,
+            expected,
+        }))
     }
 
     fn open(self, path: &Path, is_checked: bool) -> Result<Image, Error> {
-        let Copied { folder, stamp, expected } = self;
-        let connection = connect(&folder.path().join("copy"), path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let Copied {
+            folder,
+            stamp,
+            expected,
+        } = self;
+        let connection = connect(
+            &folder.path().join("copy"),
+            path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE,
+        )?;
         check_whole(&connection, path, is_checked)?;
         check_last(&connection, expected, path)?;
         // What is open needs no name, and so nothing stays if this process is killed.
-        Ok(Image { connection, stamp, _folder: (!cfg!(unix)).then_some(folder) })
+        Ok(Image {
+            connection,
+            stamp,
+            _folder: (!cfg!(unix)).then_some(folder),
+        })
     }
 }
 
@@ -160,8 +196,9 @@ fn with_database(path: &Path, act: impl FnOnce(&File) -> Result<(), Error>) -> R
 
     static OPEN: Mutex<BTreeMap<Key, File>> = Mutex::new(BTreeMap::new());
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    let key =
-        std::fs::metadata(path).map(|data| identity(&data)).map_err(|error| unreadable(path, &error))?;
+    let key = std::fs::metadata(path)
+        .map(|data| identity(&data))
+        .map_err(|error| unreadable(path, &error))?;
     let file = match open.remove(&key) {
         Some(file) => file,
         None => File::open(path).map_err(|error| unreadable(path, &error))?,
@@ -177,7 +214,9 @@ fn with_database(path: &Path, act: impl FnOnce(&File) -> Result<(), Error>) -> R
 fn copy_file(path: &Path, mut from: &File, to: &Path) -> Result<(), Error> {
     from.rewind().map_err(|error| unreadable(path, &error))?;
     let mut to = File::create(to).map_err(|error| no_copy(path, &error))?;
-    copy(&mut from, &mut to).map(drop).map_err(|error| no_copy(path, &error))
+    copy(&mut from, &mut to)
+        .map(drop)
+        .map_err(|error| no_copy(path, &error))
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {
@@ -186,7 +225,13 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Error {
 
 fn no_copy(path: &Path, error: &std::io::Error) -> Error {
     let folder = std::env::temp_dir();
-    refused(path, &format!("no copy to look at can be made in `{}`: {error}", folder.display()))
+    refused(
+        path,
+        &format!(
+            "no copy to look at can be made in `{}`: {error}",
+            folder.display()
+        ),
+    )
 }
 
 /// What changes when one of the files does.
@@ -219,7 +264,12 @@ impl Stamp {
     fn of(path: &Path) -> Stamp {
         let part = |data: Metadata| {
             let (length, changed) = (data.len(), data.modified().ok()?);
-            Some(Part { key: identity(&data), length, changed, is_file: data.is_file() })
+            Some(Part {
+                key: identity(&data),
+                length,
+                changed,
+                is_file: data.is_file(),
+            })
         };
         Stamp {
             parts: PARTS.map(|ending| std::fs::metadata(beside(path, ending)).ok().and_then(part)),
@@ -238,7 +288,10 @@ mod tests {
     fn nobody_else_can_look_into_the_folder_of_a_copy() {
         let folder = private_folder().unwrap();
 
-        let mode = std::fs::metadata(folder.path()).unwrap().permissions().mode();
+        let mode = std::fs::metadata(folder.path())
+            .unwrap()
+            .permissions()
+            .mode();
 
         assert_eq!(mode & 0o77, 0);
     }

@@ -40,19 +40,29 @@ pub(super) struct Last {
 
 impl Mark {
     pub(super) fn of(path: &Path, place: Place) -> Option<Mark> {
-        Some(Mark { log: place.log?.1, folder: number_of(path.parent()?)?, path: path.to_owned() })
+        Some(Mark {
+            log: place.log?.1,
+            folder: number_of(path.parent()?)?,
+            path: path.to_owned(),
+        })
     }
 
     /// Whether this path is the name by which the file was opened, wherever its folder is mounted.
     fn has_name(&self, path: &Path) -> bool {
-        path.file_name() == self.path.file_name() && path.parent().and_then(number_of) == Some(self.folder)
+        path.file_name() == self.path.file_name()
+            && path.parent().and_then(number_of) == Some(self.folder)
     }
 
     /// Whether the log can be seen not to exist any more, or to be empty: then nothing is left to be written into the file.
     fn is_over(&self, path: &Path) -> bool {
-        let Some(name) = self.path.file_name() else { return false };
+        let Some(name) = self.path.file_name() else {
+            return false;
+        };
         let folders = [path.parent(), self.path.parent()];
-        let seen = folders.into_iter().flatten().find(|folder| number_of(folder) == Some(self.folder));
+        let seen = folders
+            .into_iter()
+            .flatten()
+            .find(|folder| number_of(folder) == Some(self.folder));
         seen.is_some_and(|folder| {
             let log = beside(&folder.join(name), "-wal");
             number_of(&log) != Some(self.log) || length(&log) == 0
@@ -68,7 +78,9 @@ pub(super) fn admit(hold: &Hold, path: &Path) -> Result<(), Error> {
         return Err(refused(path, &in_use(mark.as_ref(), path)));
     }
     match mark {
-        Some(mark) if place.log.map(|(_, number)| number) != Some(mark.log) && !mark.is_over(path) => {
+        Some(mark)
+            if place.log.map(|(_, number)| number) != Some(mark.log) && !mark.is_over(path) =>
+        {
             Err(refused(path, &not_closed(&mark)))
         }
         _ => Ok(()),
@@ -87,7 +99,9 @@ impl Expected {
     /// None where nothing is remembered, and for a file that was closed in order and has no log: it may have been replaced by an older copy.
     pub(super) fn of(hold: &Hold, has_log: bool) -> Option<Expected> {
         let is_closed = hold.mark().is_none();
-        hold.last().filter(|_| has_log || !is_closed).map(|last| Expected { last, is_closed })
+        hold.last()
+            .filter(|_| has_log || !is_closed)
+            .map(|last| Expected { last, is_closed })
     }
 }
 
@@ -97,7 +111,9 @@ pub(super) fn check_last(
     expected: Option<Expected>,
     path: &Path,
 ) -> Result<(), Error> {
-    let Some(Expected { last, is_closed }) = expected else { return Ok(()) };
+    let Some(Expected { last, is_closed }) = expected else {
+        return Ok(());
+    };
     match has_last(connection, last, path) {
         Err(Error::Missing { .. }) if is_closed => Err(refused(path, &stale(path))),
         checked => checked,
@@ -107,15 +123,19 @@ pub(super) fn check_last(
 /// # Errors
 /// [`Error::Missing`] where the file ends before this change.
 pub(super) fn has_last(connection: &Connection, last: Last, path: &Path) -> Result<(), Error> {
-    if !connection.table_exists(None, "trial").map_err(|error| translate(path, &error))? {
+    if !connection
+        .table_exists(None, "trial")
+        .map_err(|error| translate(path, &error))?
+    {
         return Err(lacking(path, last, 0));
     }
     let [study, revision] =
         [last.study.0, last.revision.0].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
     let query = "SELECT (SELECT count(*) FROM study WHERE id = ?1),
                         (SELECT coalesce(max(revision), 0) FROM trial WHERE study = ?1)";
-    let found =
-        connection.query_row(query, [study], |row| Ok((row.get::<_, i64>(0)? > 0, row.get::<_, i64>(1)?)));
+    let found = connection.query_row(query, [study], |row| {
+        Ok((row.get::<_, i64>(0)? > 0, row.get::<_, i64>(1)?))
+    });
     match found.map_err(|error| translate(path, &error))? {
         (true, found) if found >= revision => Ok(()),
         (_, found) => Err(lacking(path, last, found)),
@@ -125,7 +145,12 @@ pub(super) fn has_last(connection: &Connection, last: Last, path: &Path) -> Resu
 /// A file that ends before the last change that was acknowledged.
 pub(super) fn lacking(path: &Path, last: Last, found: i64) -> Error {
     let found = u64::try_from(found).unwrap_or_default();
-    Error::Missing { path: path.to_owned(), study: last.study.0, last: last.revision.0, found }
+    Error::Missing {
+        path: path.to_owned(),
+        study: last.study.0,
+        last: last.revision.0,
+        found,
+    }
 }
 
 fn in_use(mark: Option<&Mark>, path: &Path) -> String {
@@ -155,7 +180,11 @@ fn stale(path: &Path) -> String {
 }
 
 fn not_closed(mark: &Mark) -> String {
-    let name = if mark.path.as_os_str().is_empty() { Path::new("another name") } else { &mark.path };
+    let name = if mark.path.as_os_str().is_empty() {
+        Path::new("another name")
+    } else {
+        &mark.path
+    };
     format!(
         "it was last open as `{}` and was not closed in order; what was told last may be in the log `{}`\n\
          hint: go on under that name; if that log is lost, use a copy of the file, made with `cp`",
@@ -176,7 +205,11 @@ pub(super) fn get(file: &File, (_, number): Key) -> Option<Mark> {
     if natural(next()?)? != number {
         return None;
     }
-    Some(Mark { log: natural(next()?)?, folder: natural(next()?)?, path: attribute::path(next()?) })
+    Some(Mark {
+        log: natural(next()?)?,
+        folder: natural(next()?)?,
+        path: attribute::path(next()?),
+    })
 }
 
 pub(super) fn set(file: &File, key: Key, mark: &Mark) {
@@ -196,15 +229,20 @@ pub(super) fn last(file: &File, (_, number): Key) -> Option<Last> {
     let text = attribute::get(file, LAST)?;
     let numbers: Option<Vec<u64>> = text.split(|byte| *byte == b' ').map(natural).collect();
     match numbers?.as_slice() {
-        [of, study, revision] if *of == number => {
-            Some(Last { study: StudyId(*study), revision: Revision(*revision) })
-        }
+        [of, study, revision] if *of == number => Some(Last {
+            study: StudyId(*study),
+            revision: Revision(*revision),
+        }),
         _ => None,
     }
 }
 
 pub(super) fn set_last(file: &File, (_, number): Key, last: Last) {
-    attribute::set(file, LAST, format!("{number} {} {}", last.study.0, last.revision.0).as_bytes());
+    attribute::set(
+        file,
+        LAST,
+        format!("{number} {} {}", last.study.0, last.revision.0).as_bytes(),
+    );
 }
 
 pub(super) fn remove(file: &File) {

@@ -86,16 +86,20 @@ impl Backend for Sqlite {
     fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
         match &self.0 {
             Access::Live(live) => live.read(),
-            Access::Look(look) => {
-                Ok(Box::new(Tables { connection: look.now()?, path: &look.path, turned: None }))
-            }
+            Access::Look(look) => Ok(Box::new(Tables {
+                connection: look.now()?,
+                path: &look.path,
+                turned: None,
+            })),
         }
     }
 
     fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
         match &mut self.0 {
             Access::Live(live) => live.write(),
-            Access::Look(look) => Err(Error::ReadOnly { path: look.path.clone() }),
+            Access::Look(look) => Err(Error::ReadOnly {
+                path: look.path.clone(),
+            }),
         }
     }
 
@@ -119,8 +123,17 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 
 /// The same path without links, those of the folder where there is no file yet.
 fn without_links(path: PathBuf) -> PathBuf {
-    let of_folder = || Some(std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?));
-    std::fs::canonicalize(&path).ok().or_else(of_folder).unwrap_or(path)
+    let of_folder = || {
+        Some(
+            std::fs::canonicalize(path.parent()?)
+                .ok()?
+                .join(path.file_name()?),
+        )
+    };
+    std::fs::canonicalize(&path)
+        .ok()
+        .or_else(of_folder)
+        .unwrap_or(path)
 }
 
 /// The length of a file, without opening it: to close it would end the locks of other connections of this process.
@@ -151,7 +164,8 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 /// A connection to a file, which errors call `path`.
 fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     let prepare = || {
-        let connection = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        let connection =
+            Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_handler(Some(wait))?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "fullfsync", true)?;
@@ -173,7 +187,10 @@ fn check_whole(connection: &Connection, path: &Path, is_every_page: bool) -> Res
     let said = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
     match said.map_err(|error| translate(path, &error))? {
         said if said == "ok" => Ok(()),
-        what => Err(Error::Corrupt { path: path.to_owned(), what }),
+        what => Err(Error::Corrupt {
+            path: path.to_owned(),
+            what,
+        }),
     }
 }
 
@@ -182,14 +199,18 @@ fn wait(attempt: i32) -> bool {
     if attempt == LONG_WAIT {
         waiting::is_long();
     }
-    sleep(PAUSE.min(Duration::from_millis(1 + u64::from(attempt.unsigned_abs()) / 10)));
+    sleep(PAUSE.min(Duration::from_millis(
+        1 + u64::from(attempt.unsigned_abs()) / 10,
+    )));
     // SQLite's code, from which this may be called, cannot unwind.
     attempt < ATTEMPTS && !interrupt::is_requested()
 }
 
 /// What was waited for, if it came.
 fn in_time<T>(found: Option<T>, path: &Path) -> Result<T, Error> {
-    found.ok_or_else(|| Error::Busy { path: path.to_owned() })
+    found.ok_or_else(|| Error::Busy {
+        path: path.to_owned(),
+    })
 }
 
 /// What SQLite says, in the words of this crate.
@@ -202,24 +223,38 @@ fn translate(path: &Path, error: &rusqlite::Error) -> Error {
         Some(ErrorCode::ReadOnly) => Error::ReadOnly { path },
         Some(ErrorCode::CannotOpen) => cannot_open(&path, &message),
         Some(ErrorCode::NotADatabase) => Error::NotADatabase { path },
-        Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt { path, what: message },
-        _ if is_odd_value(error) => Error::Corrupt { path, what: message },
+        Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt {
+            path,
+            what: message,
+        },
+        _ if is_odd_value(error) => Error::Corrupt {
+            path,
+            what: message,
+        },
         _ => Error::Database { path, message },
     }
 }
 
 /// Whether a value is not what the schema says.
 fn is_odd_value(error: &rusqlite::Error) -> bool {
-    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+    };
     matches!(
         error,
-        FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | Utf8Error(..)
     )
 }
 
 /// A file that is not opened, for this reason.
 fn refused(path: &Path, why: &str) -> Error {
-    Error::CannotOpen { path: path.to_owned(), why: why.to_owned() }
+    Error::CannotOpen {
+        path: path.to_owned(),
+        why: why.to_owned(),
+    }
 }
 
 /// A file that cannot be opened, with what the message does not say.
@@ -242,8 +277,14 @@ mod tests {
 
     /// A stand-in for a full disk: the file may grow by a few pages only.
     fn limit_pages(store: &Sqlite, free: i64) {
-        let Access::Live(live) = &store.0 else { unreachable!("it was opened to be written") };
-        let ask = |pragma: &str| live.connection.query_row(pragma, [], |row| row.get::<_, i64>(0)).unwrap();
+        let Access::Live(live) = &store.0 else {
+            unreachable!("it was opened to be written")
+        };
+        let ask = |pragma: &str| {
+            live.connection
+                .query_row(pragma, [], |row| row.get::<_, i64>(0))
+                .unwrap()
+        };
         let limit = ask("PRAGMA page_count") + free;
         assert_eq!(ask(&format!("PRAGMA max_page_count = {limit}")), limit);
     }
@@ -257,11 +298,17 @@ mod tests {
         store.create("a", "").unwrap();
 
         std::fs::remove_file(&path).unwrap();
-        assert!(matches!(store.create("b", ""), Err(Error::CannotOpen { .. })));
+        assert!(matches!(
+            store.create("b", ""),
+            Err(Error::CannotOpen { .. })
+        ));
         Sqlite::open(&path).unwrap();
 
         let refused = store.create("b", "").unwrap_err().to_string();
-        assert!(refused.contains("it was moved, removed or replaced"), "{refused}");
+        assert!(
+            refused.contains("it was moved, removed or replaced"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -271,16 +318,33 @@ mod tests {
         let path = folder.path().join("a.db");
         let mut store = Store::new(Sqlite::open(&path).unwrap());
         let study = store.create("a", "").unwrap();
-        let lease = Lease { worker: "w", now: 0, millis: 1_000 };
-        let claim = Claim { lease, since: Revision::default(), max_trials: None };
-        let held = store.claim(study, &claim, |_| Ok::<_, Error>(Object::default().into())).unwrap().unwrap();
+        let lease = Lease {
+            worker: "w",
+            now: 0,
+            millis: 1_000,
+        };
+        let claim = Claim {
+            lease,
+            since: Revision::default(),
+            max_trials: None,
+        };
+        let held = store
+            .claim(study, &claim, |_| Ok::<_, Error>(Object::default().into()))
+            .unwrap()
+            .unwrap();
         store.enqueue(study, Object::default().into(), 0).unwrap();
 
         store.heartbeat(study, held.id, &lease).unwrap();
 
         let last = Hold::still(&path).unwrap().last();
         let is_remembered = Hold::still(&path).unwrap().mark().is_some();
-        assert!(last == Some(mark::Last { study, revision: Revision(2) }) || !is_remembered, "{last:?}");
+        assert!(
+            last == Some(mark::Last {
+                study,
+                revision: Revision(2)
+            }) || !is_remembered,
+            "{last:?}"
+        );
         drop(store);
         assert_eq!(Hold::still(&path).unwrap().mark(), None);
     }
@@ -289,22 +353,43 @@ mod tests {
     fn a_full_disk_loses_nothing_and_the_store_goes_on_after() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
-        let large = || Proposal::from(Object::new(format!(r#"{{"x": "{}"}}"#, "x".repeat(20_000))).unwrap());
+        let large = || {
+            Proposal::from(Object::new(format!(r#"{{"x": "{}"}}"#, "x".repeat(20_000))).unwrap())
+        };
         let tell = Tell::new(Outcome::Complete(1.0));
-        let study = Store::new(Sqlite::open(&path).unwrap()).create("a", "").unwrap();
+        let study = Store::new(Sqlite::open(&path).unwrap())
+            .create("a", "")
+            .unwrap();
 
         let backend = Sqlite::open(&path).unwrap();
         limit_pages(&backend, 6);
         let mut store = Store::new(backend);
         store.add(study, large(), &tell).unwrap();
         for _ in 0..2 {
-            assert_eq!(store.add(study, large(), &tell).unwrap_err(), Error::Full { path: path.clone() });
+            assert_eq!(
+                store.add(study, large(), &tell).unwrap_err(),
+                Error::Full { path: path.clone() }
+            );
         }
 
-        assert_eq!(store.changes(study, Revision::default()).unwrap().trials.len(), 1);
+        assert_eq!(
+            store
+                .changes(study, Revision::default())
+                .unwrap()
+                .trials
+                .len(),
+            1
+        );
         drop(store);
         let mut store = Store::new(Sqlite::open(&path).unwrap());
         assert_eq!(store.add(study, large(), &tell).unwrap().id, 1);
-        assert_eq!(store.changes(study, Revision::default()).unwrap().trials.len(), 2);
+        assert_eq!(
+            store
+                .changes(study, Revision::default())
+                .unwrap()
+                .trials
+                .len(),
+            2
+        );
     }
 }

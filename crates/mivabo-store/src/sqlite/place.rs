@@ -55,7 +55,11 @@ impl Seen {
         let key = |data: &Option<Metadata>| data.as_ref().map(identity);
         let length = |data: &Option<Metadata>| data.as_ref().map_or(0, Metadata::len);
         Seen {
-            place: Place { file: key(&file), log: key(&log), memory: key(&memory) },
+            place: Place {
+                file: key(&file),
+                log: key(&log),
+                memory: key(&memory),
+            },
             file: length(&file),
             log: length(&log),
         }
@@ -93,7 +97,12 @@ pub(super) struct Home {
 
 impl Home {
     pub(super) fn new(path: PathBuf, hold: Hold) -> Home {
-        Home { path, hold, place: None, length: Cell::new(0) }
+        Home {
+            path,
+            hold,
+            place: None,
+            length: Cell::new(0),
+        }
     }
 
     /// From now on the file must stay as it is.
@@ -105,12 +114,17 @@ impl Home {
 
     /// Whether log or memory are others, and the file is where it was.
     pub(super) fn is_cut_off(&self) -> bool {
-        matches!(self.change(), Some(Change::LogGone { .. } | Change::MemoryGone))
+        matches!(
+            self.change(),
+            Some(Change::LogGone { .. } | Change::MemoryGone)
+        )
     }
 
     /// Refuses to go on where the file is not what was opened. To be called with the turn to write, outside of a transaction.
     pub(super) fn check(&self, connection: &Connection) -> Result<(), Error> {
-        let Some(change) = self.change() else { return Ok(()) };
+        let Some(change) = self.change() else {
+            return Ok(());
+        };
         let _alone = in_time(self.hold.commit(), &self.path)?;
         Err(self.refusal(change, rescue(change, connection)))
     }
@@ -129,7 +143,9 @@ impl Home {
         if let Some(last) = last {
             self.hold.set_last(last);
         }
-        let Some(change) = self.change().or_else(|| self.hole(before?)) else { return Ok(()) };
+        let Some(change) = self.change().or_else(|| self.hole(before?)) else {
+            return Ok(());
+        };
         match (change, rescue(change, connection)) {
             (Change::LogGone { .. }, true) => Ok(()),
             (change, is_rescued) => Err(self.refusal(change, is_rescued)),
@@ -164,7 +180,9 @@ impl Home {
             return Some(Change::FileGone);
         }
         if now.log != opened.log {
-            return Some(Change::LogGone { is_replaced: now.log.is_some() });
+            return Some(Change::LogGone {
+                is_replaced: now.log.is_some(),
+            });
         }
         if now.memory != opened.memory {
             return Some(Change::MemoryGone);
@@ -175,10 +193,15 @@ impl Home {
     /// A file grows, except where another program packs it (`VACUUM`); the log has all frames that the memory counts.
     fn cut(&self, seen: &Seen, index: Option<Index>) -> Option<Change> {
         let known = self.length.get();
-        let file = index.map_or(known, |index| index.file().map_or(known, |length| length.min(known)));
+        let file = index.map_or(known, |index| {
+            index.file().map_or(known, |length| length.min(known))
+        });
         let log = index.map_or(0, Index::log);
         let change = if seen.file < file {
-            Change::FileCut { left: seen.file, of: file }
+            Change::FileCut {
+                left: seen.file,
+                of: file,
+            }
         } else if seen.log < log {
             Change::LogCut
         } else {
@@ -227,7 +250,10 @@ impl Home {
 /// Nobody else opens the file meanwhile, as long as this connection says which log it uses.
 fn rescue(change: Change, connection: &Connection) -> bool {
     // A new log may be in use by another library. From one that was cut off only a part could be written.
-    if !matches!(change, Change::FileGone | Change::LogGone { is_replaced: false }) {
+    if !matches!(
+        change,
+        Change::FileGone | Change::LogGone { is_replaced: false }
+    ) {
         return false;
     }
     let attempt = || {
@@ -254,7 +280,10 @@ impl Index {
         memory.read_exact_at(&mut both, 0).ok()?;
         let (head, again) = both.split_at(48);
         let is_initialized = head[12] != 0;
-        let head = head.try_into().ok().filter(|_| head == again && is_initialized)?;
+        let head = head
+            .try_into()
+            .ok()
+            .filter(|_| head == again && is_initialized)?;
         Some(Index { head })
     }
 
@@ -283,7 +312,9 @@ impl Index {
         use std::os::unix::fs::FileExt as _;
 
         let mut frame = [0; 24];
-        let Some(start) = self.log().checked_sub(24 + self.page()) else { return true };
+        let Some(start) = self.log().checked_sub(24 + self.page()) else {
+            return true;
+        };
         log.read_exact_at(&mut frame, start).is_ok() && frame[8..16] == self.salts()
     }
 

@@ -50,18 +50,29 @@ impl<C: Deref<Target = Connection>> Tables<'_, C> {
         params: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, Error> {
-        let found =
-            self.connection.prepare_cached(query).and_then(|mut q| q.query_map(params, read)?.collect());
+        let found = self
+            .connection
+            .prepare_cached(query)
+            .and_then(|mut q| q.query_map(params, read)?.collect());
         self.check(found)
     }
 
     /// The trials that the rest of a query selects.
     fn trials(&self, rest: &str, params: impl Params) -> Result<Vec<Trial>, Error> {
-        self.all(&format!("SELECT {COLUMNS} FROM trial WHERE {rest}"), params, to_trial)
+        self.all(
+            &format!("SELECT {COLUMNS} FROM trial WHERE {rest}"),
+            params,
+            to_trial,
+        )
     }
 
     fn execute(&self, statement: &str, params: impl Params) -> Result<(), Error> {
-        self.check(self.connection.prepare_cached(statement).and_then(|mut s| s.execute(params))).map(drop)
+        self.check(
+            self.connection
+                .prepare_cached(statement)
+                .and_then(|mut s| s.execute(params)),
+        )
+        .map(drop)
     }
 }
 
@@ -84,7 +95,10 @@ impl Tables<'_, rusqlite::Transaction<'_>> {
 impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
     fn studies(&self) -> Result<Vec<Study>, Error> {
         self.all("SELECT id, name FROM study ORDER BY id", [], |row| {
-            Ok(Study { id: StudyId(natural(row, 0)?), name: row.get(1)? })
+            Ok(Study {
+                id: StudyId(natural(row, 0)?),
+                name: row.get(1)?,
+            })
         })
     }
 
@@ -92,7 +106,11 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
         let found = self
             .connection
             .prepare_cached("SELECT definition FROM study WHERE id = ?")
-            .and_then(|mut query| query.query_row([whole(study.0)], |row| row.get(0)).optional());
+            .and_then(|mut query| {
+                query
+                    .query_row([whole(study.0)], |row| row.get(0))
+                    .optional()
+            });
         self.check(found)
     }
 
@@ -114,11 +132,16 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
     }
 
     fn trial(&self, study: StudyId, id: u64) -> Result<Option<Trial>, Error> {
-        Ok(self.trials("study = ? AND id = ?", [whole(study.0), whole(id)])?.pop())
+        Ok(self
+            .trials("study = ? AND id = ?", [whole(study.0), whole(id)])?
+            .pop())
     }
 
     fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Trial>, Error> {
-        self.trials("study = ? AND revision > ? ORDER BY revision", [whole(study.0), whole(since.0)])
+        self.trials(
+            "study = ? AND revision > ? ORDER BY revision",
+            [whole(study.0), whole(since.0)],
+        )
     }
 
     fn oldest_waiting(&self, study: StudyId) -> Result<Option<Trial>, Error> {
@@ -127,15 +150,24 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
     }
 
     fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error> {
-        self.trials("study = ? AND told IS NULL AND state = 'running' ORDER BY id", [whole(study.0)])
+        self.trials(
+            "study = ? AND told IS NULL AND state = 'running' ORDER BY id",
+            [whole(study.0)],
+        )
     }
 }
 
 impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
     fn insert_study(&mut self, study: &Study, definition: &str) -> Result<(), Error> {
         let values = params![whole(study.id.0), study.name, definition];
-        self.execute("INSERT INTO study (id, name, definition) VALUES (?, ?, ?)", values)?;
-        self.changed(LastChange { study: study.id, revision: Revision::default() });
+        self.execute(
+            "INSERT INTO study (id, name, definition) VALUES (?, ?, ?)",
+            values,
+        )?;
+        self.changed(LastChange {
+            study: study.id,
+            revision: Revision::default(),
+        });
         Ok(())
     }
 
@@ -171,7 +203,10 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
             trial.finished,
             trial.note.as_str(),
         ];
-        let change = LastChange { study, revision: trial.revision };
+        let change = LastChange {
+            study,
+            revision: trial.revision,
+        };
         let is_change = self.is_change(change)?;
         self.execute(&statement, values)?;
         if is_change {
@@ -181,8 +216,18 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
     }
 
     fn commit(self: Box<Self>) -> Result<(), Error> {
-        let Tables { connection, path, turned } = *self;
-        let Some(Turned { home, last, begun, turn }) = turned else {
+        let Tables {
+            connection,
+            path,
+            turned,
+        } = *self;
+        let Some(Turned {
+            home,
+            last,
+            begun,
+            turn,
+        }) = turned
+        else {
             return connection.commit().map_err(|error| translate(path, &error));
         };
         home.commit(&connection, last)?;
@@ -199,16 +244,24 @@ fn to_trial(row: &Row<'_>) -> rusqlite::Result<Trial> {
     let worker: Option<String> = row.get(9)?;
     let state = match row.get_ref(3)?.as_str()? {
         "waiting" => State::Waiting,
-        "running" => State::Running { worker: worker.clone().unwrap_or_default(), lease: row.get(4)? },
+        "running" => State::Running {
+            worker: worker.clone().unwrap_or_default(),
+            lease: row.get(4)?,
+        },
         "complete" => State::Complete(row.get(5)?),
-        _ => State::Failed { reason: row.get(6)? },
+        _ => State::Failed {
+            reason: row.get(6)?,
+        },
     };
     Ok(Trial {
         id: natural(row, 0)?,
         revision: Revision(natural(row, 1)?),
         params: object(row, 2)?,
         state,
-        told: row.get::<_, Option<i64>>(7)?.map(|_| natural(row, 7)).transpose()?,
+        told: row
+            .get::<_, Option<i64>>(7)?
+            .map(|_| natural(row, 7))
+            .transpose()?,
         attempts: row.get(8)?,
         worker,
         created: row.get(10)?,
@@ -220,8 +273,9 @@ fn to_trial(row: &Row<'_>) -> rusqlite::Result<Trial> {
 
 fn object(row: &Row<'_>, column: usize) -> rusqlite::Result<Object> {
     let text: String = row.get(column)?;
-    Object::new(text)
-        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error)))
+    Object::new(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+    })
 }
 
 fn natural(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {

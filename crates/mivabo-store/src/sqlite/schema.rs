@@ -70,7 +70,9 @@ BEGIN SELECT RAISE(ABORT, 'studies are never deleted'); END;
 pub(super) fn peek(path: &Path) -> Result<(), Error> {
     // SQLite takes a file of one byte for an empty one.
     if length(path) == 1 {
-        return Err(Error::NotADatabase { path: path.to_owned() });
+        return Err(Error::NotADatabase {
+            path: path.to_owned(),
+        });
     }
     match connect_immutable(path).and_then(|connection| check(&connection, path, STEPS.len())) {
         Err(Error::Corrupt { .. }) => Ok(()),
@@ -98,11 +100,15 @@ pub(super) fn connect_immutable(path: &Path) -> Result<Connection, Error> {
 /// process may be making the file.
 pub(super) fn check(connection: &Connection, path: &Path, known: usize) -> Result<usize, Error> {
     if connection.is_autocommit() {
-        let moment = connection.unchecked_transaction().map_err(|error| translate(path, &error))?;
+        let moment = connection
+            .unchecked_transaction()
+            .map_err(|error| translate(path, &error))?;
         return check(&moment, path, known);
     }
     let number = |query| {
-        connection.query_row(query, [], |row| row.get::<_, i64>(0)).map_err(|error| translate(path, &error))
+        connection
+            .query_row(query, [], |row| row.get::<_, i64>(0))
+            .map_err(|error| translate(path, &error))
     };
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
@@ -111,21 +117,34 @@ pub(super) fn check(connection: &Connection, path: &Path, known: usize) -> Resul
     }
     if application != i64::from(APPLICATION) {
         let application_id = i32::try_from(application).unwrap_or_default();
-        return Err(Error::Foreign { path: path.to_owned(), application_id });
+        return Err(Error::Foreign {
+            path: path.to_owned(),
+            application_id,
+        });
     }
     match usize::try_from(version) {
         Ok(version) if version <= known => Ok(version),
-        _ => Err(Error::Newer { path: path.to_owned(), found: version, known }),
+        _ => Err(Error::Newer {
+            path: path.to_owned(),
+            found: version,
+            known,
+        }),
     }
 }
 
 /// Takes the steps that the file lacks, all or none.
-pub(super) fn migrate(connection: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), Error> {
+pub(super) fn migrate(
+    connection: &mut Connection,
+    path: &Path,
+    steps: &[&str],
+) -> Result<(), Error> {
     if check(connection, path, steps.len())? == steps.len() {
         return Ok(());
     }
     let say = |error| translate(path, &error);
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(say)?;
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(say)?;
     for step in &steps[check(&transaction, path, steps.len())?..] {
         transaction.execute_batch(step).map_err(say)?;
     }
@@ -157,17 +176,30 @@ mod tests {
         migrate(&mut connection, Path::new("a"), &[OLD, NEW]).unwrap();
 
         assert_eq!(check(&connection, Path::new("a"), 2), Ok(2));
-        let y: i64 = connection.query_row("SELECT y FROM a", [], |row| row.get(0)).unwrap();
+        let y: i64 = connection
+            .query_row("SELECT y FROM a", [], |row| row.get(0))
+            .unwrap();
         assert_eq!(y, 7);
         let newer = check(&connection, Path::new("a"), 1).unwrap_err();
-        assert_eq!(newer, Error::Newer { path: "a".into(), found: 2, known: 1 });
+        assert_eq!(
+            newer,
+            Error::Newer {
+                path: "a".into(),
+                found: 2,
+                known: 1
+            }
+        );
     }
 
     #[test]
     fn a_step_that_fails_leaves_the_file_at_its_version() {
         let mut connection = old_file();
 
-        let failed = migrate(&mut connection, Path::new("a"), &[OLD, NEW, "CREATE nonsense"]);
+        let failed = migrate(
+            &mut connection,
+            Path::new("a"),
+            &[OLD, NEW, "CREATE nonsense"],
+        );
 
         assert!(matches!(failed, Err(Error::Database { .. })));
         assert_eq!(check(&connection, Path::new("a"), 3), Ok(1));

@@ -40,13 +40,21 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { rounds: 20, moves: None, nodes: 30 }
+        Settings {
+            rounds: 20,
+            moves: None,
+            nodes: 30,
+        }
     }
 }
 
 /// A continuous half is one of several, so it need not converge each time.
 const DESCENT: feasible::Settings = feasible::Settings {
-    inner: lbfgs::Settings { max_iterations: 50, tolerance: 1e-6, memory: 8 },
+    inner: lbfgs::Settings {
+        max_iterations: 50,
+        tolerance: 1e-6,
+        memory: 8,
+    },
     max_rounds: 10,
 };
 
@@ -71,7 +79,11 @@ pub fn minimise(
     let mut search = Search::new(space, weights, settings);
     let is_discrete = space.encoding().n_reals() == 0;
     let mut best: Option<Minimum> = None;
-    for (k, start) in starts.iter().take(if is_discrete { 1 } else { starts.len() }).enumerate() {
+    for (k, start) in starts
+        .iter()
+        .take(if is_discrete { 1 } else { starts.len() })
+        .enumerate()
+    {
         let start = search.at(start.clone());
         for end in search.ends(start, k)? {
             if best.as_ref().is_none_or(|best| end.value < best.value) {
@@ -79,7 +91,8 @@ pub fn minimise(
             }
         }
     }
-    best.map(|best| search.descend(best, Half::Tree)).transpose()
+    best.map(|best| search.descend(best, Half::Tree))
+        .transpose()
 }
 
 /// How a discrete half is solved.
@@ -100,7 +113,13 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(space: &'a Space, weights: &'a Weights, settings: Settings) -> Search<'a> {
-        Search { space, weights, settings, solver: Solver::default(), is_mixed: is_mixed(space) }
+        Search {
+            space,
+            weights,
+            settings,
+            solver: Solver::default(),
+            is_mixed: is_mixed(space),
+        }
     }
 
     /// Where the walks from start number `k` end. Which half comes first decides into which valley a walk goes: both ways are
@@ -114,7 +133,9 @@ impl<'a> Search<'a> {
         let mut ends = Vec::new();
         let is_odd = k % 2 == 1;
         if is_small || is_odd {
-            let moved = self.better(start.clone(), |search, here| Ok(search.continuous_half(here)))?;
+            let moved = self.better(start.clone(), |search, here| {
+                Ok(search.continuous_half(here))
+            })?;
             ends.push(self.descend(moved, Half::Walk)?);
         }
         if is_small || !is_odd {
@@ -147,11 +168,15 @@ impl<'a> Search<'a> {
     ) -> Result<Minimum, Error> {
         let proposed = half(self, &here.feasible)?.map(|feasible| self.at(feasible));
         let least = LEAST_IMPROVEMENT * here.value.abs().max(1.0);
-        Ok(proposed.filter(|there| there.value < here.value - least).unwrap_or(here))
+        Ok(proposed
+            .filter(|there| there.value < here.value - least)
+            .unwrap_or(here))
     }
 
     fn at(&self, feasible: Feasible) -> Minimum {
-        let value = self.weights.value(&feasible.code().bits, &feasible.code().unit);
+        let value = self
+            .weights
+            .value(&feasible.code().bits, &feasible.code().unit);
         Minimum { feasible, value }
     }
 
@@ -162,7 +187,8 @@ impl<'a> Search<'a> {
             return Ok(None);
         }
         let program = if self.is_mixed {
-            self.weights.program_given_reals(&encoding.given_reals(unit)?, unit)?
+            self.weights
+                .program_given_reals(&encoding.given_reals(unit)?, unit)?
         } else {
             self.weights.program_given_reals(encoding.problem(), unit)?
         };
@@ -171,9 +197,16 @@ impl<'a> Search<'a> {
             Half::Walk => {
                 // So many moves visit all codes of ten bits.
                 let n = program.n() as u64;
-                let moves = self.settings.moves.unwrap_or(if n <= 10 { 1024 } else { 50 + n });
-                let tabu = Tabu { moves: Some(moves), ..Tabu::default() };
-                tabu.minimise(&program, start.as_deref()).map(|(bits, _)| bits)
+                let moves = self
+                    .settings
+                    .moves
+                    .unwrap_or(if n <= 10 { 1024 } else { 50 + n });
+                let tabu = Tabu {
+                    moves: Some(moves),
+                    ..Tabu::default()
+                };
+                tabu.minimise(&program, start.as_deref())
+                    .map(|(bits, _)| bits)
             }
             Half::Tree => self.tree(&program, start),
         };
@@ -181,7 +214,10 @@ impl<'a> Search<'a> {
     }
 
     fn tree(&mut self, program: &Bqp, start: Option<Vec<bool>>) -> Option<Vec<bool>> {
-        let limits = Limits { nodes: Some(self.settings.nodes), ..Limits::default() };
+        let limits = Limits {
+            nodes: Some(self.settings.nodes),
+            ..Limits::default()
+        };
         self.solver.start = start;
         // A proof that there is no point can only be rounding at the edge of a row: the present point stays.
         let outcome = self.solver.minimise(program, limits).ok()?;

@@ -39,7 +39,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { steps: 2000, draws: 200, hot: 1.0, cold: 1e-4 }
+        Settings {
+            steps: 2000,
+            draws: 200,
+            hot: 1.0,
+            cold: 1e-4,
+        }
     }
 }
 
@@ -69,7 +74,14 @@ pub fn minimise(
     let mut at = |feasible: Feasible| {
         n_evaluations += 1;
         let energy = energy(&feasible);
-        (if energy.is_nan() { f64::INFINITY } else { energy }, feasible)
+        (
+            if energy.is_nan() {
+                f64::INFINITY
+            } else {
+                energy
+            },
+            feasible,
+        )
     };
     let mut moves = Moves::new(space, settings.draws);
     let mut first: Vec<(f64, Feasible)> = starts.iter().cloned().map(&mut at).collect();
@@ -81,12 +93,16 @@ pub fn minimise(
     first.extend(moves.pool.iter().cloned().map(&mut at));
     let hottest = settings.hot * spread(first.iter().map(|(energy, _)| *energy));
     let lowest = first.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
-    let mut here = lowest.ok_or(Error::NoFeasiblePoint { tried: "no start".into() })?;
+    let mut here = lowest.ok_or(Error::NoFeasiblePoint {
+        tried: "no start".into(),
+    })?;
     let mut best = here.clone();
     for step in 0..settings.steps {
         let share = step as f64 / settings.steps.saturating_sub(1).max(1) as f64;
         let heat = (settings.cold / settings.hot).powf(share);
-        let Some(next) = moves.proposed(&here.1, heat, stream) else { continue };
+        let Some(next) = moves.proposed(&here.1, heat, stream) else {
+            continue;
+        };
         let next = at(next);
         if next.0 <= here.0 || stream.unit() < (-(next.0 - here.0) / (hottest * heat)).exp() {
             here = next;
@@ -95,7 +111,11 @@ pub fn minimise(
             best = here.clone();
         }
     }
-    Ok(Minimum { feasible: best.1, energy: best.0, n_evaluations })
+    Ok(Minimum {
+        feasible: best.1,
+        energy: best.0,
+        n_evaluations,
+    })
 }
 
 /// The interquartile range of the energies that are numbers; their range where that is 0, and 1 where that is 0 too.
@@ -106,7 +126,9 @@ fn spread(energies: impl Iterator<Item = f64>) -> f64 {
     let between = |low: usize, high: usize| Some(sorted.get(high)? - sorted.get(low)?);
     let is_spread = |by: &f64| *by > 0.0 && by.is_finite();
     let inner = between(n / 4, 3 * n / 4).filter(is_spread);
-    inner.or_else(|| between(0, n.saturating_sub(1)).filter(is_spread)).unwrap_or(1.0)
+    inner
+        .or_else(|| between(0, n.saturating_sub(1)).filter(is_spread))
+        .unwrap_or(1.0)
 }
 
 #[cfg(test)]
@@ -127,15 +149,33 @@ mod tests {
         move |feasible| {
             let code = feasible.code();
             let set: Vec<usize> = (0..n).filter(|i| code.bits[*i]).collect();
-            let discrete: f64 = set.iter().map(|i| set.iter().map(|j| pairs[i * n + j]).sum::<f64>()).sum();
-            discrete + code.unit.iter().zip(&waves).map(|(u, w)| (u * w).sin()).sum::<f64>()
+            let discrete: f64 = set
+                .iter()
+                .map(|i| set.iter().map(|j| pairs[i * n + j]).sum::<f64>())
+                .sum();
+            discrete
+                + code
+                    .unit
+                    .iter()
+                    .zip(&waves)
+                    .map(|(u, w)| (u * w).sin())
+                    .sum::<f64>()
         }
     }
 
     fn annealed(space: &Space, seed: u64, steps: usize) -> Result<Minimum, Error> {
         let energy = energy(space, seed);
-        let settings = Settings { steps, ..Settings::default() };
-        minimise(space, &mut |x| energy(x), &[], settings, &mut stream(seed, 0, Purpose::Acquisition))
+        let settings = Settings {
+            steps,
+            ..Settings::default()
+        };
+        minimise(
+            space,
+            &mut |x| energy(x),
+            &[],
+            settings,
+            &mut stream(seed, 0, Purpose::Acquisition),
+        )
     }
 
     proptest! {
@@ -173,15 +213,21 @@ mod tests {
         let mut draws = stream(2, 0, Purpose::Design);
         let (mut n_solved, mut n) = (0, 0);
         for seed in 0..400 {
-            let tape: Vec<u32> = (0..120).map(|_| u32::try_from(draws.below(5040)).unwrap()).collect();
-            let Some(space) = random_valid_space(&tape) else { continue };
+            let tape: Vec<u32> = (0..120)
+                .map(|_| u32::try_from(draws.below(5040)).unwrap())
+                .collect();
+            let Some(space) = random_valid_space(&tape) else {
+                continue;
+            };
             let n_bits = space.encoding().n_bits();
             if space.encoding().n_reals() > 0 || n_bits > 10 {
                 continue;
             }
             let energy = energy(&space, seed);
-            let codes = (0..1_u32 << n_bits).map(|code| (0..n_bits).map(|k| code >> k & 1 == 1).collect());
-            let feasible = codes.filter_map(|bits: Vec<bool>| Feasible::of_code(&space, &bits, &[]));
+            let codes =
+                (0..1_u32 << n_bits).map(|code| (0..n_bits).map(|k| code >> k & 1 == 1).collect());
+            let feasible =
+                codes.filter_map(|bits: Vec<bool>| Feasible::of_code(&space, &bits, &[]));
             let lowest = feasible.map(|x| energy(&x)).min_by(f64::total_cmp).unwrap();
             n += 1;
             n_solved += u32::from(annealed(&space, seed, 300).unwrap().energy <= lowest + 1e-9);
@@ -199,12 +245,28 @@ mod tests {
         let space = space.build().unwrap();
         let far = |x: &Feasible| {
             let wish = [("a", 17.0), ("b", 2.0), ("c", 1.0), ("d", 10.0)];
-            let value = |name| space.value(x.point(), name).and_then(|v| v.as_f64()).unwrap();
-            wish.iter().map(|(name, wish)| f64::abs(value(name) - wish)).sum()
+            let value = |name| {
+                space
+                    .value(x.point(), name)
+                    .and_then(|v| v.as_f64())
+                    .unwrap()
+            };
+            wish.iter()
+                .map(|(name, wish)| f64::abs(value(name) - wish))
+                .sum()
         };
         let solved = (0..10).filter(|seed| {
             let mut draws = stream(*seed, 0, Purpose::Acquisition);
-            minimise(&space, &mut |x| far(x), &[], Settings::default(), &mut draws).unwrap().energy == 0.0
+            minimise(
+                &space,
+                &mut |x| far(x),
+                &[],
+                Settings::default(),
+                &mut draws,
+            )
+            .unwrap()
+            .energy
+                == 0.0
         });
 
         let n_solved = solved.count();
@@ -221,14 +283,26 @@ mod tests {
         }
         space.subject_to("sum", "x + y + z == 1");
         let space = space.build().unwrap();
-        let start =
-            space.point([("n", 1.into()), ("x", 1.0.into()), ("y", 0.0.into()), ("z", 0.0.into())]).unwrap();
+        let start = space
+            .point([
+                ("n", 1.into()),
+                ("x", 1.0.into()),
+                ("y", 0.0.into()),
+                ("z", 0.0.into()),
+            ])
+            .unwrap();
         let start = Feasible::of_point(&space, start).unwrap();
         let far = |x: &Feasible| {
             let unit = &x.code().unit;
-            (unit[0] - 0.2).powi(2) + (unit[1] - 0.7).powi(2) + f64::from(u8::from(!x.code().bits[1]))
+            (unit[0] - 0.2).powi(2)
+                + (unit[1] - 0.7).powi(2)
+                + f64::from(u8::from(!x.code().bits[1]))
         };
-        let settings = Settings { draws: 1, steps: 1000, ..Settings::default() };
+        let settings = Settings {
+            draws: 1,
+            steps: 1000,
+            ..Settings::default()
+        };
         let mut draws = stream(1, 0, Purpose::Acquisition);
 
         let found = minimise(&space, &mut |x| far(x), &[start], settings, &mut draws).unwrap();
@@ -251,7 +325,10 @@ mod tests {
         let space = Space::from_toml(include_str!("../../../../examples/cnn.toml")).unwrap();
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, f64::MAX] {
             let mut draws = stream(0, 0, Purpose::Acquisition);
-            let settings = Settings { steps: 50, ..Settings::default() };
+            let settings = Settings {
+                steps: 50,
+                ..Settings::default()
+            };
 
             let found = minimise(&space, &mut |_| value, &[], settings, &mut draws).unwrap();
 

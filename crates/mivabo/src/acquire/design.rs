@@ -35,11 +35,16 @@ const PASSES: usize = 4;
 ///
 /// # Errors
 /// [`Error::NoFeasiblePoint`] or [`Error::Infeasible`] when there is not even one.
-pub(crate) fn stratified(space: &Space, n: usize, stream: &mut Stream) -> Result<Vec<Feasible>, Error> {
+pub(crate) fn stratified(
+    space: &Space,
+    n: usize,
+    stream: &mut Stream,
+) -> Result<Vec<Feasible>, Error> {
     let mut design = vec![centre(space, stream)?];
     let points = RandomPoints::new(space);
-    let set =
-        |stream: &mut Stream| -> Vec<Feasible> { (1..n).map_while(|_| points.draw(stream).ok()).collect() };
+    let set = |stream: &mut Stream| -> Vec<Feasible> {
+        (1..n).map_while(|_| points.draw(stream).ok()).collect()
+    };
     let n_sets = SETS.min(POINTS / n.max(1)).max(1);
     let n_sets = (0..n_sets).take_while(|made| *made == 0 || points.work() < MUCH_WORK);
     let sets = n_sets.map(|_| [design.clone(), set(stream)].concat());
@@ -60,8 +65,14 @@ struct Cover<'a> {
 
 impl<'a> Cover<'a> {
     fn new(points: &'a RandomPoints<'a>, n: usize) -> Cover<'a> {
-        let sets = points.branches_by_value().into_iter().chain([points.branches().to_vec()]);
-        Cover { points, branches: sets.filter(|set| set.len() <= n).flatten().collect() }
+        let sets = points
+            .branches_by_value()
+            .into_iter()
+            .chain([points.branches().to_vec()]);
+        Cover {
+            points,
+            branches: sets.filter(|set| set.len() <= n).flatten().collect(),
+        }
     }
 
     /// Replaces points so that as few branches as possible have none, as evenly as possible.
@@ -83,17 +94,28 @@ impl<'a> Cover<'a> {
     }
 
     /// The design with a point of this branch in place of another one; as it is, if then more branches were missed.
-    fn with_one_of(&self, branch: &Branch, design: &[Feasible], stream: &mut Stream) -> Vec<Feasible> {
+    fn with_one_of(
+        &self,
+        branch: &Branch,
+        design: &[Feasible],
+        stream: &mut Stream,
+    ) -> Vec<Feasible> {
         let moves = Moves::new(self.points.space(), 0);
         let mut best = (self.n_missed(design), f64::INFINITY);
         let mut replaced = design.to_vec();
         // The centre is worth the most: it goes last, and only where no other point can.
         for at in (1..design.len()).take(REPLACED).chain([0]) {
             for _ in 0..ATTEMPTS {
-                let Some(drawn) = self.points.draw_in(branch, stream) else { continue };
+                let Some(drawn) = self.points.draw_in(branch, stream) else {
+                    continue;
+                };
                 let mut other = design.to_vec();
-                other[at] = moves.drawn_back(drawn, &design[at], (0.0, branch.parameters()), stream);
-                let found = (self.n_missed(&other), unevenness(self.points.space(), &other));
+                other[at] =
+                    moves.drawn_back(drawn, &design[at], (0.0, branch.parameters()), stream);
+                let found = (
+                    self.n_missed(&other),
+                    unevenness(self.points.space(), &other),
+                );
                 if found.0 < best.0 || found.0 == best.0 && at > 0 && found.1 < best.1 {
                     (best, replaced) = (found, other);
                 }
@@ -104,7 +126,10 @@ impl<'a> Cover<'a> {
 
     /// How many branches have none of these points.
     fn n_missed(&self, points: &[Feasible]) -> usize {
-        self.branches.iter().filter(|branch| is_missed(branch, points)).count()
+        self.branches
+            .iter()
+            .filter(|branch| is_missed(branch, points))
+            .count()
     }
 }
 
@@ -130,19 +155,26 @@ fn unevenness(space: &Space, points: &[Feasible]) -> f64 {
             continue;
         }
         let is_label = matches!(parameter.domain().set, Set::Choice(_) | Set::Bool);
-        let values = points.iter().filter_map(|point| match point.point().settings[p]? {
-            Setting::Real(_) => Some(point.code().unit[k]),
-            Setting::Index(index) if is_label => Some(index as f64),
-            Setting::Index(index) => Some(parameter.domain().position(index)),
-        });
+        let values = points
+            .iter()
+            .filter_map(|point| match point.point().settings[p]? {
+                Setting::Real(_) => Some(point.code().unit[k]),
+                Setting::Index(index) if is_label => Some(index as f64),
+                Setting::Index(index) => Some(parameter.domain().position(index)),
+            });
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
         if is_label {
             let share = |c: u64| values.iter().filter(|v| **v == c as f64).count() as f64 / n;
-            total += (0..size).map(|c| (share(c) - 1.0 / size as f64).powi(2)).sum::<f64>();
+            total += (0..size)
+                .map(|c| (share(c) - 1.0 / size as f64).powi(2))
+                .sum::<f64>();
         } else {
             let m = values.len().max(1) as f64;
-            let off = values.iter().enumerate().map(|(j, u)| (u - (j as f64 + 0.5) / m).powi(2));
+            let off = values
+                .iter()
+                .enumerate()
+                .map(|(j, u)| (u - (j as f64 + 0.5) / m).powi(2));
             total += 12.0 * off.sum::<f64>() / m;
         }
     }
@@ -169,7 +201,8 @@ mod tests {
     }
 
     fn designs(space: &Space, n: usize) -> impl Iterator<Item = Vec<Feasible>> {
-        (0..60).map(move |seed| stratified(space, n, &mut stream(seed, 0, Purpose::Design)).unwrap())
+        (0..60)
+            .map(move |seed| stratified(space, n, &mut stream(seed, 0, Purpose::Design)).unwrap())
     }
 
     #[test]
@@ -178,7 +211,11 @@ mod tests {
         let points = RandomPoints::new(&space);
 
         for design in designs(&space, 6) {
-            assert!(points.branches_by_value()[0].iter().all(|branch| !is_missed(branch, &design)));
+            assert!(
+                points.branches_by_value()[0]
+                    .iter()
+                    .all(|branch| !is_missed(branch, &design))
+            );
         }
     }
 
@@ -201,7 +238,11 @@ mod tests {
         assert_eq!(cover.branches.len(), 6 + 6 + 4);
         for design in designs(&space, 6) {
             assert_eq!(design.len(), 6);
-            assert!(design.iter().all(|at| space.check(at.point()).is_feasible()));
+            assert!(
+                design
+                    .iter()
+                    .all(|at| space.check(at.point()).is_feasible())
+            );
             assert_eq!(cover.n_missed(&design), 0);
         }
     }

@@ -38,7 +38,11 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { patterns: 1 << 14, boxes: 20_000, gap: 1e-6 }
+        Settings {
+            patterns: 1 << 14,
+            boxes: 20_000,
+            gap: 1e-6,
+        }
     }
 }
 
@@ -82,7 +86,9 @@ const DIRECT: usize = 200;
 /// [`Error::TooManyPatterns`] when it is not.
 pub fn check_size(space: &Space, settings: Settings) -> Result<(), Error> {
     let limit = settings.patterns;
-    patterns(space.encoding().problem(), limit).map(drop).ok_or(Error::TooManyPatterns { limit })
+    patterns(space.encoding().problem(), limit)
+        .map(drop)
+        .ok_or(Error::TooManyPatterns { limit })
 }
 
 /// The lowest feasible point of `weights`, by enumeration of the bits.
@@ -97,7 +103,12 @@ pub fn minimise(space: &Space, weights: &Weights, settings: Settings) -> Result<
         return Ok(Outcome::TooManyPatterns);
     };
     let n_patterns = patterns.len();
-    let search = Search { space, weights, settings, slack: rounding(weights) };
+    let search = Search {
+        space,
+        weights,
+        settings,
+        slack: rounding(weights),
+    };
     let mut order: Vec<(f64, Vec<bool>)> = Vec::with_capacity(n_patterns);
     for bits in patterns {
         let bound = search.first_bound(&bits)?;
@@ -118,9 +129,13 @@ pub fn minimise(space: &Space, weights: &Weights, settings: Settings) -> Result<
         best = found.filter(|found| found.1 < value).or(best);
     }
     Ok(match best {
-        Some((feasible, value)) => {
-            Outcome::Found(Exact { feasible, value, bound: bound.min(value), n_patterns, n_searched })
-        }
+        Some((feasible, value)) => Outcome::Found(Exact {
+            feasible,
+            value,
+            bound: bound.min(value),
+            n_patterns,
+            n_searched,
+        }),
         None => Outcome::NoPoint { bound },
     })
 }
@@ -142,7 +157,11 @@ impl Search<'_> {
         let sum = self.weights.given_bits(bits);
         let landscape = Landscape::new(&sum);
         // Over the box: points are not needed yet, and finding them is what costs.
-        let limits = Limits { boxes: FIRST_BOXES, gap: self.settings.gap, cutoff: f64::INFINITY };
+        let limits = Limits {
+            boxes: FIRST_BOXES,
+            gap: self.settings.gap,
+            cutoff: f64::INFINITY,
+        };
         Ok(landscape.minimise(region.bounds(), limits).bound - self.slack)
     }
 
@@ -153,10 +172,17 @@ impl Search<'_> {
         let landscape = Landscape::new(&sum);
         let direct = self.by_direct(&region, &landscape, bits);
         let known = direct.as_ref().map_or(value, |direct| direct.1.min(value));
-        let limits = Limits { boxes: self.settings.boxes, gap: self.settings.gap, cutoff: known };
+        let limits = Limits {
+            boxes: self.settings.boxes,
+            gap: self.settings.gap,
+            cutoff: known,
+        };
         let Certified { x, bound, .. } = landscape.minimise_in(&region, limits);
         let found = self.at(bits, &x);
-        let best = [direct, found].into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1));
+        let best = [direct, found]
+            .into_iter()
+            .flatten()
+            .min_by(|a, b| a.1.total_cmp(&b.1));
         Ok((best, bound - self.slack))
     }
 
@@ -176,7 +202,9 @@ impl Search<'_> {
 
     fn at(&self, bits: &[bool], unit: &[f64]) -> Option<(Feasible, f64)> {
         let feasible = Feasible::of_code(self.space, bits, unit)?;
-        let value = self.weights.value(&feasible.code().bits, &feasible.code().unit);
+        let value = self
+            .weights
+            .value(&feasible.code().bits, &feasible.code().unit);
         Some((feasible, value))
     }
 }
@@ -185,9 +213,19 @@ impl Search<'_> {
 pub(super) fn rounding(weights: &Weights) -> f64 {
     let features = weights.features();
     let columns = features.n_columns();
-    let amplitude = |j: usize| if j == 0 { 1.0 } else { features.waves().amplitude(j - 1) };
-    let size: f64 =
-        weights.matrix().iter().enumerate().map(|(at, w)| w.abs() * amplitude(at % columns)).sum();
+    let amplitude = |j: usize| {
+        if j == 0 {
+            1.0
+        } else {
+            features.waves().amplitude(j - 1)
+        }
+    };
+    let size: f64 = weights
+        .matrix()
+        .iter()
+        .enumerate()
+        .map(|(at, w)| w.abs() * amplitude(at % columns))
+        .sum();
     4.0 * f64::EPSILON * (features.monomials().len() + columns + 8) as f64 * size
 }
 

@@ -43,7 +43,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { random: 60, mutants: 240, climbs: 4, rounds: 12 }
+        Settings {
+            random: 60,
+            mutants: 240,
+            climbs: 4,
+            rounds: 12,
+        }
     }
 }
 
@@ -62,7 +67,11 @@ const RARE: usize = 5;
 
 /// A descent in a round need not converge.
 const DESCENT: feasible::Settings = feasible::Settings {
-    inner: lbfgs::Settings { max_iterations: 15, tolerance: 1e-6, memory: 8 },
+    inner: lbfgs::Settings {
+        max_iterations: 15,
+        tolerance: 1e-6,
+        memory: 8,
+    },
     max_rounds: 8,
 };
 
@@ -86,16 +95,30 @@ pub fn minimise(
     settings: Settings,
     stream: &mut Stream,
 ) -> Result<Climbed, Error> {
-    let mut search = Search { space, landscape, moves: Moves::new(space, settings.random), settings };
+    let mut search = Search {
+        space,
+        landscape,
+        moves: Moves::new(space, settings.random),
+        settings,
+    };
     let candidates = search.candidates(good, stream)?;
     let mut best: Option<Climbed> = None;
-    for Climbed { minimum: start, from } in candidates {
+    for Climbed {
+        minimum: start,
+        from,
+    } in candidates
+    {
         let minimum = search.climb(start, stream);
-        if best.as_ref().is_none_or(|best| minimum.value < best.minimum.value) {
+        if best
+            .as_ref()
+            .is_none_or(|best| minimum.value < best.minimum.value)
+        {
             best = Some(Climbed { minimum, from });
         }
     }
-    best.ok_or(Error::NoFeasiblePoint { tried: "no candidate".into() })
+    best.ok_or(Error::NoFeasiblePoint {
+        tried: "no candidate".into(),
+    })
 }
 
 struct Search<'a> {
@@ -107,7 +130,11 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The lowest candidates, no two of them with equal bits.
-    fn candidates(&mut self, good: &[Feasible], stream: &mut Stream) -> Result<Vec<Climbed>, Error> {
+    fn candidates(
+        &mut self,
+        good: &[Feasible],
+        stream: &mut Stream,
+    ) -> Result<Vec<Climbed>, Error> {
         let drawn = self.moves.draw(self.settings.random, stream);
         if good.is_empty() {
             drawn?;
@@ -127,7 +154,9 @@ impl Search<'_> {
             from.resize(points.len(), Some(parent));
         }
         let valued = self.valued(points).into_iter().zip(from);
-        let mut found: Vec<Climbed> = valued.map(|(minimum, from)| Climbed { minimum, from }).collect();
+        let mut found: Vec<Climbed> = valued
+            .map(|(minimum, from)| Climbed { minimum, from })
+            .collect();
         found.sort_by(|a, b| a.minimum.value.total_cmp(&b.minimum.value));
         let mut chosen: Vec<Climbed> = Vec::new();
         for candidate in found {
@@ -146,7 +175,9 @@ impl Search<'_> {
             let mut points = self.moves.neighbours(&here.feasible, stream);
             if points.len() < RARE {
                 let heat = 1e-2;
-                points.extend((0..RARE).filter_map(|_| self.moves.proposed(&here.feasible, heat, stream)));
+                points.extend(
+                    (0..RARE).filter_map(|_| self.moves.proposed(&here.feasible, heat, stream)),
+                );
             }
             for _ in 0..PER_ROUND {
                 let n = 1 + stream.below(NEAR);
@@ -154,7 +185,10 @@ impl Search<'_> {
                 points.extend(self.moves.changed(&here.feasible, n, step, stream));
             }
             points.extend(self.moves.jumped(&here.feasible, stream));
-            let lowest = self.valued(points).into_iter().min_by(|a, b| a.value.total_cmp(&b.value));
+            let lowest = self
+                .valued(points)
+                .into_iter()
+                .min_by(|a, b| a.value.total_cmp(&b.value));
             match lowest.filter(|lowest| lowest.value < here.value) {
                 Some(lower) => here = self.descended(lower),
                 None => break,
@@ -168,13 +202,16 @@ impl Search<'_> {
         if here.feasible.code().unit.is_empty() {
             return here;
         }
-        self.lower_reals(&here).filter(|lower| lower.value < here.value).unwrap_or(here)
+        self.lower_reals(&here)
+            .filter(|lower| lower.value < here.value)
+            .unwrap_or(here)
     }
 
     fn lower_reals(&self, here: &Minimum) -> Option<Minimum> {
         let code = here.feasible.code();
         let region = self.space.encoding().given_bits(&code.bits).ok()?;
-        let slope = |x: &[f64], gradient: &mut [f64]| self.landscape.slope(&here.feasible, x, gradient);
+        let slope =
+            |x: &[f64], gradient: &mut [f64]| self.landscape.slope(&here.feasible, x, gradient);
         let end = region.minimise(&slope, std::slice::from_ref(&code.unit), DESCENT)?;
         let end = Feasible::of_code(self.space, &code.bits, &end.x)?;
         self.valued(vec![end]).pop()

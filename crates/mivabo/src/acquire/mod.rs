@@ -59,7 +59,10 @@ impl Feasible {
             return None;
         }
         let point = evaluator.into_point();
-        Some(Feasible { code: encoding.encode(&point), point })
+        Some(Feasible {
+            code: encoding.encode(&point),
+            point,
+        })
     }
 
     /// The point.
@@ -84,7 +87,10 @@ pub struct Minimum {
 
 /// Whether a constraint speaks of reals.
 pub(crate) fn is_mixed(space: &Space) -> bool {
-    space.constraints().iter().any(|c| c.class() >= Class::LinearContinuous)
+    space
+        .constraints()
+        .iter()
+        .any(|c| c.class() >= Class::LinearContinuous)
 }
 
 /// For each coordinate whether it may move at this point: the parameter is active and has more than one value.
@@ -99,19 +105,35 @@ pub(crate) fn free_reals(space: &Space, point: &Point) -> Vec<bool> {
 
 /// How far two points are from each other: the sum over parameters of a squared difference in [0, 1]. Values of an
 /// unordered parameter differ by 1, and so do an active and an inactive one.
-pub(crate) fn distance(space: &Space, (a, x): (&Point, &Encoded), (b, y): (&Point, &Encoded)) -> f64 {
-    let reals: f64 = x.unit.iter().zip(&y.unit).map(|(x, y)| (x - y) * (x - y)).sum();
-    let settings = space.parameters().iter().zip(a.settings.iter().zip(&b.settings));
-    let discrete = settings.filter(|(parameter, _)| !parameter.is_auxiliary()).map(|(parameter, pair)| {
-        let domain = parameter.domain();
-        match pair {
-            (Some(Setting::Index(i)), Some(Setting::Index(j))) if domain.is_ordered() => {
-                let range = domain.size().map_or(1, |size| size.saturating_sub(1).max(1));
-                (i.abs_diff(*j) as f64 / range as f64).powi(2)
+pub(crate) fn distance(
+    space: &Space,
+    (a, x): (&Point, &Encoded),
+    (b, y): (&Point, &Encoded),
+) -> f64 {
+    let reals: f64 = x
+        .unit
+        .iter()
+        .zip(&y.unit)
+        .map(|(x, y)| (x - y) * (x - y))
+        .sum();
+    let settings = space
+        .parameters()
+        .iter()
+        .zip(a.settings.iter().zip(&b.settings));
+    let discrete = settings
+        .filter(|(parameter, _)| !parameter.is_auxiliary())
+        .map(|(parameter, pair)| {
+            let domain = parameter.domain();
+            match pair {
+                (Some(Setting::Index(i)), Some(Setting::Index(j))) if domain.is_ordered() => {
+                    let range = domain
+                        .size()
+                        .map_or(1, |size| size.saturating_sub(1).max(1));
+                    (i.abs_diff(*j) as f64 / range as f64).powi(2)
+                }
+                (Some(Setting::Real(_)), Some(Setting::Real(_))) => 0.0,
+                (a, b) => f64::from(u8::from(a != b)),
             }
-            (Some(Setting::Real(_)), Some(Setting::Real(_))) => 0.0,
-            (a, b) => f64::from(u8::from(a != b)),
-        }
-    });
+        });
     reals + discrete.sum::<f64>()
 }

@@ -55,7 +55,15 @@ impl<'a> Moves<'a> {
         let coordinates = coordinates.collect();
         let points = RandomPoints::new(space);
         let (switches, is_mixed) = (space.encoding().switches(), is_mixed(space));
-        Moves { space, points, pool: vec![], draws_left: draws, coordinates, switches, is_mixed }
+        Moves {
+            space,
+            points,
+            pool: vec![],
+            draws_left: draws,
+            coordinates,
+            switches,
+            is_mixed,
+        }
     }
 
     /// Fills the pool for the first time.
@@ -77,13 +85,22 @@ impl<'a> Moves<'a> {
     /// Draws a point into the pool. One failure is enough: it took long.
     fn draw_one(&mut self, stream: &mut Stream) -> Result<(), Error> {
         let drawn = self.points.draw(stream);
-        self.draws_left = if drawn.is_ok() { self.draws_left.saturating_sub(1) } else { 0 };
+        self.draws_left = if drawn.is_ok() {
+            self.draws_left.saturating_sub(1)
+        } else {
+            0
+        };
         self.pool.push(drawn?);
         Ok(())
     }
 
     /// A feasible point that is not `here`.
-    pub fn proposed(&mut self, here: &Feasible, heat: f64, stream: &mut Stream) -> Option<Feasible> {
+    pub fn proposed(
+        &mut self,
+        here: &Feasible,
+        heat: f64,
+        stream: &mut Stream,
+    ) -> Option<Feasible> {
         for _ in 0..ATTEMPTS {
             let is_flip = stream.below(FLIPS) == 0;
             let moved = if is_flip {
@@ -96,10 +113,16 @@ impl<'a> Moves<'a> {
                 return moved;
             }
         }
-        let is_new = self.draws_left > 0 && self.points.work() < MUCH_WORK && self.draw_one(stream).is_ok();
-        let other = if is_new { self.pool.len() - 1 } else { stream.below(self.pool.len()) };
+        let is_new =
+            self.draws_left > 0 && self.points.work() < MUCH_WORK && self.draw_one(stream).is_ok();
+        let other = if is_new {
+            self.pool.len() - 1
+        } else {
+            stream.below(self.pool.len())
+        };
         let other = self.pool.get(other)?.clone();
-        Some(self.drawn_back(other, here, (heat, &[]), stream)).filter(|moved| moved.point() != here.point())
+        Some(self.drawn_back(other, here, (heat, &[]), stream))
+            .filter(|moved| moved.point() != here.point())
     }
 
     /// A point of a random branch that is otherwise like `here` where that is feasible: whole blocks of parameters become active
@@ -111,21 +134,33 @@ impl<'a> Moves<'a> {
 
     /// Up to `n` active parameters at other values, the reals by steps of this deviation. What becomes active by that takes a
     /// random value.
-    pub fn changed(&self, here: &Feasible, n: usize, step: f64, stream: &mut Stream) -> Option<Feasible> {
+    pub fn changed(
+        &self,
+        here: &Feasible,
+        n: usize,
+        step: f64,
+        stream: &mut Stream,
+    ) -> Option<Feasible> {
         let (mut settings, mut unit) = self.opened(here, stream);
-        let active: Vec<usize> =
-            (0..settings.len()).filter(|p| here.point().settings[*p].is_some()).collect();
+        let active: Vec<usize> = (0..settings.len())
+            .filter(|p| here.point().settings[*p].is_some())
+            .collect();
         let is_visible = |p: &&usize| !self.space.parameters()[**p].is_auxiliary();
         let visible: Vec<usize> = active.iter().filter(is_visible).copied().collect();
         let mut chosen = vec![*visible.get(stream.below(visible.len()))?];
         // The others may be auxiliary ones, which often have to follow the first.
         for _ in 1..n {
-            chosen.extend(active.get(stream.below(active.len())).filter(|p| !chosen.contains(p)));
+            chosen.extend(
+                active
+                    .get(stream.below(active.len()))
+                    .filter(|p| !chosen.contains(p)),
+            );
         }
         for p in chosen {
             match (settings[p], self.coordinates[p]) {
                 (Some(Setting::Index(index)), _) => {
-                    let other = other_index(self.space.parameters()[p].domain(), index, step, stream);
+                    let other =
+                        other_index(self.space.parameters()[p].domain(), index, step, stream);
                     settings[p] = Some(Setting::Index(other));
                 }
                 (_, Some(k)) => unit[k] = reflected(unit[k] + step * stream.normal()),
@@ -141,7 +176,9 @@ impl<'a> Moves<'a> {
     pub fn neighbours(&self, here: &Feasible, stream: &mut Stream) -> Vec<Feasible> {
         let mut found = Vec::new();
         for (p, parameter) in self.space.parameters().iter().enumerate() {
-            let Some(Setting::Index(index)) = here.point().settings[p] else { continue };
+            let Some(Setting::Index(index)) = here.point().settings[p] else {
+                continue;
+            };
             if parameter.is_auxiliary() {
                 continue;
             }
@@ -163,7 +200,9 @@ impl<'a> Moves<'a> {
             match (settings[p], self.coordinates[p]) {
                 (Some(_), _) => {}
                 (None, Some(k)) => unit[k] = stream.unit(),
-                (None, None) => settings[p] = any_index(parameter.domain(), stream).map(Setting::Index),
+                (None, None) => {
+                    settings[p] = any_index(parameter.domain(), stream).map(Setting::Index);
+                }
             }
         }
         (settings, unit)
@@ -172,7 +211,9 @@ impl<'a> Moves<'a> {
     /// One or two bits of active parameters flipped.
     fn flipped(&self, here: &Feasible, stream: &mut Stream) -> Option<Feasible> {
         let active = (0..self.coordinates.len()).filter(|p| here.point().settings[*p].is_some());
-        let of_active: Vec<usize> = active.flat_map(|p| self.space.encoding().bits_of(p)).collect();
+        let of_active: Vec<usize> = active
+            .flat_map(|p| self.space.encoding().bits_of(p))
+            .collect();
         let mut bits = here.code().bits.clone();
         for _ in 0..=stream.below(2) {
             let bit = *of_active.get(stream.below(of_active.len()))?;
@@ -198,8 +239,11 @@ impl<'a> Moves<'a> {
         while !order.is_empty() {
             let p = order.swap_remove(stream.below(order.len()));
             let domain = self.space.parameters()[p].domain();
-            let Some(setting) = found.point().settings[p] else { continue };
-            let (mut settings, mut unit) = (found.point().settings.clone(), found.code().unit.clone());
+            let Some(setting) = found.point().settings[p] else {
+                continue;
+            };
+            let (mut settings, mut unit) =
+                (found.point().settings.clone(), found.code().unit.clone());
             match (setting, self.coordinates[p]) {
                 (_, Some(k)) => unit[k] = 0.5,
                 (Setting::Index(_), None) if domain.is_ordered() => {
@@ -238,7 +282,9 @@ impl<'a> Moves<'a> {
                 unit[k] = here.code().unit[k];
             }
             let nearer = Feasible::of_code(self.space, &bits, &unit);
-            found = nearer.filter(|nearer| nearer.point() != here.point()).unwrap_or(found);
+            found = nearer
+                .filter(|nearer| nearer.point() != here.point())
+                .unwrap_or(found);
         }
         found
     }
@@ -246,11 +292,19 @@ impl<'a> Moves<'a> {
 
 /// A random index, even on the domain's own scale.
 fn any_index(domain: &Domain, stream: &mut Stream) -> Option<u64> {
-    if domain.is_log() { domain.index_at(stream.unit()) } else { Some(below(domain.size()?, stream)) }
+    if domain.is_log() {
+        domain.index_at(stream.unit())
+    } else {
+        Some(below(domain.size()?, stream))
+    }
 }
 
 /// Another index: any, or for ordered values half of the time a near one.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a size is a size")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a size is a size"
+)]
 fn other_index(domain: &Domain, index: u64, step: f64, stream: &mut Stream) -> u64 {
     let n = domain.size().unwrap_or(1);
     if n < 2 {
@@ -258,8 +312,11 @@ fn other_index(domain: &Domain, index: u64, step: f64, stream: &mut Stream) -> u
     }
     let is_far = !domain.is_ordered() || stream.below(2) == 0;
     if domain.is_log() {
-        let u =
-            if is_far { stream.unit() } else { reflected(domain.position(index) + step * stream.normal()) };
+        let u = if is_far {
+            stream.unit()
+        } else {
+            reflected(domain.position(index) + step * stream.normal())
+        };
         let other = domain.index_at(u).filter(|other| *other != index);
         return other.unwrap_or_else(|| moved_by(1, index, n, stream));
     }
@@ -273,7 +330,11 @@ fn other_index(domain: &Domain, index: u64, step: f64, stream: &mut Stream) -> u
 /// Up or down by so many, but not beyond the ends.
 fn moved_by(by: u64, index: u64, n: u64, stream: &mut Stream) -> u64 {
     let is_up = index == 0 || index + 1 < n && stream.below(2) == 0;
-    if is_up { (index + by).min(n - 1) } else { index.saturating_sub(by) }
+    if is_up {
+        (index + by).min(n - 1)
+    } else {
+        index.saturating_sub(by)
+    }
 }
 
 /// All other indices of a small domain; of a large one those near by, a few far away in each direction, and two random ones.
@@ -284,11 +345,18 @@ fn other_indices(domain: &Domain, index: u64, stream: &mut Stream) -> Vec<u64> {
     }
     let mut others: Vec<u64> = (0..2).filter_map(|_| any_index(domain, stream)).collect();
     if domain.is_ordered() {
-        others
-            .extend([1, 2, 4].into_iter().flat_map(|by| [index.checked_sub(by), Some(index + by)]).flatten());
+        others.extend(
+            [1, 2, 4]
+                .into_iter()
+                .flat_map(|by| [index.checked_sub(by), Some(index + by)])
+                .flatten(),
+        );
         if n > MANY_VALUES {
             let at = domain.position(index);
-            let far = LARGE_STEPS.iter().map(|by| at + by).filter(|u| (0.0..=1.0).contains(u));
+            let far = LARGE_STEPS
+                .iter()
+                .map(|by| at + by)
+                .filter(|u| (0.0..=1.0).contains(u));
             others.extend(far.filter_map(|u| domain.index_at(u)));
         }
     }

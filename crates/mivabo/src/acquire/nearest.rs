@@ -52,14 +52,21 @@ impl Space {
         if let Ok(same) = Feasible::of_point(self, wish.clone()) {
             return Ok(same);
         }
-        let search = Search { space: self, wish, code: self.encoding().encode(wish) };
+        let search = Search {
+            space: self,
+            wish,
+            code: self.encoding().encode(wish),
+        };
         let mut found = search.by_oracles();
         if found.is_empty() || self.encoding().n_reals() > 0 {
             found.extend(search.drawn(found.is_empty())?);
         }
         let pulled = found.into_iter().map(|candidate| search.pulled(candidate));
-        let nearest = pulled.min_by(|one, other| search.distance(one).total_cmp(&search.distance(other)));
-        nearest.ok_or(Error::NoFeasiblePoint { tried: "a search near a point".to_owned() })
+        let nearest =
+            pulled.min_by(|one, other| search.distance(one).total_cmp(&search.distance(other)));
+        nearest.ok_or(Error::NoFeasiblePoint {
+            tried: "a search near a point".to_owned(),
+        })
     }
 }
 
@@ -71,7 +78,11 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn distance(&self, found: &Feasible) -> f64 {
-        distance(self.space, (self.wish, &self.code), (found.point(), found.code()))
+        distance(
+            self.space,
+            (self.wish, &self.code),
+            (found.point(), found.code()),
+        )
     }
 
     /// Bits for the wished reals, and reals for the nearest bits.
@@ -80,7 +91,9 @@ impl Search<'_> {
         let given = encoding.given_reals(&self.code.unit).ok();
         let kept = given.and_then(|problem| self.bits(&problem));
         let kept = kept.and_then(|bits| Feasible::of_code(self.space, &bits, &self.code.unit));
-        let free = self.bits(encoding.problem()).and_then(|bits| self.reals(&bits));
+        let free = self
+            .bits(encoding.problem())
+            .and_then(|bits| self.reals(&bits));
         kept.into_iter().chain(free).collect()
     }
 
@@ -107,7 +120,9 @@ impl Search<'_> {
                 let range = encoding.bits_of(p);
                 bits[range.clone()].copy_from_slice(&self.code.bits[range]);
                 let nearer = self.reals(&bits);
-                found = nearer.filter(|it| self.distance(it) < self.distance(&found)).unwrap_or(found);
+                found = nearer
+                    .filter(|it| self.distance(it) < self.distance(&found))
+                    .unwrap_or(found);
             }
             if self.distance(&found) >= before {
                 break;
@@ -125,24 +140,39 @@ impl Search<'_> {
         let region = self.space.encoding().given_bits(bits).ok()?;
         let squares = |x: &[f64], gradient: &mut [f64]| {
             let differences = x.iter().zip(&self.code.unit).map(|(x, wish)| x - wish);
-            gradient.iter_mut().zip(differences.clone()).for_each(|(slot, by)| *slot = 2.0 * by);
+            gradient
+                .iter_mut()
+                .zip(differences.clone())
+                .for_each(|(slot, by)| *slot = 2.0 * by);
             differences.map(|by| by * by).sum()
         };
-        let found = region.minimise(&squares, std::slice::from_ref(&self.code.unit), Settings::default())?;
+        let found = region.minimise(
+            &squares,
+            std::slice::from_ref(&self.code.unit),
+            Settings::default(),
+        )?;
         Feasible::of_code(self.space, bits, &found.x)
     }
 
     /// The bits of a problem that are nearest to the wished ones.
     fn bits(&self, problem: &Bqp) -> Option<Vec<bool>> {
-        let limits = Limits { nodes: Some(NODES), ..Limits::default() };
-        let outcome = nearest(problem, &self.code.bits, &self.weights(), &[], limits).ok()?.ok()?;
+        let limits = Limits {
+            nodes: Some(NODES),
+            ..Limits::default()
+        };
+        let outcome = nearest(problem, &self.code.bits, &self.weights(), &[], limits)
+            .ok()?
+            .ok()?;
         outcome.into_solution().map(|solution| solution.x)
     }
 
     /// The distance as a function of the bits.
     fn weights(&self) -> Distance {
         let encoding = self.space.encoding();
-        let mut weights = Distance { bits: vec![0.0; encoding.n_bits()], numbers: vec![] };
+        let mut weights = Distance {
+            bits: vec![0.0; encoding.n_bits()],
+            numbers: vec![],
+        };
         for (p, parameter) in self.space.parameters().iter().enumerate() {
             let (bits, domain) = (encoding.bits_of(p), parameter.domain());
             if parameter.is_auxiliary() || bits.is_empty() {
@@ -153,13 +183,17 @@ impl Search<'_> {
                 weights.bits[bits].fill(0.5);
                 continue;
             }
-            let range = domain.size().map_or(1, |size| size.saturating_sub(1).max(1)) as f64;
+            let range = domain
+                .size()
+                .map_or(1, |size| size.saturating_sub(1).max(1)) as f64;
             let index = |(k, bit): (usize, usize)| match domain.coding {
                 Coding::Binary => (bit, f64::powi(2.0, i32::try_from(k).unwrap_or(i32::MAX))),
                 Coding::Unary => (bit, 1.0),
                 Coding::OneHot => (bit, k as f64),
             };
-            weights.numbers.push((range.powi(-2), bits.enumerate().map(index).collect()));
+            weights
+                .numbers
+                .push((range.powi(-2), bits.enumerate().map(index).collect()));
         }
         weights
     }
@@ -183,12 +217,22 @@ mod tests {
         let mut points = vec![vec![]];
         for p in 0..space.parameters().len() {
             let longer = |point: &Vec<_>| {
-                values(p).into_iter().map(|v| [&point[..], &[v]].concat()).collect::<Vec<_>>()
+                values(p)
+                    .into_iter()
+                    .map(|v| [&point[..], &[v]].concat())
+                    .collect::<Vec<_>>()
             };
             points = points.iter().flat_map(longer).collect();
         }
-        let names: Vec<&str> = space.parameters().iter().map(crate::space::Parameter::name).collect();
-        points.into_iter().map(|values| space.point(names.iter().copied().zip(values)).unwrap()).collect()
+        let names: Vec<&str> = space
+            .parameters()
+            .iter()
+            .map(crate::space::Parameter::name)
+            .collect();
+        points
+            .into_iter()
+            .map(|values| space.point(names.iter().copied().zip(values)).unwrap())
+            .collect()
     }
 
     #[test]
@@ -196,13 +240,22 @@ mod tests {
         let space = space("p = 'a * b <= 12'\nq = \"c == 'x' -> a + d == 7\"\nr = 'e -> b >= 3'");
         let points = all(&space);
         let code = |point: &Point| space.encoding().encode(point);
-        let feasible: Vec<&Point> = points.iter().filter(|point| space.check(point).is_feasible()).collect();
+        let feasible: Vec<&Point> = points
+            .iter()
+            .filter(|point| space.check(point).is_feasible())
+            .collect();
         for wish in points.iter().step_by(17) {
             let found = space.nearest(wish).unwrap();
 
             let away = |point: &Point| distance(&space, (wish, &code(wish)), (point, &code(point)));
-            let least = feasible.iter().map(|point| away(point)).fold(f64::INFINITY, f64::min);
-            assert!((away(found.point()) - least).abs() < 1e-9, "{wish:?}: {found:?}");
+            let least = feasible
+                .iter()
+                .map(|point| away(point))
+                .fold(f64::INFINITY, f64::min);
+            assert!(
+                (away(found.point()) - least).abs() < 1e-9,
+                "{wish:?}: {found:?}"
+            );
         }
     }
 
@@ -213,12 +266,21 @@ mod tests {
              n = { type = 'int', low = 1, high = 4 }\n[constraints]\ns = 'x + y <= 1.0'\nt = 'n * x <= 2'",
         )
         .unwrap();
-        let wish = space.point([("x", 1.0.into()), ("y", 1.0.into()), ("n", 2.into())]).unwrap();
+        let wish = space
+            .point([("x", 1.0.into()), ("y", 1.0.into()), ("n", 2.into())])
+            .unwrap();
 
         let found = space.nearest(&wish).unwrap();
 
-        let value = |name| space.value(found.point(), name).and_then(|value| value.as_f64()).unwrap();
-        assert!((value("x") - 0.5).abs() < 1e-6 && (value("y") - 0.5).abs() < 1e-6 && value("n") == 2.0);
+        let value = |name| {
+            space
+                .value(found.point(), name)
+                .and_then(|value| value.as_f64())
+                .unwrap()
+        };
+        assert!(
+            (value("x") - 0.5).abs() < 1e-6 && (value("y") - 0.5).abs() < 1e-6 && value("n") == 2.0
+        );
     }
 
     #[test]

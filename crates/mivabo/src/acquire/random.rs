@@ -81,7 +81,14 @@ impl<'a> RandomPoints<'a> {
         let impatience = [const { Cell::new(1) }; 4];
         let mut domains = space.parameters().iter().map(Parameter::domain);
         let is_log = domains.any(|domain| domain.is_log() && !domain.is_continuous());
-        RandomPoints { space, sampler, is_mixed: is_mixed(space), is_log, impatience, work: Cell::new(0) }
+        RandomPoints {
+            space,
+            sampler,
+            is_mixed: is_mixed(space),
+            is_log,
+            impatience,
+            work: Cell::new(0),
+        }
     }
 
     /// A random feasible point.
@@ -102,7 +109,9 @@ impl<'a> RandomPoints<'a> {
             return Ok(found);
         }
         if !self.is_mixed {
-            return Err(Error::NoFeasiblePoint { tried: self.tried() });
+            return Err(Error::NoFeasiblePoint {
+                tried: self.tried(),
+            });
         }
         let found = self
             .tries(2, GIVEN_REALS, |_| self.by_bits(stream))
@@ -110,7 +119,9 @@ impl<'a> RandomPoints<'a> {
             .or_else(|| (0..WALKS).find_map(|_| self.by_walk(stream)));
         found.ok_or_else(|| match self.conflict() {
             Some(names) => Error::Infeasible { names },
-            None => Error::NoFeasiblePoint { tried: self.tried() },
+            None => Error::NoFeasiblePoint {
+                tried: self.tried(),
+            },
         })
     }
 
@@ -123,7 +134,10 @@ impl<'a> RandomPoints<'a> {
     /// work.
     pub(crate) fn draw_many(&self, n: usize, stream: &mut Stream) -> Vec<Feasible> {
         let goes_on = |drawn: &usize| *drawn == 0 || self.work() < MUCH_WORK;
-        (0..n).take_while(goes_on).map_while(|_| self.draw(stream).ok()).collect()
+        (0..n)
+            .take_while(goes_on)
+            .map_while(|_| self.draw(stream).ok())
+            .collect()
     }
 
     /// A random feasible point of a random branch, quickly or not at all; never where no parameter is conditional.
@@ -175,16 +189,30 @@ impl<'a> RandomPoints<'a> {
     ) -> Option<Feasible> {
         let impatience = &self.impatience[way];
         let found = (0..n.div_ceil(impatience.get())).find_map(&mut attempt);
-        impatience.set(if found.is_some() { 1 } else { (4 * impatience.get()).min(n) });
+        impatience.set(if found.is_some() {
+            1
+        } else {
+            (4 * impatience.get()).min(n)
+        });
         found
     }
 
     fn by_parameters(&self, branch: Option<&Branch>, stream: &mut Stream) -> Option<Feasible> {
         let parameters = self.space.parameters().iter();
-        let settings = parameters.map(|p| p.domain().index_at(stream.unit()).map(Setting::Index)).collect();
-        let drawn = self.space.encoding().encode(&Point { settings }).bits.into_iter().enumerate();
+        let settings = parameters
+            .map(|p| p.domain().index_at(stream.unit()).map(Setting::Index))
+            .collect();
+        let drawn = self
+            .space
+            .encoding()
+            .encode(&Point { settings })
+            .bits
+            .into_iter()
+            .enumerate();
         let given = |bit| branch.and_then(|branch| branch.root().value(bit));
-        let bits: Vec<bool> = drawn.map(|(bit, drawn)| given(bit).unwrap_or(drawn)).collect();
+        let bits: Vec<bool> = drawn
+            .map(|(bit, drawn)| given(bit).unwrap_or(drawn))
+            .collect();
         Feasible::of_code(self.space, &bits, &self.reals(stream))
     }
 
@@ -194,19 +222,29 @@ impl<'a> RandomPoints<'a> {
     }
 
     fn by_bits(&self, stream: &mut Stream) -> Option<Feasible> {
-        let effort = Effort { listing: 256, dives: 4, nodes: 10_000 };
+        let effort = Effort {
+            listing: 256,
+            dives: 4,
+            nodes: 10_000,
+        };
         let unit = self.reals(stream);
         let seed = seed(stream);
         let problem = self.space.encoding().given_reals(&unit).ok()?;
         let sampler = Sampler::with_effort(&problem, effort);
         let bits = sampler.sample(seed);
-        self.work.set(self.work.get().saturating_add(sampler.work()));
+        self.work
+            .set(self.work.get().saturating_add(sampler.work()));
         Feasible::of_code(self.space, &bits?, &unit)
     }
 
     fn by_reals(&self, stream: &mut Stream) -> Option<Feasible> {
         let bits = self.bits(stream)?;
-        let unit = self.space.encoding().given_bits(&bits).ok()?.find(stream, STARTS)?;
+        let unit = self
+            .space
+            .encoding()
+            .given_bits(&bits)
+            .ok()?
+            .find(stream, STARTS)?;
         Feasible::of_code(self.space, &bits, &unit)
     }
 
@@ -218,8 +256,12 @@ impl<'a> RandomPoints<'a> {
             if violated == 0.0 {
                 break;
             }
-            let Some(next) = self.neighbour(&bits, &unit, stream) else { continue };
-            let Some((reals, then)) = self.nearest_reals(&next, &unit) else { continue };
+            let Some(next) = self.neighbour(&bits, &unit, stream) else {
+                continue;
+            };
+            let Some((reals, then)) = self.nearest_reals(&next, &unit) else {
+                continue;
+            };
             if then <= violated {
                 (bits, unit, violated) = (next, reals, then);
             }
@@ -235,7 +277,11 @@ impl<'a> RandomPoints<'a> {
         let unit = region.repaired(&nearest).unwrap_or(nearest);
         let point = self.space.encoding().decode(bits, &unit).ok()?;
         let n_violated = self.space.check(&point).violations.len();
-        let by = if n_violated == 0 { 0.0 } else { region.violation(&unit) + 1e-3 * n_violated as f64 };
+        let by = if n_violated == 0 {
+            0.0
+        } else {
+            region.violation(&unit) + 1e-3 * n_violated as f64
+        };
         Some((unit, by))
     }
 
@@ -245,7 +291,9 @@ impl<'a> RandomPoints<'a> {
         let mut point = encoding.decode(bits, unit).ok()?;
         let p = stream.below(space.parameters().len());
         let size = space.parameters()[p].domain().size()?;
-        let Some(Setting::Index(old)) = point.settings[p] else { return None };
+        let Some(Setting::Index(old)) = point.settings[p] else {
+            return None;
+        };
         let next = stream.below(usize::try_from(size).ok()?) as u64;
         if next == old {
             return None;
@@ -256,9 +304,14 @@ impl<'a> RandomPoints<'a> {
             return Some(wish);
         }
         let held: Vec<usize> = encoding.bits_of(p).collect();
-        let limits = Limits { nodes: Some(NEAREST_NODES), ..Limits::default() };
+        let limits = Limits {
+            nodes: Some(NEAREST_NODES),
+            ..Limits::default()
+        };
         let distance = Distance::hamming(wish.len());
-        let outcome = nearest(encoding.problem(), &wish, &distance, &held, limits).ok()?.ok()?;
+        let outcome = nearest(encoding.problem(), &wish, &distance, &held, limits)
+            .ok()?
+            .ok()?;
         outcome.into_solution().map(|solution| solution.x)
     }
 
@@ -270,14 +323,23 @@ impl<'a> RandomPoints<'a> {
             return None;
         }
         let unit = vec![0.5; encoding.n_reals()];
-        let codes = (0..1_u32 << n).map(|code| (0..n).map(|k| code >> k & 1 == 1).collect::<Vec<bool>>());
+        let codes =
+            (0..1_u32 << n).map(|code| (0..n).map(|k| code >> k & 1 == 1).collect::<Vec<bool>>());
         // One code for each point: what is inactive has any bits otherwise.
-        let codes = codes
-            .filter(|bits| encoding.decode(bits, &unit).is_ok_and(|p| encoding.encode(&p).bits == *bits));
-        let regions = codes.map(|bits| encoding.given_bits(&bits)).collect::<Result<Vec<_>, _>>().ok()?;
+        let codes = codes.filter(|bits| {
+            encoding
+                .decode(bits, &unit)
+                .is_ok_and(|p| encoding.encode(&p).bits == *bits)
+        });
+        let regions = codes
+            .map(|bits| encoding.given_bits(&bits))
+            .collect::<Result<Vec<_>, _>>()
+            .ok()?;
         let is_proved = |kept: &[usize]| {
             let mut boxes = PROVED_BOXES;
-            regions.iter().all(|region| region.is_proved_empty(&|c| kept.contains(&c), &mut boxes))
+            regions
+                .iter()
+                .all(|region| region.is_proved_empty(&|c| kept.contains(&c), &mut boxes))
         };
         let constraints = self.space.constraints();
         let mut kept: Vec<usize> = (0..constraints.len()).collect();
@@ -290,7 +352,11 @@ impl<'a> RandomPoints<'a> {
                 kept = without;
             }
         }
-        Some(kept.into_iter().map(|c| constraints[c].name().to_owned()).collect())
+        Some(
+            kept.into_iter()
+                .map(|c| constraints[c].name().to_owned())
+                .collect(),
+        )
     }
 
     /// A random branch, each as likely as any other; none where no parameter is conditional.
@@ -301,13 +367,16 @@ impl<'a> RandomPoints<'a> {
 
     /// Of a random branch, where there are any, or of all.
     fn bits(&self, stream: &mut Stream) -> Option<Vec<bool>> {
-        let found =
-            self.branch(stream).and_then(|branch| self.sampler.sample_from(branch.root(), seed(stream)));
+        let found = self
+            .branch(stream)
+            .and_then(|branch| self.sampler.sample_from(branch.root(), seed(stream)));
         found.or_else(|| self.sampler.sample(seed(stream)))
     }
 
     fn reals(&self, stream: &mut Stream) -> Vec<f64> {
-        (0..self.space.encoding().n_reals()).map(|_| stream.unit()).collect()
+        (0..self.space.encoding().n_reals())
+            .map(|_| stream.unit())
+            .collect()
     }
 
     fn tried(&self) -> String {

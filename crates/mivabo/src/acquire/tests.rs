@@ -15,7 +15,8 @@ use crate::space::eval::Setting;
 use crate::space::{Coding, Domain};
 
 fn weights(space: &Space, seed: u64) -> Weights {
-    let features = Features::for_encoding(space.encoding(), &features::Settings::default(), seed).unwrap();
+    let features =
+        Features::for_encoding(space.encoding(), &features::Settings::default(), seed).unwrap();
     let mut draws = stream(seed, 0, Purpose::Weights);
     let flat: Vec<f64> = (0..features.n_weights()).map(|_| draws.normal()).collect();
     Weights::from_flat(Arc::new(features), &flat)
@@ -87,7 +88,12 @@ fn more_starts_are_no_worse() {
     let starts: Vec<Feasible> = (0..6).map(|_| points.draw(&mut draws).unwrap()).collect();
 
     let ends: Vec<f64> = (1..=6)
-        .map(|n| minimise(&space, &weights, &starts[..n], Settings::default()).unwrap().unwrap().value)
+        .map(|n| {
+            minimise(&space, &weights, &starts[..n], Settings::default())
+                .unwrap()
+                .unwrap()
+                .value
+        })
         .collect();
 
     assert!(ends.is_sorted_by(|a, b| a >= b), "{ends:?}");
@@ -98,7 +104,10 @@ fn thin_feasible_sets_are_found_by_repair() {
     let mut space = Space::builder();
     let _ = space.float("x", 0.0..=1.0);
     let _ = space.float("y", 0.0..=1.0);
-    space.subject_to("a thin ring", "0.2500 <= (x - 0.5) ** 2 + (y - 0.5) ** 2 <= 0.2501");
+    space.subject_to(
+        "a thin ring",
+        "0.2500 <= (x - 0.5) ** 2 + (y - 0.5) ** 2 <= 0.2501",
+    );
     let space = space.build().unwrap();
 
     let found = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design));
@@ -125,33 +134,67 @@ fn an_empty_set_that_the_build_does_not_see_is_proved_where_halving_boxes_does_i
         ("outside", "x + y >= 1.5"),
     ]);
 
-    let refused = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design)).unwrap_err();
+    let refused = RandomPoints::new(&space)
+        .draw(&mut stream(0, 0, Purpose::Design))
+        .unwrap_err();
 
-    assert_eq!(refused, Error::Infeasible { names: vec!["inside".into(), "outside".into()] });
+    assert_eq!(
+        refused,
+        Error::Infeasible {
+            names: vec!["inside".into(), "outside".into()]
+        }
+    );
 }
 
 #[test]
 fn a_discrete_constraint_without_which_there_would_be_a_point_is_named_too() {
-    let space = two_reals(&[("a", "x >= 0.5"), ("b", "x * n <= 0.2"), ("c", "n >= 1"), ("d", "n != 2")]);
+    let space = two_reals(&[
+        ("a", "x >= 0.5"),
+        ("b", "x * n <= 0.2"),
+        ("c", "n >= 1"),
+        ("d", "n != 2"),
+    ]);
 
-    let refused = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design)).unwrap_err();
+    let refused = RandomPoints::new(&space)
+        .draw(&mut stream(0, 0, Purpose::Design))
+        .unwrap_err();
 
-    assert_eq!(refused, Error::Infeasible { names: vec!["a".into(), "b".into(), "c".into()] });
+    assert_eq!(
+        refused,
+        Error::Infeasible {
+            names: vec!["a".into(), "b".into(), "c".into()]
+        }
+    );
 }
 
 #[test]
-fn a_conflict_is_proved_where_a_part_of_a_constraint_over_reals_is_discrete_and_parameters_are_inactive() {
+fn a_conflict_is_proved_where_a_part_of_a_constraint_over_reals_is_discrete_and_parameters_are_inactive()
+ {
     let space = two_reals(&[("a", "x >= 0.5"), ("b", "n >= 1 and x * n <= 0.2")]);
-    let refused = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design)).unwrap_err();
-    assert_eq!(refused, Error::Infeasible { names: vec!["a".into(), "b".into()] });
+    let refused = RandomPoints::new(&space)
+        .draw(&mut stream(0, 0, Purpose::Design))
+        .unwrap_err();
+    assert_eq!(
+        refused,
+        Error::Infeasible {
+            names: vec!["a".into(), "b".into()]
+        }
+    );
 
     let text = "[parameters]\nmode = { type = 'bool' }\nx = { type = 'float', low = 0, high = 1 }\n\
         y = { type = 'float', low = 0, high = 1 }\n\
         kind = { type = 'choice', values = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], when = 'mode' }\n\
         [constraints]\ninside = 'x ** 2 + y ** 2 <= 0.5'\noutside = 'x + y >= 1.2'\n";
     let space = Space::from_toml(text).unwrap();
-    let refused = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design)).unwrap_err();
-    assert_eq!(refused, Error::Infeasible { names: vec!["inside".into(), "outside".into()] });
+    let refused = RandomPoints::new(&space)
+        .draw(&mut stream(0, 0, Purpose::Design))
+        .unwrap_err();
+    assert_eq!(
+        refused,
+        Error::Infeasible {
+            names: vec!["inside".into(), "outside".into()]
+        }
+    );
 }
 
 #[test]
@@ -164,7 +207,17 @@ fn definitions_over_reals_may_name_each_other_in_long_chains_and_many_times() {
         for k in 1..=n {
             let _ = space.define(format!("d{k}"), body(k - 1));
         }
-        space.subject_to("c", format!("d{n}{}", if first.contains('>') { "" } else { " + a <= 1.1" }));
+        space.subject_to(
+            "c",
+            format!(
+                "d{n}{}",
+                if first.contains('>') {
+                    ""
+                } else {
+                    " + a <= 1.1"
+                }
+            ),
+        );
         space.build()
     };
 
@@ -178,16 +231,24 @@ fn definitions_over_reals_may_name_each_other_in_long_chains_and_many_times() {
         chain(3_000, "a > 0.5", &|k| format!("d{k} and a >= 0")),
         chain(40, "a > 0.5", &|k| format!("d{k} and d{k}")),
     ] {
-        assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::Unsupported { .. })),
+            "{refused:?}"
+        );
     }
 }
 
 #[test]
 fn where_nothing_is_found_and_nothing_proved_it_is_said_what_was_tried() {
     // The sum of both squares is at least half the square of the sum: true, but not for interval arithmetic at the edge.
-    let space = two_reals(&[("inside", "x ** 2 + y ** 2 <= 0.499999"), ("outside", "x + y >= 1")]);
+    let space = two_reals(&[
+        ("inside", "x ** 2 + y ** 2 <= 0.499999"),
+        ("outside", "x + y >= 1"),
+    ]);
 
-    let refused = RandomPoints::new(&space).draw(&mut stream(0, 0, Purpose::Design)).unwrap_err();
+    let refused = RandomPoints::new(&space)
+        .draw(&mut stream(0, 0, Purpose::Design))
+        .unwrap_err();
 
     assert!(matches!(refused, Error::NoFeasiblePoint { .. }));
     insta::assert_snapshot!(refused.to_string());
@@ -228,7 +289,9 @@ fn equations_over_reals_are_met() {
     let mut draws = stream(0, 0, Purpose::Design);
     let starts: Vec<Feasible> = (0..20).map(|_| points.draw(&mut draws).unwrap()).collect();
 
-    let end = minimise(&space, &weights(&space, 1), &starts, Settings::default()).unwrap().unwrap();
+    let end = minimise(&space, &weights(&space, 1), &starts, Settings::default())
+        .unwrap()
+        .unwrap();
 
     assert!(space.check(end.feasible.point()).is_feasible());
     let salted = starts.iter().filter(|start| start.code().bits[0]).count();
@@ -246,7 +309,9 @@ fn limits_of_nanometres_are_kept_as_those_of_metres_are() {
         (&nano, "x + y + z <= 1e-8", |x| x[0] + x[1] + x[2] <= 1e-8),
         (&log, "x >= 10 * y", |x| x[0] >= 10.0 * x[1]),
         (&log, "x * y >= 1e-9", |x| x[0] * x[1] >= 1e-9),
-        (&log, "min(x, y) >= 1e-3 * max(y, z)", |x| x[0].min(x[1]) >= 1e-3 * x[1].max(x[2])),
+        (&log, "min(x, y) >= 1e-3 * max(y, z)", |x| {
+            x[0].min(x[1]) >= 1e-3 * x[1].max(x[2])
+        }),
         (&log, "max(x, y) <= 1e-10", |x| x[0].max(x[1]) <= 1e-10),
     ];
     for (domain, text, holds) in cases {
@@ -262,13 +327,20 @@ fn limits_of_nanometres_are_kept_as_those_of_metres_are() {
             let space = space.build().unwrap();
             let (points, mut draws) = (RandomPoints::new(&space), stream(0, 0, Purpose::Design));
             let starts: Vec<Feasible> = (0..20).map(|_| points.draw(&mut draws).unwrap()).collect();
-            let end = minimise(&space, &weights(&space, 1), &starts, Settings::default()).unwrap().unwrap();
+            let end = minimise(&space, &weights(&space, 1), &starts, Settings::default())
+                .unwrap()
+                .unwrap();
 
             for found in starts.iter().chain([&end.feasible]) {
-                let values: Vec<f64> =
-                    space.values(found.point()).filter_map(|(_, value)| value.as_f64()).collect();
+                let values: Vec<f64> = space
+                    .values(found.point())
+                    .filter_map(|(_, value)| value.as_f64())
+                    .collect();
                 assert!(holds(&values), "{text}: {values:?}");
-                assert!(!is_equal || close(values[2], 2.0 * values[1]), "{text}: {values:?}");
+                assert!(
+                    !is_equal || close(values[2], 2.0 * values[1]),
+                    "{text}: {values:?}"
+                );
             }
         }
     }
@@ -284,7 +356,12 @@ fn a_truth_value_and_a_list_have_the_tolerance_of_small_numbers_too() {
     let space = space.build().unwrap();
     let violations = |x: f64, on: bool| {
         let point = space.point([("x", x.into()), ("on", on.into())]).unwrap();
-        space.check(&point).violations.into_iter().map(|found| found.constraint).collect::<Vec<_>>()
+        space
+            .check(&point)
+            .violations
+            .into_iter()
+            .map(|found| found.constraint)
+            .collect::<Vec<_>>()
     };
 
     assert_eq!(violations(5e-10, true), Vec::<String>::new());
@@ -311,7 +388,13 @@ fn rows_over_bits_are_there_wherever_the_reals_are() {
 /// What cancels, and what lies near zero in a wide range, is as exact as its parts are.
 #[test]
 fn equations_hold_near_zero_and_where_large_numbers_cancel() {
-    for text in ["x == y", "x - y == 0", "x == y * z", "s == 0", "x + 1e3 == y + 1e3"] {
+    for text in [
+        "x == y",
+        "x - y == 0",
+        "x == y * z",
+        "s == 0",
+        "x + 1e3 == y + 1e3",
+    ] {
         let mut space = Space::builder();
         for name in ["x", "y", "z"] {
             let _ = space.float(name, -1.0..=1.0);
@@ -342,7 +425,9 @@ fn parameters_are_drawn_on_their_own_scale_and_branches_alike() {
     let space = space.build().unwrap();
     let (points, mut draws) = (RandomPoints::new(&space), stream(1, 0, Purpose::Design));
 
-    let drawn: Vec<Feasible> = (0..2000).map(|_| points.draw(&mut draws).unwrap()).collect();
+    let drawn: Vec<Feasible> = (0..2000)
+        .map(|_| points.draw(&mut draws).unwrap())
+        .collect();
 
     let share = |of: &dyn Fn(&[Option<Setting>]) -> bool| {
         drawn.iter().filter(|at| of(&at.point().settings)).count() as f64 / drawn.len() as f64

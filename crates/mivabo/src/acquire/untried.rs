@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mivabo_bqp::{Bqp, Distance, Feasibility, Limits, Quadratic, Row, Sense, Tabu, feasible, nearest};
+use mivabo_bqp::{
+    Bqp, Distance, Feasibility, Limits, Quadratic, Row, Sense, Tabu, feasible, nearest,
+};
 
 use super::random::RandomPoints;
 use super::{Feasible, free_reals};
@@ -38,14 +40,20 @@ pub(crate) struct Tried {
 
 impl Tried {
     pub(crate) fn insert(&mut self, space: &Space, point: &Point) {
-        let is_new = self.reals.entry(discrete(space, point)).or_default().insert(reals(point));
+        let is_new = self
+            .reals
+            .entry(discrete(space, point))
+            .or_default()
+            .insert(reals(point));
         if is_new && !free_reals(space, point).contains(&true) {
             self.bits.insert(space.encoding().encode(point).bits);
         }
     }
 
     pub(crate) fn contains(&self, space: &Space, point: &Point) -> bool {
-        self.reals.get(&discrete(space, point)).is_some_and(|tried| tried.contains(&reals(point)))
+        self.reals
+            .get(&discrete(space, point))
+            .is_some_and(|tried| tried.contains(&reals(point)))
     }
 
     /// How many there are.
@@ -56,15 +64,37 @@ impl Tried {
 
 /// The index of each parameter that an objective sees; 0 for a real, and none where it is inactive.
 fn discrete(space: &Space, point: &Point) -> Vec<Option<u64>> {
-    let visible = space.parameters().iter().zip(&point.settings).filter(|(p, _)| !p.is_auxiliary());
-    let index = |setting| if let Setting::Index(index) = setting { index } else { 0 };
+    let visible = space
+        .parameters()
+        .iter()
+        .zip(&point.settings)
+        .filter(|(p, _)| !p.is_auxiliary());
+    let index = |setting| {
+        if let Setting::Index(index) = setting {
+            index
+        } else {
+            0
+        }
+    };
     visible.map(|(_, setting)| setting.map(index)).collect()
 }
 
 /// The active reals, as far as an objective can tell them apart. It sees all of them: only integers are auxiliary.
 fn reals(point: &Point) -> Vec<u64> {
-    let real = |setting| if let Setting::Real(x) = setting { Some(nine_digits(x).to_bits()) } else { None };
-    point.settings.iter().copied().flatten().filter_map(real).collect()
+    let real = |setting| {
+        if let Setting::Real(x) = setting {
+            Some(nine_digits(x).to_bits())
+        } else {
+            None
+        }
+    };
+    point
+        .settings
+        .iter()
+        .copied()
+        .flatten()
+        .filter_map(real)
+        .collect()
 }
 
 /// Reals that differ less are the same to an objective, and repair meets an equation now a little above and now below.
@@ -124,10 +154,14 @@ impl Search<'_> {
         let n_tried = self.tried.len();
         let is_finite = !has_free_reals(self.space);
         if is_finite && self.space.encoding().n_bits() <= ENUMERATED {
-            return self.best_of_all(wish, weights).ok_or(Error::Exhausted { n_tried });
+            return self
+                .best_of_all(wish, weights)
+                .ok_or(Error::Exhausted { n_tried });
         }
         match self.other_bits(wish, weights)? {
-            Other::Found(other) if !self.tried.contains(self.space, other.point()) => return Ok(other),
+            Other::Found(other) if !self.tried.contains(self.space, other.point()) => {
+                return Ok(other);
+            }
             Other::Found(other) => {
                 if let Some(moved) = self.moved(&other, stream) {
                     return Ok(moved);
@@ -156,14 +190,17 @@ impl Search<'_> {
         }
         for step in 0..STEPS {
             let size = 0.01 * 1.15_f64.powi(i32::try_from(step).unwrap_or(0));
-            let unit = wish
-                .code()
-                .unit
-                .iter()
-                .zip(&free)
-                .map(|(x, free)| if *free { (x + size * stream.normal()).clamp(0.0, 1.0) } else { *x });
+            let unit = wish.code().unit.iter().zip(&free).map(|(x, free)| {
+                if *free {
+                    (x + size * stream.normal()).clamp(0.0, 1.0)
+                } else {
+                    *x
+                }
+            });
             let moved = Feasible::of_code(self.space, &wish.code().bits, &unit.collect::<Vec<_>>());
-            if let Some(moved) = moved.filter(|moved| !self.tried.contains(self.space, moved.point())) {
+            if let Some(moved) =
+                moved.filter(|moved| !self.tried.contains(self.space, moved.point()))
+            {
                 return Some(moved);
             }
         }
@@ -175,7 +212,8 @@ impl Search<'_> {
         let encoding = self.space.encoding();
         let n_bits = encoding.n_bits();
         let unit = &wish.code().unit;
-        let codes = (0..1_u32 << n_bits).map(|code| (0..n_bits).map(|k| code >> k & 1 == 1).collect());
+        let codes =
+            (0..1_u32 << n_bits).map(|code| (0..n_bits).map(|k| code >> k & 1 == 1).collect());
         let feasible = codes.filter(|bits: &Vec<bool>| encoding.problem().is_feasible(bits));
         let untried = feasible
             .filter_map(|bits| Feasible::of_code(self.space, &bits, unit))
@@ -184,7 +222,10 @@ impl Search<'_> {
             Some(weights) => weights.value(&point.code().bits, unit),
             None => hamming(&point.code().bits, &wish.code().bits),
         };
-        untried.map(|point| (value(&point), point)).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, point)| point)
+        untried
+            .map(|point| (value(&point), point))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, point)| point)
     }
 
     /// Other bits, feasible with the reals of the wish.
@@ -197,11 +238,14 @@ impl Search<'_> {
                 .add_row(no_good(self.space, bits))
                 .map_err(|e| Error::NoProgram { why: e.to_string() })?;
         }
-        let of_code = |bits: &[bool]| Feasible::of_code(self.space, &bits[..encoding.n_bits()], unit);
+        let of_code =
+            |bits: &[bool]| Feasible::of_code(self.space, &bits[..encoding.n_bits()], unit);
         let found = match weights {
             Some(weights) => {
                 let program = weights.program_given_reals(&problem, unit)?;
-                Tabu::default().minimise(&program, None).map(|(bits, _)| bits)
+                Tabu::default()
+                    .minimise(&program, None)
+                    .map(|(bits, _)| bits)
             }
             None => near(&problem, &wish.code().bits),
         };
@@ -224,22 +268,43 @@ enum Other {
 }
 
 fn near(problem: &Bqp, wish: &[bool]) -> Option<Vec<bool>> {
-    let limits = Limits { nodes: Some(NEAREST_NODES), ..Limits::default() };
-    let outcome = nearest(problem, wish, &Distance::hamming(problem.n()), &[], limits).ok()?.ok()?;
+    let limits = Limits {
+        nodes: Some(NEAREST_NODES),
+        ..Limits::default()
+    };
+    let outcome = nearest(problem, wish, &Distance::hamming(problem.n()), &[], limits)
+        .ok()?
+        .ok()?;
     outcome.into_solution().map(|solution| solution.x)
 }
 
 /// At least one bit that the objective can see differs: Σ_{i: bᵢ = 1} xᵢ - Σ_{i: bᵢ = 0} xᵢ ≤ |b| - 1.
 fn no_good(space: &Space, bits: &[bool]) -> Row {
-    let parameters = space.parameters().iter().enumerate().filter(|(_, p)| !p.is_auxiliary());
-    let visible: Vec<usize> = parameters.flat_map(|(p, _)| space.encoding().bits_of(p)).collect();
+    let parameters = space
+        .parameters()
+        .iter()
+        .enumerate()
+        .filter(|(_, p)| !p.is_auxiliary());
+    let visible: Vec<usize> = parameters
+        .flat_map(|(p, _)| space.encoding().bits_of(p))
+        .collect();
     let n_ones = visible.iter().filter(|&&i| bits[i]).count();
-    let terms = visible.iter().map(|&i| (i, if bits[i] { 1.0 } else { -1.0 }));
-    Row::new("not tried yet", Quadratic::new(0.0, terms, []), Sense::LessEqual, n_ones as f64 - 1.0)
+    let terms = visible
+        .iter()
+        .map(|&i| (i, if bits[i] { 1.0 } else { -1.0 }));
+    Row::new(
+        "not tried yet",
+        Quadratic::new(0.0, terms, []),
+        Sense::LessEqual,
+        n_ones as f64 - 1.0,
+    )
 }
 
 fn has_free_reals(space: &Space) -> bool {
-    space.parameters().iter().any(|p| matches!(p.domain().set, Set::Float { low, high } if low < high))
+    space
+        .parameters()
+        .iter()
+        .any(|p| matches!(p.domain().set, Set::Float { low, high } if low < high))
 }
 
 fn hamming(a: &[bool], b: &[bool]) -> f64 {
@@ -260,12 +325,24 @@ mod tests {
         space.only_when(x, is_on);
         let _ = space.auxiliary("half", 0..=1);
         let space = space.build().unwrap();
-        let point = |values: &[(&str, Value)]| space.point_where_active(values.iter().cloned()).unwrap();
+        let point =
+            |values: &[(&str, Value)]| space.point_where_active(values.iter().cloned()).unwrap();
         let with_x = |x: f64, half: i64| {
-            point(&[("on", true.into()), ("x", x.into()), ("y", 0.5.into()), ("half", half.into())])
+            point(&[
+                ("on", true.into()),
+                ("x", x.into()),
+                ("y", 0.5.into()),
+                ("half", half.into()),
+            ])
         };
-        let without_x =
-            |y: f64| point(&[("on", false.into()), ("x", 0.5.into()), ("y", y.into()), ("half", 0.into())]);
+        let without_x = |y: f64| {
+            point(&[
+                ("on", false.into()),
+                ("x", 0.5.into()),
+                ("y", y.into()),
+                ("half", 0.into()),
+            ])
+        };
         let mut tried = Tried::default();
 
         tried.insert(&space, &with_x(0.25, 0));

@@ -24,12 +24,19 @@ struct Cell {
 impl Cell {
     /// Half the diagonal.
     fn size(&self) -> f64 {
-        0.5 * self.levels.iter().map(|l| 9_f64.powi(-i32::from(*l))).sum::<f64>().sqrt()
+        0.5 * self
+            .levels
+            .iter()
+            .map(|l| 9_f64.powi(-i32::from(*l)))
+            .sum::<f64>()
+            .sqrt()
     }
 
     fn longest(&self) -> Vec<usize> {
         let least = self.levels.iter().copied().min().unwrap_or(MAX_LEVEL);
-        (0..self.levels.len()).filter(|k| self.levels[*k] == least && least < MAX_LEVEL).collect()
+        (0..self.levels.len())
+            .filter(|k| self.levels[*k] == least && least < MAX_LEVEL)
+            .collect()
     }
 }
 
@@ -43,8 +50,14 @@ impl Cell {
 ///
 /// assert!(found.value < 1e-4);
 /// ```
-pub fn minimise(mut f: impl FnMut(&[f64]) -> f64, bounds: &[(f64, f64)], max_evaluations: usize) -> Minimum {
-    let free: Vec<usize> = (0..bounds.len()).filter(|k| bounds[*k].0 < bounds[*k].1).collect();
+pub fn minimise(
+    mut f: impl FnMut(&[f64]) -> f64,
+    bounds: &[(f64, f64)],
+    max_evaluations: usize,
+) -> Minimum {
+    let free: Vec<usize> = (0..bounds.len())
+        .filter(|k| bounds[*k].0 < bounds[*k].1)
+        .collect();
     let place = |u: &[f64]| {
         let mut x: Vec<f64> = bounds.iter().map(|b| b.0).collect();
         for (k, u) in free.iter().zip(u) {
@@ -57,7 +70,11 @@ pub fn minimise(mut f: impl FnMut(&[f64]) -> f64, bounds: &[(f64, f64)], max_eva
         n_evaluations += 1;
         interrupt::check();
         let value = f(&place(&centre));
-        Cell { centre, value: if value.is_finite() { value } else { f64::MAX }, levels }
+        Cell {
+            centre,
+            value: if value.is_finite() { value } else { f64::MAX },
+            levels,
+        }
     };
     let mut cells = vec![ask(vec![0.5; free.len()], vec![0; free.len()])];
     let mut left = max_evaluations.saturating_sub(1);
@@ -70,9 +87,17 @@ pub fn minimise(mut f: impl FnMut(&[f64]) -> f64, bounds: &[(f64, f64)], max_eva
             break;
         }
     }
-    let best = cells.iter().min_by(|a, b| a.value.total_cmp(&b.value)).map(|c| (place(&c.centre), c.value));
+    let best = cells
+        .iter()
+        .min_by(|a, b| a.value.total_cmp(&b.value))
+        .map(|c| (place(&c.centre), c.value));
     let (x, value) = best.unwrap_or_default();
-    Minimum { x, value, n_evaluations, is_converged: false }
+    Minimum {
+        x,
+        value,
+        n_evaluations,
+        is_converged: false,
+    }
 }
 
 /// Samples on both sides along every longest side; those with the best samples keep the largest boxes.
@@ -95,7 +120,13 @@ fn divide(
             centre
         };
         let levels = cells[at].levels.clone();
-        pairs.push((k, [ask(beside(-step), levels.clone()), ask(beside(step), levels)]));
+        pairs.push((
+            k,
+            [
+                ask(beside(-step), levels.clone()),
+                ask(beside(step), levels),
+            ],
+        ));
     }
     let least = |pair: &[Cell; 2]| pair[0].value.min(pair[1].value);
     pairs.sort_by(|a, b| least(&a.1).total_cmp(&least(&b.1)));
@@ -111,13 +142,21 @@ fn divide(
 /// The boxes on the lower right convex hull of (size, value).
 fn promising(cells: &[Cell]) -> Vec<usize> {
     let open = (0..cells.len()).filter(|i| !cells[*i].longest().is_empty());
-    let mut order: Vec<(f64, f64, usize)> = open.map(|i| (cells[i].size(), cells[i].value, i)).collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)).then(b.2.cmp(&a.2)));
+    let mut order: Vec<(f64, f64, usize)> =
+        open.map(|i| (cells[i].size(), cells[i].value, i)).collect();
+    order.sort_by(|a, b| {
+        a.0.total_cmp(&b.0)
+            .then(b.1.total_cmp(&a.1))
+            .then(b.2.cmp(&a.2))
+    });
     let best = cells.iter().map(|c| c.value).fold(f64::MAX, f64::min);
     let mut hull: Vec<(f64, f64, usize)> = Vec::new();
     for next in order {
         // Of equal sizes the last is the lowest; sizes equal up to rounding are equal.
-        while hull.last().is_some_and(|top| next.0 - top.0 <= 1e-12 * next.0 || top.1 >= next.1) {
+        while hull
+            .last()
+            .is_some_and(|top| next.0 - top.0 <= 1e-12 * next.0 || top.1 >= next.1)
+        {
             hull.pop();
         }
         while hull.len() >= 2 && is_above(hull[hull.len() - 2], hull[hull.len() - 1], next) {
@@ -132,7 +171,10 @@ fn promising(cells: &[Cell]) -> Vec<usize> {
             hull[i].1 - slope * hull[i].0 <= best - PROMISE * best.abs()
         }
     };
-    (0..hull.len()).filter(|i| promises(*i)).map(|i| hull[i].2).collect()
+    (0..hull.len())
+        .filter(|i| promises(*i))
+        .map(|i| hull[i].2)
+        .collect()
 }
 
 fn is_above(a: (f64, f64, usize), b: (f64, f64, usize), c: (f64, f64, usize)) -> bool {

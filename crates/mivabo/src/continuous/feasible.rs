@@ -43,7 +43,10 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { inner: lbfgs::Settings::default(), max_rounds: 20 }
+        Settings {
+            inner: lbfgs::Settings::default(),
+            max_rounds: 20,
+        }
     }
 }
 
@@ -65,14 +68,24 @@ impl Region<'_> {
     ///
     /// # Contract
     /// [`contains`](Region::contains) holds for the point; the value is that of `f` there.
-    pub fn minimise(&self, f: &dyn Smooth, starts: &[Vec<f64>], settings: Settings) -> Option<Minimum> {
+    pub fn minimise(
+        &self,
+        f: &dyn Smooth,
+        starts: &[Vec<f64>],
+        settings: Settings,
+    ) -> Option<Minimum> {
         if self.is_empty() {
             return None;
         }
         let mut best: Option<Minimum> = None;
         let mut n_evaluations = 0;
-        for start in starts.iter().filter(|start| start.len() == self.bounds().len()) {
-            let start = self.repaired(&self.clamped(start)).unwrap_or_else(|| self.clamped(start));
+        for start in starts
+            .iter()
+            .filter(|start| start.len() == self.bounds().len())
+        {
+            let start = self
+                .repaired(&self.clamped(start))
+                .unwrap_or_else(|| self.clamped(start));
             let end = self.descend(f, &start, settings);
             n_evaluations += end.n_evaluations;
             for x in [&end.x, &start] {
@@ -81,11 +94,19 @@ impl Region<'_> {
                 n_evaluations += 1;
                 let is_better = best.as_ref().is_none_or(|best| value < best.value);
                 if value.is_finite() && is_better {
-                    best = Some(Minimum { x, value, n_evaluations: 0, is_converged: end.is_converged });
+                    best = Some(Minimum {
+                        x,
+                        value,
+                        n_evaluations: 0,
+                        is_converged: end.is_converged,
+                    });
                 }
             }
         }
-        best.map(|best| Minimum { n_evaluations, ..best })
+        best.map(|best| Minimum {
+            n_evaluations,
+            ..best
+        })
     }
 
     /// The same by DIRECT, which needs no starts: infeasible points pay for their violation. L-BFGS refines its end.
@@ -114,9 +135,14 @@ impl Region<'_> {
             return None;
         }
         for _ in 0..effort {
-            let start: Vec<f64> =
-                self.bounds().iter().map(|(low, high)| low + (high - low) * stream.unit()).collect();
-            let found = self.repaired(&start).or_else(|| self.repaired(&self.nearest(&start)));
+            let start: Vec<f64> = self
+                .bounds()
+                .iter()
+                .map(|(low, high)| low + (high - low) * stream.unit())
+                .collect();
+            let found = self
+                .repaired(&start)
+                .or_else(|| self.repaired(&self.nearest(&start)));
             if found.is_some() {
                 return found;
             }
@@ -150,19 +176,26 @@ impl Region<'_> {
     /// Whether no inequality fails, not even by less than its tolerance.
     fn is_strict(&self, x: &[f64]) -> bool {
         let mut gradient = vec![0.0; x.len()];
-        self.limits().iter().all(|limit| limit.is_equation || limit.gap(x, &mut gradient) >= STRICT)
+        self.limits()
+            .iter()
+            .all(|limit| limit.is_equation || limit.gap(x, &mut gradient) >= STRICT)
     }
 
     fn clamped(&self, x: &[f64]) -> Vec<f64> {
         // `max` before `min`: a NaN becomes the low bound.
-        x.iter().zip(self.bounds()).map(|(x, (low, high))| x.max(*low).min(*high)).collect()
+        x.iter()
+            .zip(self.bounds())
+            .map(|(x, (low, high))| x.max(*low).min(*high))
+            .collect()
     }
 
     /// Σ of what the limits fail by.
     pub(crate) fn violation(&self, x: &[f64]) -> f64 {
         let mut gradient = vec![0.0; x.len()];
-        let failures =
-            self.limits().iter().map(|limit| failure(limit, limit.gap(x, &mut gradient), 0.0).abs());
+        let failures = self
+            .limits()
+            .iter()
+            .map(|limit| failure(limit, limit.gap(x, &mut gradient), 0.0).abs());
         failures.sum()
     }
 
@@ -179,8 +212,11 @@ impl Region<'_> {
             }
             sum
         };
-        let settings =
-            lbfgs::Settings { max_iterations: 200, tolerance: 1e-12, ..lbfgs::Settings::default() };
+        let settings = lbfgs::Settings {
+            max_iterations: 200,
+            tolerance: 1e-12,
+            ..lbfgs::Settings::default()
+        };
         lbfgs::minimise(squares, start, self.bounds(), settings).x
     }
 
@@ -210,13 +246,20 @@ impl Region<'_> {
 
     /// One step; coordinates that it would push out of the box stop at its side, and the others step again.
     fn stepped(&self, x: &[f64], rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
-        let mut is_held: Vec<bool> = self.bounds().iter().map(|(low, high)| low >= high).collect();
+        let mut is_held: Vec<bool> = self
+            .bounds()
+            .iter()
+            .map(|(low, high)| low >= high)
+            .collect();
         let mut base = x.to_vec();
         loop {
             let masked = rows.iter().map(|(row, by)| {
                 let moved: f64 = (0..x.len()).map(|k| row[k] * (base[k] - x[k])).sum();
-                let row: Vec<f64> =
-                    row.iter().zip(&is_held).map(|(r, held)| if *held { 0.0 } else { *r }).collect();
+                let row: Vec<f64> = row
+                    .iter()
+                    .zip(&is_held)
+                    .map(|(r, held)| if *held { 0.0 } else { *r })
+                    .collect();
                 (row, by - moved)
             });
             let step = least_step(&masked.collect::<Vec<_>>(), x.len());
@@ -243,29 +286,35 @@ impl Region<'_> {
         }
         let mut slope = vec![0.0; start.len()];
         f.value(start, &mut slope);
-        let unit = dot(&slope, &slope).sqrt();
-        let mut penalty = FIRST_PENALTY * if unit.is_finite() { unit.max(1e-3) } else { 1.0 };
+        let steepness = dot(&slope, &slope).sqrt();
+        let unit = if steepness.is_finite() {
+            steepness.max(1e-3)
+        } else {
+            1.0
+        };
+        let mut penalty = FIRST_PENALTY * unit;
         let last_penalty = penalty * LAST_PENALTY;
         let mut multipliers = vec![0.0; limits.len()];
-        let mut here =
-            Minimum { x: start.to_vec(), value: f64::INFINITY, n_evaluations: 0, is_converged: false };
+        let mut here = Minimum {
+            x: start.to_vec(),
+            value: f64::INFINITY,
+            n_evaluations: 0,
+            is_converged: false,
+        };
         let is_anchored = self.violation(start) <= 1e-6;
         let mut failed = f64::INFINITY;
         for _ in 0..settings.max_rounds {
-            let lagrangian =
-                |x: &[f64], total: &mut [f64]| augmented(f, limits, (&multipliers, penalty), x, total);
+            let lagrangian = |x: &[f64], total: &mut [f64]| {
+                augmented(f, limits, (&multipliers, penalty), x, total)
+            };
             let next = lbfgs::minimise(lagrangian, &here.x, self.bounds(), settings.inner);
-            let mut worst = 0.0_f64;
-            let mut scratch = vec![0.0; start.len()];
-            for (limit, multiplier) in limits.iter().zip(&mut multipliers) {
-                let gap = limit.gap(&next.x, &mut scratch);
-                let updated = *multiplier - penalty * gap;
-                let share = if limit.is_equation { gap } else { gap.min(*multiplier / penalty) };
-                worst = worst.max(share.abs());
-                *multiplier = if limit.is_equation { updated } else { updated.max(0.0) };
-            }
+            let worst = update_multipliers(limits, &next.x, penalty, &mut multipliers);
             let n_evaluations = here.n_evaluations + next.n_evaluations;
-            here = Minimum { n_evaluations, is_converged: next.is_converged && worst <= 1e-6, ..next };
+            here = Minimum {
+                n_evaluations,
+                is_converged: next.is_converged && worst <= 1e-6,
+                ..next
+            };
             if worst <= CLOSE || worst.is_nan() {
                 break;
             }
@@ -283,6 +332,24 @@ impl Region<'_> {
     }
 }
 
+/// The multipliers for the next round, and by how much the limits are missed: a limit with a multiplier, on both sides.
+fn update_multipliers(limits: &[Limit], x: &[f64], penalty: f64, multipliers: &mut [f64]) -> f64 {
+    let mut worst = 0.0_f64;
+    let mut scratch = vec![0.0; x.len()];
+    for (limit, multiplier) in limits.iter().zip(multipliers) {
+        let gap = limit.gap(x, &mut scratch);
+        let updated = *multiplier - penalty * gap;
+        let (missed, kept) = if limit.is_equation {
+            (gap, updated)
+        } else {
+            (gap.min(*multiplier / penalty), updated.max(0.0))
+        };
+        worst = worst.max(missed.abs());
+        *multiplier = kept;
+    }
+    worst
+}
+
 /// L and its gradient; equations have multipliers of either sign.
 fn augmented(
     f: &dyn Smooth,
@@ -295,7 +362,11 @@ fn augmented(
     let mut gradient = vec![0.0; x.len()];
     for (limit, multiplier) in limits.iter().zip(multipliers) {
         let pull = multiplier - penalty * limit.gap(x, &mut gradient);
-        let pull = if limit.is_equation { pull } else { pull.max(0.0) };
+        let pull = if limit.is_equation {
+            pull
+        } else {
+            pull.max(0.0)
+        };
         value += (pull * pull - multiplier * multiplier) / (2.0 * penalty);
         add_scaled(total, -pull, &gradient);
     }
@@ -304,7 +375,11 @@ fn augmented(
 
 /// What the gap lacks: of either sign for an equation, not negative for an inequality.
 fn failure(limit: &Limit, gap: f64, margin: f64) -> f64 {
-    if limit.is_equation { -gap } else { (margin - gap).max(0.0) }
+    if limit.is_equation {
+        -gap
+    } else {
+        (margin - gap).max(0.0)
+    }
 }
 
 /// d = Jᵀ(JJᵀ + εI)⁻¹ r
@@ -331,7 +406,9 @@ fn least_step(rows: &[(Vec<f64>, f64)], n: usize) -> Vec<f64> {
 fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
     let m = a.len();
     for k in 0..m {
-        let pivot = (k..m).max_by(|i, j| a[*i][k].abs().total_cmp(&a[*j][k].abs())).unwrap_or(k);
+        let pivot = (k..m)
+            .max_by(|i, j| a[*i][k].abs().total_cmp(&a[*j][k].abs()))
+            .unwrap_or(k);
         a.swap(k, pivot);
         for i in k + 1..m {
             let by = a[i][k] / a[k][k];

@@ -43,7 +43,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { boxes: 10_000, gap: 1e-6, cutoff: f64::INFINITY }
+        Limits {
+            boxes: 10_000,
+            gap: 1e-6,
+            cutoff: f64::INFINITY,
+        }
     }
 }
 
@@ -123,12 +127,13 @@ impl<'a> Domain<'a> {
     fn descend(self, f: &Landscape<'_>, start: Vec<f64>) -> Option<Vec<f64>> {
         match self {
             Domain::Box(bounds) => {
-                let descent = |x: &[f64], gradient: &mut [f64]| feasible::Smooth::value(f, x, gradient);
+                let descent =
+                    |x: &[f64], gradient: &mut [f64]| feasible::Smooth::value(f, x, gradient);
                 Some(lbfgs::minimise(descent, &start, bounds, lbfgs::Settings::default()).x)
             }
-            Domain::Region(region) => {
-                region.minimise(f, &[start], feasible::Settings::default()).map(|end| end.x)
-            }
+            Domain::Region(region) => region
+                .minimise(f, &[start], feasible::Settings::default())
+                .map(|end| end.x),
         }
     }
 }
@@ -147,7 +152,10 @@ impl Eq for Cell {}
 impl Ord for Cell {
     /// The greatest is the one to look at next.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.bound.total_cmp(&self.bound).then(other.number.cmp(&self.number))
+        other
+            .bound
+            .total_cmp(&self.bound)
+            .then(other.number.cmp(&self.number))
     }
 }
 
@@ -202,7 +210,12 @@ impl<'a> Search<'a> {
         self.descend(middle(&root));
         self.push(root, f64::NEG_INFINITY);
         let mut boxes = 0;
-        while boxes < self.limits.boxes && self.open.peek().is_some_and(|cell| !self.is_enough(cell.bound)) {
+        while boxes < self.limits.boxes
+            && self
+                .open
+                .peek()
+                .is_some_and(|cell| !self.is_enough(cell.bound))
+        {
             interrupt::check();
             let Some(cell) = self.open.pop() else { break };
             boxes += 1;
@@ -211,7 +224,13 @@ impl<'a> Search<'a> {
         let least = self.open.peek().map_or(f64::INFINITY, |cell| cell.bound);
         let bound = least.min(self.dropped).min(self.value);
         let is_closed = self.is_within_gap(bound);
-        Certified { x: self.x, value: self.value, bound, boxes, is_closed }
+        Certified {
+            x: self.x,
+            value: self.value,
+            bound,
+            boxes,
+            is_closed,
+        }
     }
 
     fn is_within_gap(&self, bound: f64) -> bool {
@@ -251,24 +270,35 @@ impl<'a> Search<'a> {
             let half = low + 0.5 * (high - low);
             promise(*k) > 0.0 && low < half && half < high
         };
-        (0..within.len()).filter(can_split).max_by(|a, b| promise(*a).total_cmp(&promise(*b)))
+        (0..within.len())
+            .filter(can_split)
+            .max_by(|a, b| promise(*a).total_cmp(&promise(*b)))
     }
 
     /// `above`: the bound of a box around this one.
     fn push(&mut self, within: Vec<(f64, f64)>, above: f64) {
         let beside = Some(&self.x[..]).filter(|x| x.len() == within.len());
-        let lagrangian = self.lagrangian.as_ref().map_or(f64::NEG_INFINITY, |l| l.bound(&within, beside));
+        let lagrangian = self
+            .lagrangian
+            .as_ref()
+            .map_or(f64::NEG_INFINITY, |l| l.bound(&within, beside));
         let bound = self.f.bound(&within, beside).max(lagrangian).max(above);
         if bound >= self.value.min(self.limits.cutoff) {
             self.dropped = self.dropped.min(bound);
             return;
         }
         self.n_cells += 1;
-        self.open.push(Cell { within, bound, number: self.n_cells });
+        self.open.push(Cell {
+            within,
+            bound,
+            number: self.n_cells,
+        });
     }
 
     fn descend(&mut self, start: Vec<f64>) {
-        let Some(end) = self.domain.descend(self.f, start) else { return };
+        let Some(end) = self.domain.descend(self.f, start) else {
+            return;
+        };
         let value = self.f.value(&end);
         if value < self.value {
             if let Domain::Region(region) = self.domain {
@@ -289,7 +319,13 @@ fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<L
     let turned = |a: &[f64], sign: f64| a.iter().map(|a| sign * a).collect::<Vec<f64>>();
     let mut rows: Vec<(Vec<f64>, f64)> = Vec::new();
     for (row, slack) in region.rows_and_slacks() {
-        let spare = row.bound - row.coefficients.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
+        let spare = row.bound
+            - row
+                .coefficients
+                .iter()
+                .zip(x)
+                .map(|(a, x)| a * x)
+                .sum::<f64>();
         if row.is_equation || spare <= ACTIVE {
             rows.push((turned(&row.coefficients, 1.0), row.bound + slack));
         }
@@ -298,8 +334,11 @@ fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<L
         }
     }
     let n_rows = rows.len();
-    let side =
-        |k: usize, sign: f64| (0..x.len()).map(|l| if l == k { sign } else { 0.0 }).collect::<Vec<f64>>();
+    let side = |k: usize, sign: f64| {
+        (0..x.len())
+            .map(|l| if l == k { sign } else { 0.0 })
+            .collect::<Vec<f64>>()
+    };
     for (k, (low, high)) in region.bounds().iter().enumerate() {
         // The box takes care of its sides itself; here they only take their share of the gradient.
         rows.extend((x[k] - low <= ACTIVE).then(|| (side(k, -1.0), 0.0)));
@@ -311,16 +350,24 @@ fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<L
     for _ in 0..SWEEPS {
         for ((a, _), old) in rows.iter().zip(&mut multipliers) {
             let (mut along, mut square) = (0.0, 0.0);
-            a.iter().zip(&residual).for_each(|(a, r)| (along, square) = (along + a * r, square + a * a));
+            a.iter()
+                .zip(&residual)
+                .for_each(|(a, r)| (along, square) = (along + a * r, square + a * a));
             let new = f64::max(*old - along / square, 0.0);
-            residual.iter_mut().zip(a).for_each(|(r, a)| *r += (new - *old) * a);
+            residual
+                .iter_mut()
+                .zip(a)
+                .for_each(|(r, a)| *r += (new - *old) * a);
             *old = new;
         }
     }
     let mut slope = vec![0.0; x.len()];
     let mut raise = 0.0;
     for ((a, b), multiplier) in rows[..n_rows].iter().zip(&multipliers) {
-        slope.iter_mut().zip(a).for_each(|(slope, a)| *slope += multiplier * a);
+        slope
+            .iter_mut()
+            .zip(a)
+            .for_each(|(slope, a)| *slope += multiplier * a);
         raise -= multiplier * b;
     }
     let is_number = raise.is_finite() && slope.iter().all(|s| s.is_finite());
@@ -347,7 +394,9 @@ mod tests {
     fn grid(n: usize, steps: usize) -> impl Iterator<Item = Vec<f64>> {
         let side = steps + 1;
         (0..side.pow(u32::try_from(n).unwrap())).map(move |at| {
-            (0..n).map(|k| (at / side.pow(u32::try_from(k).unwrap()) % side) as f64 / steps as f64).collect()
+            (0..n)
+                .map(|k| (at / side.pow(u32::try_from(k).unwrap()) % side) as f64 / steps as f64)
+                .collect()
         })
     }
 
@@ -416,7 +465,8 @@ mod tests {
         let region = space.encoding().given_bits(&[]).unwrap();
         let (waves, weights) = drawn(2, 1.0, &mut stream(0, 0, Purpose::Weights));
 
-        let found = Landscape::of_weights(&waves, 0.0, &weights).minimise_in(&region, Limits::default());
+        let found =
+            Landscape::of_weights(&waves, 0.0, &weights).minimise_in(&region, Limits::default());
 
         assert!(!region.is_empty());
         assert_eq!((found.value, found.bound), (f64::INFINITY, f64::INFINITY));
@@ -430,13 +480,17 @@ mod tests {
                 let mut boxes: Vec<usize> = Vec::new();
                 let started = std::time::Instant::now();
                 for seed in 0..20 {
-                    let (waves, weights) = drawn(n, bandwidth, &mut stream(seed, 0, Purpose::Weights));
+                    let (waves, weights) =
+                        drawn(n, bandwidth, &mut stream(seed, 0, Purpose::Weights));
                     let f = Landscape::of_weights(&waves, 0.0, &weights);
                     boxes.push(f.minimise(&vec![(0.0, 1.0); n], Limits::default()).boxes);
                 }
                 boxes.sort_unstable();
                 let each = started.elapsed() / 20;
-                println!("Dc = {n}, σ = {bandwidth}: median {}, most {}, {each:?}", boxes[10], boxes[19]);
+                println!(
+                    "Dc = {n}, σ = {bandwidth}: median {}, most {}, {each:?}",
+                    boxes[10], boxes[19]
+                );
             }
         }
     }

@@ -39,15 +39,31 @@ impl<'a> Landscape<'a> {
 
     /// `constant` + Σⱼ `weights`ⱼ φⱼ(x).
     pub(crate) fn of_weights(waves: &'a Waves, constant: f64, weights: &[f64]) -> Landscape<'a> {
-        let scales = weights.iter().enumerate().map(|(j, c)| c * waves.amplitude(j)).collect();
-        Landscape { waves, constant, scales, slope: vec![0.0; waves.n_reals()] }
+        let scales = weights
+            .iter()
+            .enumerate()
+            .map(|(j, c)| c * waves.amplitude(j))
+            .collect();
+        Landscape {
+            waves,
+            constant,
+            scales,
+            slope: vec![0.0; waves.n_reals()],
+        }
     }
 
     /// Adds `slope`·x and Σⱼ `weights`ⱼ φⱼ(x); what is missing counts as 0.
     pub fn tilted(mut self, slope: &[f64], weights: &[f64]) -> Landscape<'a> {
-        self.slope.iter_mut().zip(slope).for_each(|(old, by)| *old += by);
+        self.slope
+            .iter_mut()
+            .zip(slope)
+            .for_each(|(old, by)| *old += by);
         let amplitudes = (0..self.scales.len()).map(|j| self.waves.amplitude(j));
-        self.scales.iter_mut().zip(amplitudes).zip(weights).for_each(|((old, a), by)| *old += by * a);
+        self.scales
+            .iter_mut()
+            .zip(amplitudes)
+            .zip(weights)
+            .for_each(|((old, a), by)| *old += by * a);
         self
     }
 
@@ -64,20 +80,29 @@ impl<'a> Landscape<'a> {
 
     /// g(x).
     pub fn value(&self, x: &[f64]) -> f64 {
-        let waves = self.terms().map(|(j, scale)| scale * self.waves.angle(j, x).cos());
+        let waves = self
+            .terms()
+            .map(|(j, scale)| scale * self.waves.angle(j, x).cos());
         self.constant + waves.sum::<f64>() + dot(&self.slope, x)
     }
 
     /// Waves that take part.
     fn terms(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
-        self.scales.iter().copied().enumerate().filter(|(_, scale)| *scale != 0.0)
+        self.scales
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, scale)| *scale != 0.0)
     }
 
     /// Σⱼ |sⱼωⱼₖ|: how fast each coordinate can bend g.
     pub(super) fn bends(&self) -> Vec<f64> {
         let mut bends = vec![0.0; self.n_reals()];
         for (j, scale) in self.terms() {
-            bends.iter_mut().zip(self.waves.frequency(j)).for_each(|(bend, w)| *bend += (scale * w).abs());
+            bends
+                .iter_mut()
+                .zip(self.waves.frequency(j))
+                .for_each(|(bend, w)| *bend += (scale * w).abs());
         }
         bends
     }
@@ -86,14 +111,21 @@ impl<'a> Landscape<'a> {
     pub(super) fn bound(&self, within: &[(f64, f64)], beside: Option<&[f64]>) -> f64 {
         let around = Surroundings::new(self, within);
         let moved = |x: &[f64]| -> Vec<f64> {
-            x.iter().zip(within).map(|(x, (low, high))| x.max(*low).min(*high)).collect()
+            x.iter()
+                .zip(within)
+                .map(|(x, (low, high))| x.max(*low).min(*high))
+                .collect()
         };
         let mut bound = around.least.max(around.taylor(&middle(within)));
         if let Some(x) = beside {
             bound = bound.max(around.taylor(&moved(x)));
         }
         // `max` passes over NaN, which only overflow brings.
-        if bound.is_nan() { f64::NEG_INFINITY } else { bound }
+        if bound.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            bound
+        }
     }
 }
 
@@ -130,18 +162,35 @@ impl<'a> Surroundings<'a> {
         let far = within.iter().map(|(low, high)| low.abs().max(high.abs()));
         let far: Vec<f64> = far.collect();
         let steps = (landscape.scales.len() + n * n + 8) as f64;
-        let tilt: f64 = landscape.slope.iter().zip(&far).map(|(l, x)| (l * x).abs()).sum();
+        let tilt: f64 = landscape
+            .slope
+            .iter()
+            .zip(&far)
+            .map(|(l, x)| (l * x).abs())
+            .sum();
         let mut size = landscape.constant.abs() + tilt;
         let (mut least, mut slack, mut reach) = (landscape.constant, 0.0, size);
         let mut hessian = vec![0.0; n * n];
         for (j, scale) in landscape.terms() {
             let frequency = landscape.waves.frequency(j);
             let angle = landscape.waves.angle(j, &middle);
-            let along = |x: &[f64]| frequency.iter().zip(x).map(|(w, x)| (w * x).abs()).sum::<f64>();
-            let (width, blur) = (along(&widths), rounding(n) * (angle.abs() + 2.0 * along(&far)));
+            let along = |x: &[f64]| {
+                frequency
+                    .iter()
+                    .zip(x)
+                    .map(|(w, x)| (w * x).abs())
+                    .sum::<f64>()
+            };
+            let (width, blur) = (
+                along(&widths),
+                rounding(n) * (angle.abs() + 2.0 * along(&far)),
+            );
             let (low, high) = cosine_range(angle, 0.5 * width * (1.0 + rounding(n)) + blur);
-            let (low, high) =
-                if scale < 0.0 { (scale * high, scale * low) } else { (scale * low, scale * high) };
+            let (low, high) = if scale < 0.0 {
+                (scale * high, scale * low)
+            } else {
+                (scale * low, scale * high)
+            };
             least += low;
             size += scale.abs();
             reach += scale.abs() * (1.0 + width + width * width);
@@ -151,10 +200,18 @@ impl<'a> Surroundings<'a> {
             }
         }
         let tilts = landscape.slope.iter().zip(within);
-        least += tilts.map(|(l, (low, high))| (l * low).min(l * high)).sum::<f64>();
+        least += tilts
+            .map(|(l, (low, high))| (l * low).min(l * high))
+            .sum::<f64>();
         least -= 4.0 * f64::EPSILON * steps * size;
         slack += 8.0 * f64::EPSILON * steps * reach;
-        Surroundings { landscape, within, least, curvature: separable(&hessian, &widths), slack }
+        Surroundings {
+            landscape,
+            within,
+            least,
+            curvature: separable(&hessian, &widths),
+            slack,
+        }
     }
 
     /// min over d of g(p) + ∇g(p)·d + ½ Σ hₖdₖ².
@@ -172,8 +229,14 @@ impl<'a> Surroundings<'a> {
 fn separable(hessian: &[f64], widths: &[f64]) -> Vec<f64> {
     let n = widths.len();
     let at = |k: usize| {
-        let others = (0..n).filter(|l| *l != k).map(|l| hessian[k * n + l].abs() * widths[l]);
-        if widths[k] > 0.0 { hessian[k * n + k] - others.sum::<f64>() / widths[k] } else { 0.0 }
+        let others = (0..n)
+            .filter(|l| *l != k)
+            .map(|l| hessian[k * n + l].abs() * widths[l]);
+        if widths[k] > 0.0 {
+            hessian[k * n + k] - others.sum::<f64>() / widths[k]
+        } else {
+            0.0
+        }
     };
     (0..n).map(at).collect()
 }
@@ -194,13 +257,24 @@ fn cosine_range(middle: f64, radius: f64) -> (f64, f64) {
     let (low, high) = (middle - radius, middle + radius);
     let (at_low, at_high) = (low.cos(), high.cos());
     let has = |angle: f64| angle + TAU * ((low - angle) / TAU).ceil() <= high;
-    let least = if has(PI) { -1.0 } else { at_low.min(at_high) - 4.0 * f64::EPSILON };
-    let most = if has(0.0) { 1.0 } else { at_low.max(at_high) + 4.0 * f64::EPSILON };
+    let least = if has(PI) {
+        -1.0
+    } else {
+        at_low.min(at_high) - 4.0 * f64::EPSILON
+    };
+    let most = if has(0.0) {
+        1.0
+    } else {
+        at_low.max(at_high) + 4.0 * f64::EPSILON
+    };
     (least, most)
 }
 
 pub(super) fn middle(within: &[(f64, f64)]) -> Vec<f64> {
-    within.iter().map(|(low, high)| low + 0.5 * (high - low)).collect()
+    within
+        .iter()
+        .map(|(low, high)| low + 0.5 * (high - low))
+        .collect()
 }
 
 /// Relative error of an angle over n coordinates, with room to spare.
@@ -254,19 +328,32 @@ mod tests {
 
     #[test]
     fn a_small_box_around_a_minimum_is_bounded_by_it() {
-        let waves =
-            Waves::new(Expansion::Quadrature { nodes: 2 }, 1, &mut stream(0, 0, Purpose::Features)).unwrap();
+        let waves = Waves::new(
+            Expansion::Quadrature { nodes: 2 },
+            1,
+            &mut stream(0, 0, Purpose::Features),
+        )
+        .unwrap();
         // √½·2 cos x: falls until π.
         let g = Landscape::of_weights(&waves, 0.0, &[-1.0, 0.0]);
 
         let bound = g.bound(&[(-0.3, 0.4)], Some(&[0.0]));
 
-        assert!(g.value(&[0.0]) - bound < 1e-12, "{bound} {}", g.value(&[0.0]));
+        assert!(
+            g.value(&[0.0]) - bound < 1e-12,
+            "{bound} {}",
+            g.value(&[0.0])
+        );
     }
 
     #[test]
     fn weights_and_frequencies_beyond_all_bounds_give_a_bound_that_says_nothing() {
-        let waves = Waves::new(Expansion::default(), 1, &mut stream(0, 0, Purpose::Features)).unwrap();
+        let waves = Waves::new(
+            Expansion::default(),
+            1,
+            &mut stream(0, 0, Purpose::Features),
+        )
+        .unwrap();
 
         let huge = Landscape::of_weights(&waves, 0.0, &[f64::MAX; 16]).bound(&[(0.0, 1.0)], None);
         let fast = waves.with_bandwidths(&[1e-50]);

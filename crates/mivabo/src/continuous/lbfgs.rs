@@ -30,7 +30,11 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { max_iterations: 100, tolerance: 1e-6, memory: 8 }
+        Settings {
+            max_iterations: 100,
+            tolerance: 1e-6,
+            memory: 8,
+        }
     }
 }
 
@@ -82,10 +86,17 @@ pub fn minimise(
         let mut gradient = vec![0.0; x.len()];
         let value = f(&x, &mut gradient);
         let is_number = value.is_finite() && gradient.iter().all(|g| g.is_finite());
-        Sample { x, value: if is_number { value } else { f64::INFINITY }, gradient }
+        Sample {
+            x,
+            value: if is_number { value } else { f64::INFINITY },
+            gradient,
+        }
     };
     let mut here = ask(projected(start, bounds));
-    let mut memory = Memory { pairs: VecDeque::new(), size: settings.memory };
+    let mut memory = Memory {
+        pairs: VecDeque::new(),
+        size: settings.memory,
+    };
     let mut is_converged = false;
     if here.value.is_finite() {
         for _ in 0..settings.max_iterations {
@@ -107,7 +118,12 @@ pub fn minimise(
         }
         is_converged = is_converged || here.residual(bounds) <= settings.tolerance;
     }
-    Minimum { x: here.x, value: here.value, n_evaluations, is_converged }
+    Minimum {
+        x: here.x,
+        value: here.value,
+        n_evaluations,
+        is_converged,
+    }
 }
 
 struct Sample {
@@ -119,7 +135,12 @@ struct Sample {
 impl Sample {
     /// max |x - P(x - g)|, where P moves into the box.
     fn residual(&self, bounds: &[(f64, f64)]) -> f64 {
-        let step = |k: usize| self.x[k] - (self.x[k] - self.gradient[k]).max(bounds[k].0).min(bounds[k].1);
+        let step = |k: usize| {
+            self.x[k]
+                - (self.x[k] - self.gradient[k])
+                    .max(bounds[k].0)
+                    .min(bounds[k].1)
+        };
         (0..self.x.len()).map(|k| step(k).abs()).fold(0.0, f64::max)
     }
 
@@ -132,7 +153,10 @@ impl Sample {
 
 fn projected(x: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
     // `max` before `min`: a NaN becomes the low bound.
-    x.iter().zip(bounds).map(|(x, (low, high))| x.max(*low).min(*high)).collect()
+    x.iter()
+        .zip(bounds)
+        .map(|(x, (low, high))| x.max(*low).min(*high))
+        .collect()
 }
 
 /// Steps s and gradient differences y.
@@ -143,7 +167,8 @@ struct Memory {
 
 impl Memory {
     fn remember(&mut self, from: &Sample, to: &Sample) {
-        let minus = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
+        let minus =
+            |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
         let (s, y) = (minus(&to.x, &from.x), minus(&to.gradient, &from.gradient));
         if dot(&s, &y) > 1e-12 * dot(&y, &y) {
             self.pairs.push_back((s, y));
@@ -157,18 +182,27 @@ impl Memory {
     fn direction(&self, here: &Sample, bounds: &[(f64, f64)]) -> Vec<f64> {
         let is_free: Vec<bool> = (0..here.x.len()).map(|k| here.is_free(k, bounds)).collect();
         let masked = |v: &[f64]| -> Vec<f64> {
-            v.iter().zip(&is_free).map(|(v, free)| if *free { *v } else { 0.0 }).collect()
+            v.iter()
+                .zip(&is_free)
+                .map(|(v, free)| if *free { *v } else { 0.0 })
+                .collect()
         };
         let descent: Vec<f64> = masked(&here.gradient).iter().map(|g| -g).collect();
         let pairs = self.pairs.iter().map(|(s, y)| (masked(s), masked(y)));
-        let pairs: Vec<_> = pairs.filter(|(s, y)| dot(s, y) > 1e-12 * dot(y, y)).collect();
+        let pairs: Vec<_> = pairs
+            .filter(|(s, y)| dot(s, y) > 1e-12 * dot(y, y))
+            .collect();
         let Some((s, y)) = pairs.last() else {
             let length = dot(&descent, &descent).sqrt();
             return descent.iter().map(|d| d / length.max(1.0)).collect();
         };
         let initial = dot(s, y) / dot(y, y);
         let direction = two_loops(&pairs, &descent, initial);
-        if dot(&direction, &descent) > 0.0 { direction } else { descent }
+        if dot(&direction, &descent) > 0.0 {
+            direction
+        } else {
+            descent
+        }
     }
 }
 
@@ -203,9 +237,19 @@ fn line_search(
     let rounding = 4.0 * f64::EPSILON * here.value.abs();
     let mut best: Option<Sample> = None;
     for _ in 0..MAX_TRIALS {
-        let ray: Vec<f64> = here.x.iter().zip(direction).map(|(x, d)| x + t * d).collect();
+        let ray: Vec<f64> = here
+            .x
+            .iter()
+            .zip(direction)
+            .map(|(x, d)| x + t * d)
+            .collect();
         let there = ask(projected(&ray, bounds));
-        let step: Vec<f64> = there.x.iter().zip(&here.x).map(|(to, from)| to - from).collect();
+        let step: Vec<f64> = there
+            .x
+            .iter()
+            .zip(&here.x)
+            .map(|(to, from)| to - from)
+            .collect();
         let slope = dot(&here.gradient, &step);
         // The second is Armijo's condition too, told by slopes (Hager & Zhang 2005).
         let is_lower = there.value <= here.value + ARMIJO * slope
@@ -222,7 +266,11 @@ fn line_search(
                 break;
             }
         }
-        t = if high.is_finite() { 0.5 * (low + high) } else { 2.0 * t };
+        t = if high.is_finite() {
+            0.5 * (low + high)
+        } else {
+            2.0 * t
+        };
     }
     best
 }
@@ -246,25 +294,46 @@ mod tests {
 
     #[test]
     fn the_valley_of_rosenbrock_is_followed_to_its_end() {
-        let settings = Settings { max_iterations: 500, ..Settings::default() };
+        let settings = Settings {
+            max_iterations: 500,
+            ..Settings::default()
+        };
 
-        let found = minimise(rosenbrock, &[-1.2, 1.0, -0.5, 2.0, 0.3], &[(-5.0, 5.0); 5], settings);
+        let found = minimise(
+            rosenbrock,
+            &[-1.2, 1.0, -0.5, 2.0, 0.3],
+            &[(-5.0, 5.0); 5],
+            settings,
+        );
 
         assert!(found.is_converged && found.value < 1e-10, "{found:?}");
     }
 
     #[test]
     fn bounds_that_cut_the_valley_hold() {
-        let found = minimise(rosenbrock, &[-1.2, 1.0], &[(-2.0, 0.5), (-2.0, 2.0)], Settings::default());
+        let found = minimise(
+            rosenbrock,
+            &[-1.2, 1.0],
+            &[(-2.0, 0.5), (-2.0, 2.0)],
+            Settings::default(),
+        );
 
         // At x₀ = ½ the best x₁ is ¼.
         assert!(found.is_converged, "{found:?}");
-        assert!((found.x[0] - 0.5).abs() < 1e-9 && (found.x[1] - 0.25).abs() < 1e-5, "{found:?}");
+        assert!(
+            (found.x[0] - 0.5).abs() < 1e-9 && (found.x[1] - 0.25).abs() < 1e-5,
+            "{found:?}"
+        );
     }
 
     #[test]
     fn a_function_without_numbers_ends_where_it_started() {
-        let found = minimise(|_, _| f64::NAN, &[7.0, f64::NAN], &[(0.0, 1.0); 2], Settings::default());
+        let found = minimise(
+            |_, _| f64::NAN,
+            &[7.0, f64::NAN],
+            &[(0.0, 1.0); 2],
+            Settings::default(),
+        );
 
         assert_eq!((found.x, found.is_converged), (vec![1.0, 0.0], false));
     }

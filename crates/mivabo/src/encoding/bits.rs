@@ -39,9 +39,15 @@ impl IntegerForm {
             let term = terms.entry(*bit).or_insert(0);
             *term = term.checked_add(c.checked_mul(factor)?)?;
         }
-        let constant = self.constant.checked_add(affine.constant.checked_mul(factor)?)?;
+        let constant = self
+            .constant
+            .checked_add(affine.constant.checked_mul(factor)?)?;
         let linear = terms.into_iter().filter(|(_, c)| *c != 0).collect();
-        let sum = IntegerForm { constant, linear, quadratic: self.quadratic.clone() };
+        let sum = IntegerForm {
+            constant,
+            linear,
+            quadratic: self.quadratic.clone(),
+        };
         (sum.magnitude()? <= MAX_EXACT).then_some(sum)
     }
 
@@ -50,12 +56,18 @@ impl IntegerForm {
     /// The constant is left as it is. Zero when there are no coefficients.
     pub fn reduced(&self) -> (IntegerForm, i64) {
         let linear = self.linear.iter().map(|(_, c)| *c);
-        let divisor = linear.chain(self.quadratic.iter().map(|(.., c)| *c)).fold(0_i64, |g, c| g.gcd(&c));
+        let divisor = linear
+            .chain(self.quadratic.iter().map(|(.., c)| *c))
+            .fold(0_i64, |g, c| g.gcd(&c));
         let by = divisor.max(1);
         let reduced = IntegerForm {
             constant: self.constant,
             linear: self.linear.iter().map(|(i, c)| (*i, c / by)).collect(),
-            quadratic: self.quadratic.iter().map(|(i, j, c)| (*i, *j, c / by)).collect(),
+            quadratic: self
+                .quadratic
+                .iter()
+                .map(|(i, j, c)| (*i, *j, c / by))
+                .collect(),
         };
         (reduced, divisor)
     }
@@ -63,33 +75,51 @@ impl IntegerForm {
     /// The most that the form can be.
     pub fn max(&self) -> i64 {
         let linear = self.linear.iter().map(|(_, c)| *c);
-        self.constant + linear.chain(self.quadratic.iter().map(|(.., c)| *c)).map(|c| c.max(0)).sum::<i64>()
+        self.constant
+            + linear
+                .chain(self.quadratic.iter().map(|(.., c)| *c))
+                .map(|c| c.max(0))
+                .sum::<i64>()
     }
 
     pub fn negated(&self) -> IntegerForm {
         IntegerForm {
             constant: -self.constant,
             linear: self.linear.iter().map(|(i, c)| (*i, -c)).collect(),
-            quadratic: self.quadratic.iter().map(|(i, j, c)| (*i, *j, -c)).collect(),
+            quadratic: self
+                .quadratic
+                .iter()
+                .map(|(i, j, c)| (*i, *j, -c))
+                .collect(),
         }
     }
 
     /// Without its constant, in floating point: exactly.
     pub fn form(&self) -> Quadratic {
         let linear = self.linear.iter().map(|(i, c)| (*i, *c as f64));
-        Quadratic::new(0.0, linear, self.quadratic.iter().map(|(i, j, c)| (*i, *j, *c as f64)))
+        Quadratic::new(
+            0.0,
+            linear,
+            self.quadratic.iter().map(|(i, j, c)| (*i, *j, *c as f64)),
+        )
     }
 
     fn magnitude(&self) -> Option<i64> {
         let linear = self.linear.iter().map(|(_, c)| *c);
-        let all = linear.chain(self.quadratic.iter().map(|(.., c)| *c)).chain([self.constant]);
-        all.map(i64::checked_abs).try_fold(0_i64, |sum, c| sum.checked_add(c?))
+        let all = linear
+            .chain(self.quadratic.iter().map(|(.., c)| *c))
+            .chain([self.constant]);
+        all.map(i64::checked_abs)
+            .try_fold(0_i64, |sum, c| sum.checked_add(c?))
     }
 }
 
 impl BitPolynomial {
     pub fn constant(n: Number) -> BitPolynomial {
-        BitPolynomial { constant: Some(n), ..BitPolynomial::default() }
+        BitPolynomial {
+            constant: Some(n),
+            ..BitPolynomial::default()
+        }
     }
 
     pub fn constant_term(&self) -> Number {
@@ -102,7 +132,10 @@ impl BitPolynomial {
             [] => self.constant = Some(self.constant_term().plus(coefficient)),
             [bit] => self.linear.push((*bit, coefficient)),
             _ => {
-                let sum = self.higher.get(&bits).map_or(coefficient, |c| c.plus(coefficient));
+                let sum = self
+                    .higher
+                    .get(&bits)
+                    .map_or(coefficient, |c| c.plus(coefficient));
                 self.higher.insert(bits, sum);
             }
         }
@@ -110,7 +143,8 @@ impl BitPolynomial {
 
     pub fn add_scaled(&mut self, other: &BitPolynomial, by: Number) {
         self.add(Vec::new(), other.constant_term().times(by));
-        self.linear.extend(other.linear.iter().map(|(bit, c)| (*bit, c.times(by))));
+        self.linear
+            .extend(other.linear.iter().map(|(bit, c)| (*bit, c.times(by))));
         for (bits, c) in &other.higher {
             self.add(bits.clone(), c.times(by));
         }
@@ -156,7 +190,11 @@ impl BitPolynomial {
     }
 
     pub fn degree(&self) -> usize {
-        self.higher.keys().map(Vec::len).max().unwrap_or(usize::from(!self.linear.is_empty()))
+        self.higher
+            .keys()
+            .map(Vec::len)
+            .max()
+            .unwrap_or(usize::from(!self.linear.is_empty()))
     }
 
     /// Multiplied by the least integer that makes all coefficients whole.
@@ -173,7 +211,11 @@ impl BitPolynomial {
         for (_, denominator) in &ratios {
             scale = (scale / scale.gcd(denominator)).checked_mul(*denominator)?;
         }
-        let mut form = IntegerForm { constant: 0, linear: Vec::new(), quadratic: Vec::new() };
+        let mut form = IntegerForm {
+            constant: 0,
+            linear: Vec::new(),
+            quadratic: Vec::new(),
+        };
         for ((bits, _), (numerator, denominator)) in terms.iter().zip(ratios) {
             let whole = numerator.checked_mul(scale / denominator)?;
             match bits.as_slice() {
@@ -197,14 +239,23 @@ impl BitPolynomial {
             return None;
         }
         let linear = self.linear.iter().map(|(i, c)| (*i, c.to_f64()));
-        let quadratic = self.higher.iter().map(|(bits, c)| (bits[0], bits[1], c.to_f64()));
-        Some((self.constant_term().to_f64(), Quadratic::new(0.0, linear, quadratic)))
+        let quadratic = self
+            .higher
+            .iter()
+            .map(|(bits, c)| (bits[0], bits[1], c.to_f64()));
+        Some((
+            self.constant_term().to_f64(),
+            Quadratic::new(0.0, linear, quadratic),
+        ))
     }
 
     fn terms(&self) -> Vec<(Vec<usize>, Number)> {
         let constant = self.constant.iter().map(|c| (Vec::new(), *c));
         let linear = self.linear.iter().map(|(bit, c)| (vec![*bit], *c));
-        constant.chain(linear).chain(self.higher.iter().map(|(bits, c)| (bits.clone(), *c))).collect()
+        constant
+            .chain(linear)
+            .chain(self.higher.iter().map(|(bits, c)| (bits.clone(), *c)))
+            .collect()
     }
 }
 

@@ -50,7 +50,8 @@ impl Encoding {
                     break;
                 }
                 let next = given.iter().flat_map(|given| {
-                    (0..code.size()).map(|index| given.iter().copied().chain(bits_of(code, index)).collect())
+                    (0..code.size())
+                        .map(|index| given.iter().copied().chain(bits_of(code, index)).collect())
                 });
                 given = next.collect();
                 parameters.push(p);
@@ -64,24 +65,38 @@ impl Encoding {
 
     /// The points with each value of a discrete parameter, but for values that are obviously impossible.
     pub(crate) fn branches_by_value(&self, p: usize, sampler: &Sampler<'_>) -> Vec<Branch> {
-        let Some(code) = &self.codes[p] else { return Vec::new() };
-        let given = (0..code.size()).map(|index| bits_of(code, index).collect()).collect();
+        let Some(code) = &self.codes[p] else {
+            return Vec::new();
+        };
+        let given = (0..code.size())
+            .map(|index| bits_of(code, index).collect())
+            .collect();
         branches_given(&[p], given, sampler)
     }
 
     /// The discrete parameters of which conditions of other parameters speak, themselves or through definitions, in order.
     pub(crate) fn switches(&self) -> Vec<usize> {
-        let needed = self.model.parameters.iter().flat_map(|parameter| parameter.needs.iter().copied());
+        let needed = self
+            .model
+            .parameters
+            .iter()
+            .flat_map(|parameter| parameter.needs.iter().copied());
         let switch = |symbol| match symbol {
             Symbol::Parameter(p) if !self.model.is_continuous(p) => Some(p),
             _ => None,
         };
-        self.model.closure(needed).into_iter().filter_map(switch).collect()
+        self.model
+            .closure(needed)
+            .into_iter()
+            .filter_map(switch)
+            .collect()
     }
 }
 
 fn bits_of(code: &Code, index: u64) -> impl Iterator<Item = (usize, bool)> + '_ {
-    code.bits().enumerate().map(move |(k, bit)| (bit, code.bit(index, k)))
+    code.bits()
+        .enumerate()
+        .map(move |(k, bit)| (bit, code.bit(index, k)))
 }
 
 fn branches_given(
@@ -91,7 +106,11 @@ fn branches_given(
 ) -> Vec<Branch> {
     let roots = sampler.roots_given(&given);
     let branch = |(given, root): (_, Option<Root>)| {
-        Some(Branch { parameters: parameters.to_vec(), given, root: root? })
+        Some(Branch {
+            parameters: parameters.to_vec(),
+            given,
+            root: root?,
+        })
     };
     given.into_iter().zip(roots).filter_map(branch).collect()
 }

@@ -24,7 +24,12 @@ impl Code {
             Coding::Unary => size - 1,
             Coding::OneHot => size,
         };
-        Some(Code { first, width: usize::try_from(width).unwrap_or(usize::MAX), size, coding: domain.coding })
+        Some(Code {
+            first,
+            width: usize::try_from(width).unwrap_or(usize::MAX),
+            size,
+            coding: domain.coding,
+        })
     }
 
     /// The number of values.
@@ -49,7 +54,11 @@ impl Code {
     pub fn index(&self, x: &[bool]) -> Option<u64> {
         let bits = &x[self.bits()];
         let index = match self.coding {
-            Coding::Binary => bits.iter().enumerate().map(|(k, b)| u64::from(*b) << k).sum(),
+            Coding::Binary => bits
+                .iter()
+                .enumerate()
+                .map(|(k, b)| u64::from(*b) << k)
+                .sum(),
             Coding::Unary => bits.iter().take_while(|b| **b).count() as u64,
             Coding::OneHot => bits.iter().position(|b| *b)? as u64,
         };
@@ -60,12 +69,16 @@ impl Code {
     /// The rows that exclude bits which stand for no value.
     pub fn validity(&self, name: &str) -> Vec<Row> {
         let bits = self.bits();
-        let row =
-            |terms: Vec<(usize, f64)>, sense, rhs| Row::new(name, Quadratic::new(0.0, terms, []), sense, rhs);
+        let row = |terms: Vec<(usize, f64)>, sense, rhs| {
+            Row::new(name, Quadratic::new(0.0, terms, []), sense, rhs)
+        };
         match self.coding {
             Coding::Binary if self.size == 1 << self.width => vec![],
             Coding::Binary => {
-                let terms = bits.enumerate().map(|(k, bit)| (bit, (1_u64 << k) as f64)).collect();
+                let terms = bits
+                    .enumerate()
+                    .map(|(k, bit)| (bit, (1_u64 << k) as f64))
+                    .collect();
                 vec![row(terms, Sense::LessEqual, (self.size - 1) as f64)]
             }
             Coding::Unary => bits
@@ -80,8 +93,16 @@ impl Code {
     /// The value of the parameter as a polynomial over its bits; the domain's values are numbers.
     pub fn value(&self, domain: &Domain) -> BitPolynomial {
         if let (Set::Int { low, step, .. }, Coding::Binary) = (&domain.set, self.coding) {
-            let linear = self.bits().enumerate().map(|(k, bit)| (bit, Number::from(step << k))).collect();
-            return BitPolynomial { constant: Some(Number::from(*low)), linear, ..BitPolynomial::default() };
+            let linear = self
+                .bits()
+                .enumerate()
+                .map(|(k, bit)| (bit, Number::from(step << k)))
+                .collect();
+            return BitPolynomial {
+                constant: Some(Number::from(*low)),
+                linear,
+                ..BitPolynomial::default()
+            };
         }
         self.function(|index| domain.number(index).unwrap_or(Number::ZERO))
     }
@@ -100,11 +121,14 @@ impl Code {
             Coding::OneHot => p.linear.extend((0..self.size).map(|k| (bit(k), f(k)))),
             Coding::Unary => {
                 p.constant = Some(f(0));
-                p.linear.extend((1..self.size).map(|k| (bit(k - 1), f(k).minus(f(k - 1)))));
+                p.linear
+                    .extend((1..self.size).map(|k| (bit(k - 1), f(k).minus(f(k - 1)))));
             }
             Coding::Binary => {
                 for (code, c) in moebius(self.size, f) {
-                    let bits = (0..self.width).filter(|k| code >> k & 1 == 1).map(|k| self.first + k);
+                    let bits = (0..self.width)
+                        .filter(|k| code >> k & 1 == 1)
+                        .map(|k| self.first + k);
                     p.add(bits.collect(), c);
                 }
             }
@@ -114,7 +138,12 @@ impl Code {
 
     /// A set of indices as an affine function of the bits that is 1 inside and 0 outside, if there is one.
     pub fn indicator(&self, members: &[bool]) -> Option<BitPolynomial> {
-        let at = |index: u64| usize::try_from(index).ok().and_then(|i| members.get(i)).is_some_and(|m| *m);
+        let at = |index: u64| {
+            usize::try_from(index)
+                .ok()
+                .and_then(|i| members.get(i))
+                .is_some_and(|m| *m)
+        };
         let p = self.function(|index| at(index).into());
         (p.degree() <= 1).then_some(p)
     }
@@ -135,7 +164,11 @@ fn moebius(size: u64, f: impl Fn(u64) -> Number) -> Vec<(u64, Number)> {
         }
         half *= 2;
     }
-    c.into_iter().enumerate().filter(|(_, c)| !c.is_zero()).map(|(code, c)| (code as u64, c)).collect()
+    c.into_iter()
+        .enumerate()
+        .filter(|(_, c)| !c.is_zero())
+        .map(|(code, c)| (code as u64, c))
+        .collect()
 }
 
 #[cfg(test)]
@@ -143,9 +176,18 @@ mod tests {
     use super::*;
 
     fn at(p: &BitPolynomial, x: &[bool]) -> f64 {
-        let linear: f64 = p.linear.iter().filter(|(i, _)| x[*i]).map(|(_, c)| c.to_f64()).sum();
-        let higher: f64 =
-            p.higher.iter().filter(|(bits, _)| bits.iter().all(|i| x[*i])).map(|(_, c)| c.to_f64()).sum();
+        let linear: f64 = p
+            .linear
+            .iter()
+            .filter(|(i, _)| x[*i])
+            .map(|(_, c)| c.to_f64())
+            .sum();
+        let higher: f64 = p
+            .higher
+            .iter()
+            .filter(|(bits, _)| bits.iter().all(|i| x[*i]))
+            .map(|(_, c)| c.to_f64())
+            .sum();
         p.constant_term().to_f64() + linear + higher
     }
 
@@ -153,7 +195,8 @@ mod tests {
     fn every_function_is_a_polynomial_on_the_valid_codes() {
         for coding in [Coding::Binary, Coding::Unary, Coding::OneHot] {
             for size in 1..=11_u64 {
-                let code = Code::new(&Domain::int(0, size.cast_signed() - 1).coding(coding), 0).unwrap();
+                let code =
+                    Code::new(&Domain::int(0, size.cast_signed() - 1).coding(coding), 0).unwrap();
                 let p = code.function(|i| Number::from((i * i * 7 % 11).cast_signed()));
                 for index in 0..size {
                     let x: Vec<bool> = (0..code.width).map(|k| code.bit(index, k)).collect();

@@ -18,18 +18,26 @@ const WORK: usize = 1_000_000;
 pub(crate) fn find(model: &Model, problem: &Bqp) -> Option<Vec<String>> {
     let is_constraint = |name: &str| model.constraints.iter().any(|c| &*c.name == name);
     let over_bits = smallest_conflict(problem, &|name| !is_constraint(name), nodes(problem));
-    let over_bits = over_bits.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let over_bits =
+        over_bits.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
     let over_bounds = by_bounds(model);
     match (over_bits, over_bounds) {
-        (Some(bits), Some(bounds)) => Some(if bounds.len() < bits.len() { bounds } else { bits }),
+        (Some(bits), Some(bounds)) => Some(if bounds.len() < bits.len() {
+            bounds
+        } else {
+            bits
+        }),
         (bits, bounds) => bits.or(bounds),
     }
 }
 
 /// Nodes that a search of this problem may take.
 fn nodes(problem: &Bqp) -> u64 {
-    let rows: usize =
-        problem.rows().iter().map(|r| r.form().linear().len() + r.form().quadratic().len()).sum();
+    let rows: usize = problem
+        .rows()
+        .iter()
+        .map(|r| r.form().linear().len() + r.form().quadratic().len())
+        .sum();
     let tables: usize = problem.tables().iter().map(|t| t.allowed().len()).sum();
     (WORK / (rows + tables + 1)).max(10) as u64
 }
@@ -47,7 +55,8 @@ fn by_bounds(model: &Model) -> Option<Vec<String>> {
     while chunk > 0 {
         for first in (0..model.constraints.len()).step_by(chunk) {
             let is_in_chunk = |c: &&Comparison| (first..first + chunk).contains(&c.constraint);
-            let without: Vec<&Comparison> = kept.iter().copied().filter(|c| !is_in_chunk(c)).collect();
+            let without: Vec<&Comparison> =
+                kept.iter().copied().filter(|c| !is_in_chunk(c)).collect();
             if conflict(&without) {
                 kept = without;
             }
@@ -56,14 +65,22 @@ fn by_bounds(model: &Model) -> Option<Vec<String>> {
     }
     let mut names: Vec<usize> = kept.iter().map(|c| c.constraint).collect();
     names.dedup();
-    Some(names.into_iter().map(|c| model.constraints[c].name.to_string()).collect())
+    Some(
+        names
+            .into_iter()
+            .map(|c| model.constraints[c].name.to_string())
+            .collect(),
+    )
 }
 
 /// The rows and tables of several pieces, as one problem without objective.
 ///
 /// # Errors
 /// A coefficient is too large to be added up.
-pub(crate) fn problem<'a>(n_bits: usize, pieces: impl Iterator<Item = &'a Lowered>) -> Result<Bqp, Error> {
+pub(crate) fn problem<'a>(
+    n_bits: usize,
+    pieces: impl Iterator<Item = &'a Lowered>,
+) -> Result<Bqp, Error> {
     let mut problem = Bqp::new(n_bits);
     for piece in pieces {
         add(&mut problem, piece)?;
@@ -82,10 +99,14 @@ pub(crate) fn add(problem: &mut Bqp, piece: &Lowered) -> Result<(), Error> {
         hint: "use smaller numbers".into(),
     };
     for row in &piece.rows {
-        problem.add_row(row.clone()).map_err(|e| refused(row.name(), e))?;
+        problem
+            .add_row(row.clone())
+            .map_err(|e| refused(row.name(), e))?;
     }
     for table in &piece.tables {
-        problem.add_table(table.clone()).map_err(|e| refused(table.name(), e))?;
+        problem
+            .add_table(table.clone())
+            .map_err(|e| refused(table.name(), e))?;
     }
     Ok(())
 }

@@ -65,7 +65,11 @@ pub(crate) struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     /// Rows where the normal form allows, otherwise the table that `enumeration` gives.
-    pub fn part(&self, part: Part<'_>, enumeration: &Enumeration<'_>) -> Result<(Lowered, Class), Error> {
+    pub fn part(
+        &self,
+        part: Part<'_>,
+        enumeration: &Enumeration<'_>,
+    ) -> Result<(Lowered, Class), Error> {
         let mut normaliser = Normaliser::new(self.model, self.fixed);
         let guarded = guarded(part);
         let clauses = normaliser.clauses(&guarded, true);
@@ -80,10 +84,28 @@ impl<'a> Lowering<'a> {
         let rows = clauses.and_then(|clauses| self.rows(&mut normaliser, part, &clauses));
         let class = class(&mut normaliser, part.expr, rows.is_some());
         match rows {
-            Some(rows) if !self.prefers_table(&rows, part) => Ok((Lowered { rows, tables: vec![] }, class)),
+            Some(rows) if !self.prefers_table(&rows, part) => Ok((
+                Lowered {
+                    rows,
+                    tables: vec![],
+                },
+                class,
+            )),
             rows => match (enumeration.table(), rows) {
-                (Ok(table), _) => Ok((Lowered { rows: vec![], tables: vec![table] }, class)),
-                (Err(Refusal::TooLarge(_)), Some(rows)) => Ok((Lowered { rows, tables: vec![] }, class)),
+                (Ok(table), _) => Ok((
+                    Lowered {
+                        rows: vec![],
+                        tables: vec![table],
+                    },
+                    class,
+                )),
+                (Err(Refusal::TooLarge(_)), Some(rows)) => Ok((
+                    Lowered {
+                        rows,
+                        tables: vec![],
+                    },
+                    class,
+                )),
                 (Err(refusal), _) => Err(refusal.into()),
             },
         }
@@ -105,7 +127,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// Rows that let a clause be false only where every literal is; `None` when a clause is no row.
-    fn rows(&self, normaliser: &mut Normaliser<'a>, part: Part<'_>, clauses: &[Clause]) -> Option<Vec<Row>> {
+    fn rows(
+        &self,
+        normaliser: &mut Normaliser<'a>,
+        part: Part<'_>,
+        clauses: &[Clause],
+    ) -> Option<Vec<Row>> {
         let mut rows = Vec::new();
         for clause in clauses {
             rows.extend(self.clause(normaliser, part, clause, &[])?);
@@ -141,7 +168,11 @@ impl<'a> Lowering<'a> {
         }
         let mut missing = BitPolynomial::constant(Number::ONE);
         missing.add_scaled(&any, Number::from(-1));
-        let missing = Compared { bits: missing.merged(), sense: Sense::AtMost, scale: 1.0 };
+        let missing = Compared {
+            bits: missing.merged(),
+            sense: Sense::AtMost,
+            scale: 1.0,
+        };
         comparison_rows(part.name, &missing, &BitPolynomial::default())
     }
 
@@ -154,12 +185,17 @@ impl<'a> Lowering<'a> {
                 if let (Some(only), 1) = (named.first(), named.len())
                     && let Some(size) = self.model.parameters[*only].domain.size()
                     && size <= crate::space::domain::MAX_VALUES
-                    && let Some(known) = self.members(*only, &normaliser.members(p, (*sense, *scale), size))
+                    && let Some(known) =
+                        self.members(*only, &normaliser.members(p, (*sense, *scale), size))
                 {
                     return Some(known);
                 }
                 let bits = self.bits(normaliser, p)?;
-                let compared = Compared { bits, sense: *sense, scale: *scale };
+                let compared = Compared {
+                    bits,
+                    sense: *sense,
+                    scale: *scale,
+                };
                 (compared.bits.degree() <= 2).then_some(Meaning::Compare(compared))
             }
         }
@@ -169,7 +205,10 @@ impl<'a> Lowering<'a> {
         match (members.iter().any(|m| *m), members.iter().all(|m| *m)) {
             (false, _) => Some(Meaning::False),
             (_, true) => Some(Meaning::True),
-            _ => self.codes[p].as_ref()?.indicator(members).map(Meaning::Literal),
+            _ => self.codes[p]
+                .as_ref()?
+                .indicator(members)
+                .map(Meaning::Literal),
         }
     }
 
@@ -182,9 +221,15 @@ impl<'a> Lowering<'a> {
                 let code = self.codes[factor.parameter()].as_ref()?;
                 let bits = match factor {
                     Factor::Value(p) => code.value(&self.model.parameters[*p].domain),
-                    Factor::Unary(..) => code.function(|index| normaliser.factor_at(*factor, index)),
+                    Factor::Unary(..) => {
+                        code.function(|index| normaliser.factor_at(*factor, index))
+                    }
                 };
-                term = if let Some(c) = only_constant(&term) { bits.scaled(c) } else { term.times(&bits)? };
+                term = if let Some(c) = only_constant(&term) {
+                    bits.scaled(c)
+                } else {
+                    term.times(&bits)?
+                };
             }
             total.add_scaled(&term, Number::ONE);
         }

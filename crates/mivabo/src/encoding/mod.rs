@@ -82,9 +82,19 @@ impl Encoding {
         for (constraint, class) in model.constraints.iter_mut().zip(classes) {
             constraint.class = class;
         }
-        let reals = (0..model.parameters.len()).filter(|p| model.is_continuous(*p)).collect();
+        let reals = (0..model.parameters.len())
+            .filter(|p| model.is_continuous(*p))
+            .collect();
         let (plan, branches) = (OnceLock::new(), OnceLock::new());
-        Ok(Encoding { model: Arc::new(model), codes, n_bits, reals, problem, plan, branches })
+        Ok(Encoding {
+            model: Arc::new(model),
+            codes,
+            n_bits,
+            reals,
+            problem,
+            plan,
+            branches,
+        })
     }
 
     pub(crate) fn model(&self) -> &Arc<Model> {
@@ -133,7 +143,11 @@ impl Encoding {
         let mut bits = vec![false; self.n_bits];
         for (setting, code) in point.settings.iter().zip(&self.codes) {
             let Some(code) = code else { continue };
-            let index = if let Some(Setting::Index(index)) = setting { *index } else { 0 };
+            let index = if let Some(Setting::Index(index)) = setting {
+                *index
+            } else {
+                0
+            };
             for k in 0..code.width {
                 bits[code.first + k] = code.bit(index, k);
             }
@@ -142,7 +156,10 @@ impl Encoding {
             Some(Setting::Real(x)) => scale::to_unit(&self.model.parameters[*p].domain, x),
             _ => scale::CANONICAL,
         });
-        Encoded { unit: unit.collect(), bits }
+        Encoded {
+            unit: unit.collect(),
+            bits,
+        }
     }
 
     /// The point that a code stands for. Bits and coordinates of inactive parameters are not looked at.
@@ -174,9 +191,18 @@ impl Encoding {
         for &p in &self.reals {
             fixed[p] = Some(self.setting(p, &[], unit)?);
         }
-        let lowering = Lowering { model: &self.model, codes: &self.codes, fixed: Some(&fixed) };
+        let lowering = Lowering {
+            model: &self.model,
+            codes: &self.codes,
+            fixed: Some(&fixed),
+        };
         let mut problem = self.problem.clone();
-        for constraint in self.model.constraints.iter().filter(|c| c.class >= Class::LinearContinuous) {
+        for constraint in self
+            .model
+            .constraints
+            .iter()
+            .filter(|c| c.class >= Class::LinearContinuous)
+        {
             for part in &constraint.parts {
                 conflict::add(&mut problem, &mixed::given(&lowering, constraint, part)?)?;
             }
@@ -196,19 +222,32 @@ impl Encoding {
         let parameter = &self.model.parameters[p];
         let name = || parameter.name.to_string();
         if let Some(code) = &self.codes[p] {
-            let index = code.index(bits).ok_or_else(|| Error::BadCode(BadCode::Bits { name: name() }))?;
+            let index = code
+                .index(bits)
+                .ok_or_else(|| Error::BadCode(BadCode::Bits { name: name() }))?;
             return Ok(Setting::Index(index));
         }
         let at = self.reals.partition_point(|real| *real < p);
         if !(0.0..=1.0).contains(&unit[at]) {
-            return Err(Error::BadCode(BadCode::Coordinate { name: name(), value: unit[at] }));
+            return Err(Error::BadCode(BadCode::Coordinate {
+                name: name(),
+                value: unit[at],
+            }));
         }
         Ok(Setting::Real(scale::from_unit(&parameter.domain, unit[at])))
     }
 }
 
 fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
-    if found == expected { Ok(()) } else { Err(Error::BadCode(BadCode::Length { what, found, expected })) }
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Error::BadCode(BadCode::Length {
+            what,
+            found,
+            expected,
+        }))
+    }
 }
 
 /// Places the bits of all discrete parameters one after the other.
@@ -228,7 +267,8 @@ fn base(model: &Model, codes: &[Option<Code>]) -> Result<Lowered, Error> {
     for (p, code) in codes.iter().enumerate() {
         let parameter = &model.parameters[p];
         if let Some(code) = code {
-            base.rows.extend(code.validity(&format!("values of `{}`", parameter.name)));
+            base.rows
+                .extend(code.validity(&format!("values of `{}`", parameter.name)));
         }
         if parameter.when.is_some() {
             base.extend(canonical(model, codes, p)?);
@@ -241,10 +281,17 @@ fn base(model: &Model, codes: &[Option<Code>]) -> Result<Lowered, Error> {
 fn canonical(model: &Model, codes: &[Option<Code>], p: usize) -> Result<Lowered, Error> {
     let name = format!("condition of `{}`", model.parameters[p].name);
     let requires = BTreeSet::from([Symbol::Parameter(p)]);
-    let lowering = Lowering { model, codes, fixed: None };
+    let lowering = Lowering {
+        model,
+        codes,
+        fixed: None,
+    };
     let literals = codes[p].as_ref().map_or_else(Vec::new, canonical_literals);
     if let Some(rows) = canonical_rows(&lowering, &name, &model.conditions(&requires), &literals) {
-        return Ok(Lowered { rows, tables: vec![] });
+        return Ok(Lowered {
+            rows,
+            tables: vec![],
+        });
     }
     let closure = model.closure(requires);
     let enumeration = Enumeration {
@@ -258,7 +305,10 @@ fn canonical(model: &Model, codes: &[Option<Code>], p: usize) -> Result<Lowered,
         definitions: &model.definitions_of(&closure),
     };
     match enumeration.table() {
-        Ok(table) => Ok(Lowered { rows: vec![], tables: vec![table] }),
+        Ok(table) => Ok(Lowered {
+            rows: vec![],
+            tables: vec![table],
+        }),
         // Without bits there is nothing to force; the condition is only evaluated.
         Err(Refusal::TooLarge(_)) if literals.is_empty() => Ok(Lowered::default()),
         Err(refusal) => Err(refusal.into()),
@@ -275,12 +325,21 @@ fn canonical_rows(
     let mut normaliser = Normaliser::new(lowering.model, None);
     let mut rows = Vec::new();
     for condition in conditions {
-        let part = Part { name, expr: condition, conditions: &[] };
+        let part = Part {
+            name,
+            expr: condition,
+            conditions: &[],
+        };
         for clause in normaliser.clauses(condition, true).ok()? {
             // Without literals too: a condition that is no row is looked at point by point.
             lowering.clause(&normaliser, part, &clause, &[])?;
             for literal in literals {
-                rows.extend(lowering.clause(&normaliser, part, &clause, std::slice::from_ref(literal))?);
+                rows.extend(lowering.clause(
+                    &normaliser,
+                    part,
+                    &clause,
+                    std::slice::from_ref(literal),
+                )?);
             }
         }
     }
@@ -291,15 +350,29 @@ fn canonical_rows(
 fn canonical_literals(code: &Code) -> Vec<BitPolynomial> {
     let bit = |i: usize, c: i64| vec![(i, Number::from(c))];
     if code.coding == Coding::OneHot {
-        return vec![BitPolynomial { linear: bit(code.first, 1), ..BitPolynomial::default() }];
+        return vec![BitPolynomial {
+            linear: bit(code.first, 1),
+            ..BitPolynomial::default()
+        }];
     }
-    let unset = |i| BitPolynomial { linear: bit(i, -1), ..BitPolynomial::constant(Number::ONE) };
+    let unset = |i| BitPolynomial {
+        linear: bit(i, -1),
+        ..BitPolynomial::constant(Number::ONE)
+    };
     code.bits().map(unset).collect()
 }
 
 /// The rows and tables of a constraint over discrete parameters, and the class of any constraint.
-fn lower(model: &Model, codes: &[Option<Code>], constraint: &Constraint) -> Result<(Lowered, Class), Error> {
-    let lowering = Lowering { model, codes, fixed: None };
+fn lower(
+    model: &Model,
+    codes: &[Option<Code>],
+    constraint: &Constraint,
+) -> Result<(Lowered, Class), Error> {
+    let lowering = Lowering {
+        model,
+        codes,
+        fixed: None,
+    };
     let mut lowered = Lowered::default();
     let mut class = Class::Logic;
     for part in &constraint.parts {
@@ -328,7 +401,10 @@ impl PartScope {
         let conditions = model.conditions(&constraint.requires);
         let guards = conditions.iter().flat_map(|c| mentions(c));
         let closure = model.closure(mentioned.into_iter().chain(guards));
-        PartScope { parameters: model.parameters_of(&closure), definitions: model.definitions_of(&closure) }
+        PartScope {
+            parameters: model.parameters_of(&closure),
+            definitions: model.definitions_of(&closure),
+        }
     }
 
     fn has_reals(&self, model: &Model) -> bool {
@@ -342,7 +418,11 @@ impl PartScope {
         expr: &Expr,
     ) -> Result<(Lowered, Class), Error> {
         let conditions = lowering.model.conditions(&constraint.requires);
-        let part = Part { name: &constraint.name, expr, conditions: &conditions };
+        let part = Part {
+            name: &constraint.name,
+            expr,
+            conditions: &conditions,
+        };
         let enumeration = Enumeration {
             model: lowering.model,
             codes: lowering.codes,
@@ -362,7 +442,11 @@ pub(crate) fn describe(model: &Model, settings: &[Option<Setting>], scope: &[usi
     let shown = scope.iter().filter_map(|p| {
         let parameter = &model.parameters[*p];
         match settings[*p]? {
-            Setting::Index(index) => Some(format!("{} = {}", parameter.name, parameter.domain.value(index))),
+            Setting::Index(index) => Some(format!(
+                "{} = {}",
+                parameter.name,
+                parameter.domain.value(index)
+            )),
             Setting::Real(x) => Some(format!("{} = {x}", parameter.name)),
         }
     });

@@ -82,7 +82,11 @@ impl<'a> Region<'a> {
         let bounds = encoding.reals.iter().map(|p| {
             let is_active = evaluator.is_active(Symbol::Parameter(*p));
             let is_free = is_active && axes[*p].is_some_and(|axis| axis.length > 0.0);
-            if is_free { (0.0, 1.0) } else { (scale::CANONICAL, scale::CANONICAL) }
+            if is_free {
+                (0.0, 1.0)
+            } else {
+                (scale::CANONICAL, scale::CANONICAL)
+            }
         });
         let bounds = bounds.collect();
         let (limits, comparisons, refuted) = (vec![], vec![], vec![]);
@@ -108,7 +112,11 @@ impl<'a> Region<'a> {
 
     /// Whether it is proved that no point belongs to the region, by halving the box up to `boxes` times: in each piece a
     /// comparison of a constraint that `counts` is out of reach. Constraints go by their place in the space.
-    pub(crate) fn is_proved_empty(&self, counts: &dyn Fn(usize) -> bool, boxes: &mut usize) -> bool {
+    pub(crate) fn is_proved_empty(
+        &self,
+        counts: &dyn Fn(usize) -> bool,
+        boxes: &mut usize,
+    ) -> bool {
         if self.refuted.iter().any(|c| counts(*c)) {
             return true;
         }
@@ -123,7 +131,8 @@ impl<'a> Region<'a> {
                 let width = |k: usize| piece[k].1 - piece[k].0;
                 width(*i).total_cmp(&width(*j))
             });
-            let Some(widest) = widest.filter(|k| *boxes > 0 && piece[*k].1 - piece[*k].0 > 1e-6) else {
+            let Some(widest) = widest.filter(|k| *boxes > 0 && piece[*k].1 - piece[*k].0 > 1e-6)
+            else {
                 return false;
             };
             *boxes -= 1;
@@ -152,7 +161,10 @@ impl<'a> Region<'a> {
     /// Whether the point that `x` decodes to satisfies every constraint: the same test as
     /// [`Space::check`](crate::space::Space::check).
     pub fn contains(&self, x: &[f64]) -> bool {
-        if self.is_empty || x.len() != self.bounds.len() || !x.iter().all(|x| (0.0..=1.0).contains(x)) {
+        if self.is_empty
+            || x.len() != self.bounds.len()
+            || !x.iter().all(|x| (0.0..=1.0).contains(x))
+        {
             return false;
         }
         let mut settings = self.settings.clone();
@@ -165,10 +177,20 @@ impl<'a> Region<'a> {
 
     /// The coordinates after a round trip through the decimals of a point; 0.5 for what is inactive.
     pub fn canonical(&self, x: &[f64]) -> Vec<f64> {
-        let rounded = self.encoding.reals.iter().zip(x).zip(&self.bounds).map(|((p, x), (low, high))| {
-            let domain = &self.encoding.model.parameters[*p].domain;
-            if low < high { scale::to_unit(domain, scale::from_unit(domain, *x)) } else { *low }
-        });
+        let rounded =
+            self.encoding
+                .reals
+                .iter()
+                .zip(x)
+                .zip(&self.bounds)
+                .map(|((p, x), (low, high))| {
+                    let domain = &self.encoding.model.parameters[*p].domain;
+                    if low < high {
+                        scale::to_unit(domain, scale::from_unit(domain, *x))
+                    } else {
+                        *low
+                    }
+                });
         rounded.collect()
     }
 
@@ -200,11 +222,21 @@ impl<'a> Region<'a> {
     }
 
     fn translate(&mut self, model: &Model, evaluator: &Evaluator<'_>, axes: &[Option<Axis>]) {
-        let translator = Translator { model, evaluator, axes };
+        let translator = Translator {
+            model,
+            evaluator,
+            axes,
+        };
         let unit = vec![(0.0, 1.0); self.bounds.len()];
-        let applies =
-            |requires: &std::collections::BTreeSet<_>| requires.iter().all(|s| evaluator.is_active(*s));
-        for (c, constraint) in model.constraints.iter().enumerate().filter(|(_, c)| applies(&c.requires)) {
+        let applies = |requires: &std::collections::BTreeSet<_>| {
+            requires.iter().all(|s| evaluator.is_active(*s))
+        };
+        for (c, constraint) in model
+            .constraints
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| applies(&c.requires))
+        {
             let claim = translator.claim(&constraint.expr, true);
             self.is_empty |= claim.is_false;
             self.refuted.extend(claim.is_false.then_some(c));
@@ -212,7 +244,8 @@ impl<'a> Region<'a> {
             for comparison in claim.comparisons {
                 self.is_empty |= is_impossible(&comparison, &unit);
                 self.comparisons.push((c, comparison.clone()));
-                self.limits.extend(Limit::new(comparison, self.bounds.len()));
+                self.limits
+                    .extend(Limit::new(comparison, self.bounds.len()));
             }
         }
         self.is_empty |= self.limits.iter().any(|limit| limit.is_impossible(&unit));
@@ -230,22 +263,47 @@ impl Limit {
         let length = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
         let slack = slack(&comparison, &vec![(0.0, 1.0); n]) / length;
         if degree >= 2 {
-            let length = if length.is_finite() && length > 0.0 { length } else { 1.0 };
-            return Some(Limit { form: Form::Smooth(comparison, length), is_equation, slack });
+            let length = if length.is_finite() && length > 0.0 {
+                length
+            } else {
+                1.0
+            };
+            return Some(Limit {
+                form: Form::Smooth(comparison, length),
+                is_equation,
+                slack,
+            });
         }
         // large - small = gap + g·(x - middle) >= 0, so -g·x <= gap - g·middle
         let bound = gap - gradient.iter().map(|g| g * scale::CANONICAL).sum::<f64>();
         let coefficients = gradient.iter().map(|g| -g / length).collect();
-        let row = Row { coefficients, bound: bound / length, is_equation };
-        (length > 0.0).then_some(Limit { form: Form::Affine(row), is_equation, slack })
+        let row = Row {
+            coefficients,
+            bound: bound / length,
+            is_equation,
+        };
+        (length > 0.0).then_some(Limit {
+            form: Form::Affine(row),
+            is_equation,
+            slack,
+        })
     }
 
     /// The gap at `x`; writes its gradient.
     pub fn gap(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
         match &self.form {
             Form::Affine(row) => {
-                gradient.iter_mut().zip(&row.coefficients).for_each(|(g, a)| *g = -a);
-                row.bound - row.coefficients.iter().zip(x).map(|(a, x)| a * x).sum::<f64>()
+                gradient
+                    .iter_mut()
+                    .zip(&row.coefficients)
+                    .for_each(|(g, a)| *g = -a);
+                row.bound
+                    - row
+                        .coefficients
+                        .iter()
+                        .zip(x)
+                        .map(|(a, x)| a * x)
+                        .sum::<f64>()
             }
             Form::Smooth(comparison, length) => {
                 let gap = difference(comparison, x, gradient);
@@ -264,8 +322,12 @@ impl Limit {
             Form::Smooth(comparison, _) => return is_impossible(comparison, within),
         };
         let terms = || row.coefficients.iter().zip(within);
-        let least: f64 = terms().map(|(a, (low, high))| (a * low).min(a * high)).sum();
-        let most: f64 = terms().map(|(a, (low, high))| (a * low).max(a * high)).sum();
+        let least: f64 = terms()
+            .map(|(a, (low, high))| (a * low).min(a * high))
+            .sum();
+        let most: f64 = terms()
+            .map(|(a, (low, high))| (a * low).max(a * high))
+            .sum();
         least > row.bound + self.slack || row.is_equation && most < row.bound - self.slack
     }
 }
@@ -282,7 +344,10 @@ fn difference(comparison: &Comparison, x: &[f64], gradient: &mut [f64]) -> f64 {
 
 /// Whether the sides are apart over a box, by more than the tolerance of a comparison.
 fn is_impossible(comparison: &Comparison, within: &[(f64, f64)]) -> bool {
-    let (small, large) = (comparison.small.range(within), comparison.large.range(within));
+    let (small, large) = (
+        comparison.small.range(within),
+        comparison.large.range(within),
+    );
     let slack = slack(comparison, within);
     small.0 > large.1 + slack || comparison.is_equation && large.0 > small.1 + slack
 }
@@ -292,18 +357,33 @@ fn slack(comparison: &Comparison, within: &[(f64, f64)]) -> f64 {
     let Comparison { small, large, .. } = comparison;
     let size = |within: &[(f64, f64)]| small.size(within).max(large.size(within));
     let is_plain = small.is_plain() && large.is_plain();
-    let least = if is_plain { size(&vec![(0.0, 1.0); within.len()]).min(1.0) } else { 1.0 };
+    let least = if is_plain {
+        size(&vec![(0.0, 1.0); within.len()]).min(1.0)
+    } else {
+        1.0
+    };
     2.0 * TOLERANCE * size(within).max(least)
 }
 
 fn axes(encoding: &Encoding) -> Vec<Option<Axis>> {
     let mut coordinate = 0;
     let axes = encoding.model.parameters.iter().map(|parameter| {
-        let Set::Float { low, high } = parameter.domain.set else { return None };
+        let Set::Float { low, high } = parameter.domain.set else {
+            return None;
+        };
         coordinate += 1;
         let log = parameter.domain.log;
-        let (low, high) = if log { (low.ln(), high.ln()) } else { (low, high) };
-        Some(Axis { coordinate: coordinate - 1, start: low, length: high - low, log })
+        let (low, high) = if log {
+            (low.ln(), high.ln())
+        } else {
+            (low, high)
+        };
+        Some(Axis {
+            coordinate: coordinate - 1,
+            start: low,
+            length: high - low,
+            log,
+        })
     });
     axes.collect()
 }

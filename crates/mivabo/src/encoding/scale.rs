@@ -19,24 +19,36 @@ pub(crate) const CANONICAL: f64 = 0.5;
 
 /// The coordinate of `x` in [0, 1].
 pub(crate) fn to_unit(domain: &Domain, x: f64) -> f64 {
-    let Some((low, high)) = bounds(domain) else { return CANONICAL };
+    let Some((low, high)) = bounds(domain) else {
+        return CANONICAL;
+    };
     if low >= high {
         return CANONICAL;
     }
-    let u = if domain.log { (x.ln() - low.ln()) / (high.ln() - low.ln()) } else { (x - low) / (high - low) };
+    let u = if domain.log {
+        (x.ln() - low.ln()) / (high.ln() - low.ln())
+    } else {
+        (x - low) / (high - low)
+    };
     u.clamp(0.0, 1.0)
 }
 
 /// The value at coordinate `u`.
 pub(crate) fn from_unit(domain: &Domain, u: f64) -> f64 {
-    let Some((low, high)) = bounds(domain) else { return f64::NAN };
+    let Some((low, high)) = bounds(domain) else {
+        return f64::NAN;
+    };
     if u <= 0.0 || low >= high {
         return low;
     }
     if u >= 1.0 {
         return high;
     }
-    let x = if domain.log { (low.ln() + (high.ln() - low.ln()) * u).exp() } else { low + (high - low) * u };
+    let x = if domain.log {
+        (low.ln() + (high.ln() - low.ln()) * u).exp()
+    } else {
+        low + (high - low) * u
+    };
     let largest = if domain.log { x.abs() } else { high - low };
     round_to(x, DIGITS - digits_before_point(largest)).clamp(low, high)
 }
@@ -50,7 +62,10 @@ fn bounds(domain: &Domain) -> Option<(f64, f64)> {
 
 /// 3 for 123.4, 0 for 0.5, -1 for 0.05.
 fn digits_before_point(x: f64) -> i32 {
-    #[expect(clippy::cast_possible_truncation, reason = "a logarithm of a finite number is small")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a logarithm of a finite number is small"
+    )]
     let digits = x.log10().floor() as i32;
     digits + 1
 }
@@ -71,11 +86,20 @@ mod tests {
     #[test]
     fn short_decimals_come_back_as_they_were() {
         for (domain, values) in [
-            (Domain::float(-1.0, 1e6), vec![1e-5, 0.1, 123_456.789, -0.333_33, 999_999.9]),
-            (Domain::float(1e-4, 1e-1).log(), vec![1e-3, 3e-4, 0.05, 1.234_567_890_12e-2]),
+            (
+                Domain::float(-1.0, 1e6),
+                vec![1e-5, 0.1, 123_456.789, -0.333_33, 999_999.9],
+            ),
+            (
+                Domain::float(1e-4, 1e-1).log(),
+                vec![1e-3, 3e-4, 0.05, 1.234_567_890_12e-2],
+            ),
             (Domain::float(0.0, 0.3), vec![0.1, 0.2, 1e-9, 0.299_999]),
             (Domain::float(1e20, 1e21), vec![2e20, 3.5e20]),
-            (Domain::float(1e-300, 1e300).log(), vec![1.0, 1e-200, 2.5e17]),
+            (
+                Domain::float(1e-300, 1e300).log(),
+                vec![1.0, 1e-200, 2.5e17],
+            ),
         ] {
             for x in values {
                 assert_eq!(from_unit(&domain, to_unit(&domain, x)), x, "{domain}");
@@ -85,9 +109,14 @@ mod tests {
 
     #[test]
     fn both_ends_are_exact() {
-        for domain in [Domain::float(-0.1, 0.7), Domain::float(1.0 / 3.0, 1e9).log(), Domain::float(2.0, 2.0)]
-        {
-            let Set::Float { low, high } = domain.set else { unreachable!() };
+        for domain in [
+            Domain::float(-0.1, 0.7),
+            Domain::float(1.0 / 3.0, 1e9).log(),
+            Domain::float(2.0, 2.0),
+        ] {
+            let Set::Float { low, high } = domain.set else {
+                unreachable!()
+            };
             assert_eq!(from_unit(&domain, to_unit(&domain, low)), low);
             assert_eq!(from_unit(&domain, to_unit(&domain, high)), high);
         }

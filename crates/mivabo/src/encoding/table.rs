@@ -51,7 +51,9 @@ impl Enumeration<'_> {
         self.check_size()?;
         let mut scope: Vec<usize> = self.scope.to_vec();
         scope.sort_unstable();
-        let codes = scope.iter().filter_map(|p| Some((*p, self.codes[*p].as_ref()?)));
+        let codes = scope
+            .iter()
+            .filter_map(|p| Some((*p, self.codes[*p].as_ref()?)));
         let bits: Vec<usize> = codes.clone().flat_map(|(_, code)| code.bits()).collect();
         let mut walk = Walk {
             of: self,
@@ -71,31 +73,50 @@ impl Enumeration<'_> {
     }
 
     fn check_size(&self) -> Result<(), Refusal> {
-        let sizes = || self.scope.iter().filter_map(|p| self.model.parameters[*p].domain.size());
+        let sizes = || {
+            self.scope
+                .iter()
+                .filter_map(|p| self.model.parameters[*p].domain.size())
+        };
         let log: f64 = sizes().map(|n| (n as f64).log2()).sum();
         let combinations = sizes().try_fold(1_u64, u64::checked_mul);
         if combinations.is_none_or(|n| n > MAX_COMBINATIONS) {
             let domain = |p: &usize| &self.model.parameters[*p].domain;
-            let is_binary = |p: &&usize| domain(p).size() > Some(2) && domain(p).coding == Coding::Binary;
+            let is_binary =
+                |p: &&usize| domain(p).size() > Some(2) && domain(p).coding == Coding::Binary;
             let hint = match self.scope.iter().find(is_binary) {
                 Some(p) => format!(
                     "split it; name a part of it, or its cases, by an auxiliary integer; or give parameters such as \
                      `{}` a unary or one-hot code, in which a comparison with a constant is a single bit",
                     self.model.parameters[*p].name
                 ),
-                None => "split it, or name a part of it, or its cases, by an auxiliary integer".into(),
+                None => {
+                    "split it, or name a part of it, or its cases, by an auxiliary integer".into()
+                }
             };
             return Err(Refusal::TooLarge(Error::ScopeTooLarge {
                 name: self.name.to_owned(),
-                parameters: self.scope.iter().map(|p| self.model.parameters[*p].name.to_string()).collect(),
+                parameters: self
+                    .scope
+                    .iter()
+                    .map(|p| self.model.parameters[*p].name.to_string())
+                    .collect(),
                 combinations: combinations.map_or(format!("2^{log:.0}"), |n| n.to_string()),
                 limit: MAX_COMBINATIONS,
                 hint,
             }));
         }
-        let bits = self.scope.iter().filter_map(|p| self.codes[*p].as_ref()).map(|c| c.width).sum();
+        let bits = self
+            .scope
+            .iter()
+            .filter_map(|p| self.codes[*p].as_ref())
+            .map(|c| c.width)
+            .sum();
         if bits > 64 {
-            return Err(Refusal::TooLarge(Error::TooManyBits { name: self.name.to_owned(), bits }));
+            return Err(Refusal::TooLarge(Error::TooManyBits {
+                name: self.name.to_owned(),
+                bits,
+            }));
         }
         Ok(())
     }
@@ -112,7 +133,9 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Tries all values of the scope's parameters from the `depth`-th on.
     fn from(&mut self, depth: usize) -> Result<(), Error> {
-        let Some(&p) = self.of.scope.get(depth) else { return self.leaf() };
+        let Some(&p) = self.of.scope.get(depth) else {
+            return self.leaf();
+        };
         self.settings[p] = None;
         if !self.is_active(p)? {
             return self.from(depth + 1);
@@ -131,10 +154,14 @@ impl Walk<'_> {
 
     fn is_active(&self, p: usize) -> Result<bool, Error> {
         let parameter = &self.of.model.parameters[p];
-        let Some(when) = &parameter.when else { return Ok(true) };
+        let Some(when) = &parameter.when else {
+            return Ok(true);
+        };
         let evaluator = Evaluator::new(self.of.model, &self.settings, self.of.definitions);
         let place = Place::Condition(parameter.name.to_string());
-        evaluator.is_met(&parameter.needs, Some(when)).map_err(|fault| self.error(place, fault))
+        evaluator
+            .is_met(&parameter.needs, Some(when))
+            .map_err(|fault| self.error(place, fault))
     }
 
     fn leaf(&mut self) -> Result<(), Error> {
@@ -155,7 +182,11 @@ impl Walk<'_> {
     fn pattern(&self) -> u64 {
         let (mut pattern, mut at) = (0, 0);
         for (p, code) in &self.codes {
-            let index = if let Some(Setting::Index(index)) = self.settings[*p] { index } else { 0 };
+            let index = if let Some(Setting::Index(index)) = self.settings[*p] {
+                index
+            } else {
+                0
+            };
             for k in 0..code.width {
                 pattern |= u64::from(code.bit(index, k)) << at;
                 at += 1;

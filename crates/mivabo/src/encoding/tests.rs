@@ -80,7 +80,9 @@ fn wide_domain(t: &mut Tape<'_>) -> Domain {
     let coding = *t.pick(&[Coding::Binary, Coding::OneHot]);
     let step = *t.pick(&[1_000_000, 49, 1 << 38, 7_000_001]);
     let low = *t.pick(&[0, -step, 1 - step]);
-    Domain::int(low, low + step * (1 + t.int(2))).step(step).coding(coding)
+    Domain::int(low, low + step * (1 + t.int(2)))
+        .step(step)
+        .coding(coding)
 }
 
 fn random_domain(t: &mut Tape<'_>) -> Domain {
@@ -98,7 +100,9 @@ fn random_domain(t: &mut Tape<'_>) -> Domain {
         6 => Domain::int(1, 1 + size).log().coding(coding),
         7 => Domain::float(-1.0, 2.0),
         8 => Domain::float(0.01, 100.0).log(),
-        _ => Domain::int(low, low + size * step).step(step).coding(coding),
+        _ => Domain::int(low, low + size * step)
+            .step(step)
+            .coding(coding),
     }
 }
 
@@ -110,7 +114,11 @@ struct Words {
 }
 
 fn words(said: &Said) -> Words {
-    let mut words = Words { numbers: vec![], reals: vec![], statements: vec![] };
+    let mut words = Words {
+        numbers: vec![],
+        reals: vec![],
+        statements: vec![],
+    };
     for (name, domain, _) in &said.parameters {
         use crate::space::domain::Kind;
         match domain.kind() {
@@ -125,7 +133,9 @@ fn words(said: &Said) -> Words {
                 let first = domain.value(0);
                 words.statements.push(format!("{name} == {first}"));
                 words.statements.push(format!("{name} != {last}"));
-                words.statements.push(format!("{name} in {{{first}, {last}}}"));
+                words
+                    .statements
+                    .push(format!("{name} in {{{first}, {last}}}"));
                 if domain.is_ordered() {
                     words.statements.push(format!("{name} < {last}"));
                 }
@@ -136,8 +146,10 @@ fn words(said: &Said) -> Words {
 }
 
 fn constant(t: &mut Tape<'_>) -> String {
-    (*t.pick(&["0", "1", "2", "3", "-1", "-2", "0.5", "0.1", "0.3", "7", "1.25", "-4", "49", "1e6", "3e9"]))
-        .to_string()
+    (*t.pick(&[
+        "0", "1", "2", "3", "-1", "-2", "0.5", "0.1", "0.3", "7", "1.25", "-4", "49", "1e6", "3e9",
+    ]))
+    .to_string()
 }
 
 fn relation(t: &mut Tape<'_>) -> &'static str {
@@ -156,7 +168,11 @@ fn linear(t: &mut Tape<'_>, names: &[String]) -> String {
 
 /// An arithmetic expression over discrete names.
 fn term(t: &mut Tape<'_>, names: &[String]) -> String {
-    let (a, b, c) = (t.pick(names).clone(), t.pick(names).clone(), t.pick(names).clone());
+    let (a, b, c) = (
+        t.pick(names).clone(),
+        t.pick(names).clone(),
+        t.pick(names).clone(),
+    );
     match t.below(10) {
         0 => format!("{a} * {b} + {c}"),
         1 => format!("{a} * {b} * {c}"),
@@ -173,11 +189,20 @@ fn term(t: &mut Tape<'_>, names: &[String]) -> String {
 
 fn comparison(t: &mut Tape<'_>, w: &Words) -> String {
     if w.numbers.is_empty() || (t.below(3) == 0 && !w.statements.is_empty()) {
-        return if w.statements.is_empty() { "true".into() } else { t.pick(&w.statements).clone() };
+        return if w.statements.is_empty() {
+            "true".into()
+        } else {
+            t.pick(&w.statements).clone()
+        };
     }
     match t.below(4) {
         0 => format!("{} {} {}", t.pick(&w.numbers), relation(t), constant(t)),
-        1 => format!("{} <= {} <= {}", constant(t), term(t, &w.numbers), linear(t, &w.numbers)),
+        1 => format!(
+            "{} <= {} <= {}",
+            constant(t),
+            term(t, &w.numbers),
+            linear(t, &w.numbers)
+        ),
         _ => format!("{} {} {}", term(t, &w.numbers), relation(t), constant(t)),
     }
 }
@@ -185,7 +210,11 @@ fn comparison(t: &mut Tape<'_>, w: &Words) -> String {
 fn real_comparison(t: &mut Tape<'_>, w: &Words) -> String {
     let x = t.pick(&w.reals).clone();
     let y = t.pick(&w.reals).clone();
-    let a = if w.numbers.is_empty() { "1".to_owned() } else { t.pick(&w.numbers).clone() };
+    let a = if w.numbers.is_empty() {
+        "1".to_owned()
+    } else {
+        t.pick(&w.numbers).clone()
+    };
     let relation = *t.pick(&["<=", ">=", "<", ">"]);
     let c = constant(t);
     match t.below(8) {
@@ -211,8 +240,18 @@ fn statement(t: &mut Tape<'_>, w: &Words) -> String {
         0 => format!("{} -> {}", comparison(t, w), comparison(t, w)),
         1 => format!("not ({} and {})", comparison(t, w), comparison(t, w)),
         2 => format!("{} or {}", comparison(t, w), comparison(t, w)),
-        3 => format!("at_most(1, {}, {}, {})", comparison(t, w), comparison(t, w), comparison(t, w)),
-        4 => format!("exactly({}, {}, {})", t.below(3), comparison(t, w), comparison(t, w)),
+        3 => format!(
+            "at_most(1, {}, {}, {})",
+            comparison(t, w),
+            comparison(t, w),
+            comparison(t, w)
+        ),
+        4 => format!(
+            "exactly({}, {}, {})",
+            t.below(3),
+            comparison(t, w),
+            comparison(t, w)
+        ),
         5 => format!("{} and not {}", comparison(t, w), comparison(t, w)),
         _ => comparison(t, w),
     }
@@ -224,7 +263,11 @@ fn random_definitions(t: &mut Tape<'_>, said: &mut Said, w: &mut Words) {
         if t.below(3) != 0 || w.numbers.is_empty() {
             continue;
         }
-        let discrete = Words { reals: vec![], numbers: w.numbers.clone(), statements: w.statements.clone() };
+        let discrete = Words {
+            reals: vec![],
+            numbers: w.numbers.clone(),
+            statements: w.statements.clone(),
+        };
         let (a, b) = (t.pick(&w.numbers).clone(), linear(t, &w.numbers));
         let text = match (name, t.below(4)) {
             ("flag", _) => comparison(t, &discrete),
@@ -235,7 +278,11 @@ fn random_definitions(t: &mut Tape<'_>, said: &mut Said, w: &mut Words) {
         };
         let when = (t.below(3) == 0).then(|| comparison(t, &discrete));
         said.definitions.push((name.to_owned(), text, when));
-        let words = if name == "flag" { &mut w.statements } else { &mut w.numbers };
+        let words = if name == "flag" {
+            &mut w.statements
+        } else {
+            &mut w.numbers
+        };
         words.push(name.to_owned());
     }
 }
@@ -245,15 +292,21 @@ fn random_space(numbers: &[u32]) -> Said {
     let mut said = Said::default();
     for name in &["a", "b", "c", "d"][..=t.below(4)] {
         let auxiliary = t.below(12) == 0;
-        let domain = if auxiliary { Domain::int(-1, 1 + t.int(3)) } else { random_domain(t) };
+        let domain = if auxiliary {
+            Domain::int(-1, 1 + t.int(3))
+        } else {
+            random_domain(t)
+        };
         if t.below(3) == 0 {
             let w = words(&said);
             let discrete = Words { reals: vec![], ..w };
             if !said.parameters.is_empty() {
-                said.conditions.push((said.parameters.len(), comparison(t, &discrete)));
+                said.conditions
+                    .push((said.parameters.len(), comparison(t, &discrete)));
             }
         }
-        said.parameters.push(((*name).to_owned(), domain, auxiliary));
+        said.parameters
+            .push(((*name).to_owned(), domain, auxiliary));
     }
     let mut w = words(&said);
     random_definitions(t, &mut said, &mut w);
@@ -278,26 +331,46 @@ fn meaning(space: &Space, bits: &[bool], unit: &[f64]) -> Option<Report> {
     let point = space.encoding().decode(bits, unit).ok()?;
     let encoded = space.encoding().encode(&point);
     let report = space.check(&point);
-    assert_eq!(report.is_feasible(), space.is_feasible(&point), "{report:?}");
+    assert_eq!(
+        report.is_feasible(),
+        space.is_feasible(&point),
+        "{report:?}"
+    );
     let found = Feasible::of_code(space, bits, unit);
-    assert_eq!(found.as_ref().map(Feasible::point), report.is_feasible().then_some(&point));
+    assert_eq!(
+        found.as_ref().map(Feasible::point),
+        report.is_feasible().then_some(&point)
+    );
     (encoded.bits == bits).then_some(report)
 }
 
 fn expected_refusal(error: &Error) -> bool {
-    matches!(error, Error::DivisionByZero { .. } | Error::Undefined { .. } | Error::Unsupported { .. })
+    matches!(
+        error,
+        Error::DivisionByZero { .. } | Error::Undefined { .. } | Error::Unsupported { .. }
+    )
 }
 
 /// Whether a point satisfies the named constraints, evaluated without any lowering.
 fn has_feasible_point(said: &Said, named: &dyn Fn(&str) -> bool) -> bool {
-    let without_definitions = Said { definitions: vec![], constraints: vec![], ..said.clone() };
-    let Ok(free) = without_definitions.builder(&|_| true).build() else { return false };
+    let without_definitions = Said {
+        definitions: vec![],
+        constraints: vec![],
+        ..said.clone()
+    };
+    let Ok(free) = without_definitions.builder(&|_| true).build() else {
+        return false;
+    };
     let model = assemble(said.builder(&|_| true)).unwrap();
     let unit = vec![0.5; free.encoding().n_reals()];
     all_codes(free.encoding().n_bits()).any(|bits| match free.encoding().decode(&bits, &unit) {
         Ok(point) => {
             let is_code = free.encoding().encode(&point).bits == bits;
-            is_code && !check::report(&model, &point).violations.iter().any(|v| named(&v.constraint))
+            is_code
+                && !check::report(&model, &point)
+                    .violations
+                    .iter()
+                    .any(|v| named(&v.constraint))
         }
         Err(_) => false,
     })
@@ -337,7 +410,11 @@ fn the_generator_reaches_every_class_and_outcome() {
 /// 3000 cases, or more where `PROPTEST_CASES` asks for them.
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
-    ProptestConfig { cases: default.cases.max(3000), max_shrink_iters: 20_000, ..default }
+    ProptestConfig {
+        cases: default.cases.max(3000),
+        max_shrink_iters: 20_000,
+        ..default
+    }
 }
 
 proptest! {

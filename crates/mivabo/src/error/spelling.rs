@@ -6,7 +6,11 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<S
         0..3 => 0,
         length => length / 3,
     };
-    known.map(|k| (distance(name, k), k)).filter(|(d, _)| *d <= limit).min().map(|(_, k)| k.to_owned())
+    known
+        .map(|k| (distance(name, k), k))
+        .filter(|(d, _)| *d <= limit)
+        .min()
+        .map(|(_, k)| k.to_owned())
 }
 
 /// Edit distance (insert, delete, replace, swap of neighbours), case ignored.

@@ -10,8 +10,12 @@ fn a_snippet_points_into_a_long_line() {
     let shown = Snippet::new(&text, at, at + 4).to_string();
 
     let lines: Vec<&str> = shown.lines().collect();
-    let under: String =
-        lines[0].chars().zip(lines[1].chars()).filter(|(_, c)| *c == '^').map(|(t, _)| t).collect();
+    let under: String = lines[0]
+        .chars()
+        .zip(lines[1].chars())
+        .filter(|(_, c)| *c == '^')
+        .map(|(t, _)| t)
+        .collect();
     assert_eq!(under, "oops");
     assert!(lines[0].chars().count() < 120);
 }

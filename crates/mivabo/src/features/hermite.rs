@@ -11,8 +11,14 @@ pub(crate) fn gauss_hermite(n: usize) -> Vec<(f64, f64)> {
     for degree in 1..=n {
         // All roots lie within ±√(2n + 1).
         let limit = (2.0 * degree as f64 + 1.0).sqrt();
-        let edges: Vec<f64> = std::iter::once(-limit).chain(roots).chain([limit]).collect();
-        roots = edges.windows(2).map(|pair| root(degree, pair[0], pair[1])).collect();
+        let edges: Vec<f64> = std::iter::once(-limit)
+            .chain(roots)
+            .chain([limit])
+            .collect();
+        roots = edges
+            .windows(2)
+            .map(|pair| root(degree, pair[0], pair[1]))
+            .collect();
     }
     // The rule is symmetric; rounding is made symmetric too.
     (0..n)
@@ -33,7 +39,10 @@ fn hermite(n: usize, t: f64) -> (f64, f64) {
     let (mut h, mut previous) = (PI.powf(-0.25), 0.0);
     for k in 0..n {
         let k = k as f64;
-        (h, previous) = (t * (2.0 / (k + 1.0)).sqrt() * h - (k / (k + 1.0)).sqrt() * previous, h);
+        (h, previous) = (
+            t * (2.0 / (k + 1.0)).sqrt() * h - (k / (k + 1.0)).sqrt() * previous,
+            h,
+        );
     }
     (h, previous)
 }
@@ -65,10 +74,16 @@ mod tests {
             let rule = gauss_hermite(n);
 
             for power in [0, 2, 4, 6].into_iter().filter(|p| *p < 2 * n) {
-                let moment: f64 = rule.iter().map(|(t, w)| w * t.powi(i32::try_from(power).unwrap())).sum();
+                let moment: f64 = rule
+                    .iter()
+                    .map(|(t, w)| w * t.powi(i32::try_from(power).unwrap()))
+                    .sum();
                 // ∫ e^(-t²) t^p dt = √π (p-1)!! / 2^(p/2)
                 let exact = PI.sqrt() * [1.0, 0.5, 0.75, 1.875][power / 2];
-                assert!((moment - exact).abs() < 1e-12 * exact, "{n} nodes, power {power}: {moment}");
+                assert!(
+                    (moment - exact).abs() < 1e-12 * exact,
+                    "{n} nodes, power {power}: {moment}"
+                );
             }
         }
     }
@@ -77,8 +92,11 @@ mod tests {
     fn three_nodes_are_those_of_the_tables() {
         let rule = gauss_hermite(3);
 
-        let expected =
-            [(-1.5_f64.sqrt(), PI.sqrt() / 6.0), (0.0, PI.sqrt() / 1.5), (1.5_f64.sqrt(), PI.sqrt() / 6.0)];
+        let expected = [
+            (-1.5_f64.sqrt(), PI.sqrt() / 6.0),
+            (0.0, PI.sqrt() / 1.5),
+            (1.5_f64.sqrt(), PI.sqrt() / 6.0),
+        ];
         for ((t, w), (t0, w0)) in rule.into_iter().zip(expected) {
             assert!((t - t0).abs() < 1e-14 && (w - w0).abs() < 1e-14, "{t} {w}");
         }

@@ -57,7 +57,10 @@ impl Mixed {
             }
             Products::Listed(pairs) => {
                 let mut of: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); n];
-                for &(i, j) in pairs.iter().filter(|(i, j)| (1..n).contains(i) && *j < n_waves) {
+                for &(i, j) in pairs
+                    .iter()
+                    .filter(|(i, j)| (1..n).contains(i) && *j < n_waves)
+                {
                     of[i].insert(j);
                 }
                 Mixed::by(n, |i| of[i].iter().copied().collect())
@@ -65,7 +68,10 @@ impl Mixed {
         }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "there are at most MAX_FEATURES groups")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "there are at most MAX_FEATURES groups"
+    )]
     fn by(n_monomials: usize, waves_of: impl Fn(usize) -> Vec<usize>) -> Mixed {
         let mut number: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
         let mut groups: Vec<Group> = Vec::new();
@@ -73,7 +79,10 @@ impl Mixed {
         for i in 1..n_monomials {
             let waves = waves_of(i);
             let at = *number.entry(waves.clone()).or_insert_with(|| {
-                groups.push(Group { monomials: Vec::new(), waves });
+                groups.push(Group {
+                    monomials: Vec::new(),
+                    waves,
+                });
                 groups.len() as u32 - 1
             });
             groups[at as usize].monomials.push(i);
@@ -95,7 +104,10 @@ impl Mixed {
 
     /// The number of products.
     pub fn len(&self) -> usize {
-        self.groups.iter().map(|g| g.monomials.len() * g.waves.len()).sum()
+        self.groups
+            .iter()
+            .map(|g| g.monomials.len() * g.waves.len())
+            .sum()
     }
 
     /// Whether bits and reals do not interact.
@@ -109,9 +121,17 @@ impl Mixed {
     }
 }
 
-fn linked(pairs: &BTreeSet<(usize, usize)>, monomials: &Monomials, waves: &Waves, i: usize) -> Vec<usize> {
-    let is_linked =
-        |j: usize| monomials.bits_of(i).all(|bit| waves.reals_of(j).all(|real| pairs.contains(&(bit, real))));
+fn linked(
+    pairs: &BTreeSet<(usize, usize)>,
+    monomials: &Monomials,
+    waves: &Waves,
+    i: usize,
+) -> Vec<usize> {
+    let is_linked = |j: usize| {
+        monomials
+            .bits_of(i)
+            .all(|bit| waves.reals_of(j).all(|real| pairs.contains(&(bit, real))))
+    };
     (0..waves.len()).filter(|j| is_linked(*j)).collect()
 }
 
@@ -125,7 +145,10 @@ mod tests {
     /// Bits 0, 1, 2 (order 2: monomials 1, 2, 3, then {0,1}, {0,2}, {1,2}) and two reals with one wave each.
     fn parts() -> (Monomials, Waves) {
         let monomials = Monomials::new(vec![0, 1, 2], 2, Basis::Binary).unwrap();
-        let additive = Expansion::RandomAdditive { kernel: Kernel::SquaredExponential, n: 1 };
+        let additive = Expansion::RandomAdditive {
+            kernel: Kernel::SquaredExponential,
+            n: 1,
+        };
         let waves = Waves::new(additive, 2, &mut stream(0, 0, Purpose::Features)).unwrap();
         (monomials, waves)
     }
@@ -141,7 +164,13 @@ mod tests {
 
         let mixed = Mixed::new(&Products::All, &monomials, &waves);
 
-        assert_eq!(mixed.groups(), [Group { monomials: (1..7).collect(), waves: vec![0, 1] }]);
+        assert_eq!(
+            mixed.groups(),
+            [Group {
+                monomials: (1..7).collect(),
+                waves: vec![0, 1]
+            }]
+        );
         assert_eq!((mixed.len(), mixed.waves_of(0).len()), (12, 0));
     }
 

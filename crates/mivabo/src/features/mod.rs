@@ -100,9 +100,15 @@ impl Features {
     /// assert_eq!(features.n_weights(), 1276 * 17);
     /// # Ok::<(), mivabo::Error>(())
     /// ```
-    pub fn for_encoding(encoding: &Encoding, settings: &Settings, seed: u64) -> Result<Features, Error> {
+    pub fn for_encoding(
+        encoding: &Encoding,
+        settings: &Settings,
+        seed: u64,
+    ) -> Result<Features, Error> {
         let parameters = encoding.model().parameters.iter().enumerate();
-        let visible = parameters.filter(|(_, p)| !p.is_auxiliary()).flat_map(|(p, _)| encoding.bits_of(p));
+        let visible = parameters
+            .filter(|(_, p)| !p.is_auxiliary())
+            .flat_map(|(p, _)| encoding.bits_of(p));
         Features::new(visible.collect(), encoding.n_reals(), settings, seed)
     }
 
@@ -118,28 +124,45 @@ impl Features {
     ) -> Result<Features, Error> {
         let bandwidth = settings.bandwidth;
         if !HYPERPARAMETERS.contains(&bandwidth) {
-            return Err(Error::BadHyperparameter { name: "bandwidth", value: bandwidth });
+            return Err(Error::BadHyperparameter {
+                name: "bandwidth",
+                value: bandwidth,
+            });
         }
         let monomials = Monomials::new(visible, settings.order, settings.basis)?;
         let mut stream = stream(seed, 0, Purpose::Features);
         let waves = Waves::new(settings.expansion, n_reals, &mut stream)?;
         let n = monomials.len() as u64 * (waves.len() as u64 + 1);
         if n > MAX_FEATURES {
-            return Err(Error::TooManyFeatures { what: "weights", n, limit: MAX_FEATURES });
+            return Err(Error::TooManyFeatures {
+                what: "weights",
+                n,
+                limit: MAX_FEATURES,
+            });
         }
         let waves = waves.with_bandwidths(&vec![bandwidth; n_reals]);
         let mixed = Mixed::new(&settings.products, &monomials, &waves);
-        Ok(Features { monomials: Arc::new(monomials), waves, mixed: Arc::new(mixed) })
+        Ok(Features {
+            monomials: Arc::new(monomials),
+            waves,
+            mixed: Arc::new(mixed),
+        })
     }
 
     /// The same features with other bandwidths; see [`Waves::with_bandwidths`].
     pub fn with_bandwidths(&self, bandwidths: &[f64]) -> Features {
-        Features { waves: self.waves.with_bandwidths(bandwidths), ..self.clone() }
+        Features {
+            waves: self.waves.with_bandwidths(bandwidths),
+            ..self.clone()
+        }
     }
 
     /// The same features with other products.
     pub fn with_products(&self, products: &Products) -> Features {
-        Features { mixed: Arc::new(Mixed::new(products, &self.monomials, &self.waves)), ..self.clone() }
+        Features {
+            mixed: Arc::new(Mixed::new(products, &self.monomials, &self.waves)),
+            ..self.clone()
+        }
     }
 
     /// φ_d.
@@ -172,7 +195,10 @@ impl Features {
     /// # Panics
     /// When there are fewer bits than the last visible one. Missing coordinates count as 0.
     pub fn factors(&self, bits: &[bool], unit: &[f64]) -> Factors {
-        Factors { a: self.monomials.values(bits), b: self.b(unit) }
+        Factors {
+            a: self.monomials.values(bits),
+            b: self.b(unit),
+        }
     }
 
     /// [1, φ_c(unit)]
@@ -225,14 +251,19 @@ mod tests {
 
     #[test]
     fn a_flat_row_holds_each_weight_of_the_model_once() {
-        let settings =
-            Settings { products: Products::Listed(vec![(1, 0), (3, 15), (3, 2)]), ..Settings::default() };
+        let settings = Settings {
+            products: Products::Listed(vec![(1, 0), (3, 15), (3, 2)]),
+            ..Settings::default()
+        };
         let features = Features::new(vec![0, 1], 1, &settings, 4).unwrap();
         let factors = features.factors(&[true, true], &[0.3]);
 
         let row = features.flatten(&factors);
 
-        let expected: Vec<f64> = features.weights().map(|(i, j)| factors.a[i] * factors.b[j]).collect();
+        let expected: Vec<f64> = features
+            .weights()
+            .map(|(i, j)| factors.a[i] * factors.b[j])
+            .collect();
         assert_eq!(row, expected);
         assert_eq!(row.len(), features.n_weights());
         assert_eq!(features.n_weights(), 4 + 16 + 3);
@@ -247,18 +278,26 @@ mod tests {
 
     #[test]
     fn a_bandwidth_of_zero_is_refused() {
-        let settings = Settings { bandwidth: 0.0, ..Settings::default() };
+        let settings = Settings {
+            bandwidth: 0.0,
+            ..Settings::default()
+        };
 
         let refused = Features::new(vec![], 1, &settings, 0).unwrap_err();
 
-        assert_eq!(refused.to_string(), "the model's bandwidth is 0; it must lie between 1e-50 and 1e50");
+        assert_eq!(
+            refused.to_string(),
+            "the model's bandwidth is 0; it must lie between 1e-50 and 1e50"
+        );
     }
 
     #[test]
     fn bandwidths_change_the_waves_and_nothing_else() {
         let features = Features::new(vec![0], 2, &Settings::default(), 9).unwrap();
 
-        let same = features.with_bandwidths(&[0.2, 3.0]).with_bandwidths(&[1.0, 1.0]);
+        let same = features
+            .with_bandwidths(&[0.2, 3.0])
+            .with_bandwidths(&[1.0, 1.0]);
 
         assert_eq!(same, features);
     }

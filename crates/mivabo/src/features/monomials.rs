@@ -48,10 +48,22 @@ impl Monomials {
         let order = order.min(n);
         let total = (0..=order).fold(0, |sum: u64, k| sum.saturating_add(binomial(n, k)));
         if total > MAX_FEATURES {
-            return Err(Error::TooManyFeatures { what: "monomials", n: total, limit: MAX_FEATURES });
+            return Err(Error::TooManyFeatures {
+                what: "monomials",
+                n: total,
+                limit: MAX_FEATURES,
+            });
         }
-        let kernel = (0..=n).map(|count| kernel_value(basis, n, count, order)).collect();
-        Ok(Monomials { basis, order, visible, steps: steps(n, order), kernel })
+        let kernel = (0..=n)
+            .map(|count| kernel_value(basis, n, count, order))
+            .collect();
+        Ok(Monomials {
+            basis,
+            order,
+            visible,
+            steps: steps(n, order),
+            kernel,
+        })
     }
 
     /// M_d, the number of monomials.
@@ -105,7 +117,9 @@ impl Monomials {
             Basis::Binary => 0.0,
             Basis::Fourier => -1.0,
         };
-        let x: Vec<f64> = (0..self.visible.len()).map(|i| if bit(i) { 1.0 } else { unset }).collect();
+        let x: Vec<f64> = (0..self.visible.len())
+            .map(|i| if bit(i) { 1.0 } else { unset })
+            .collect();
         a[0] = 1.0;
         for (k, &(parent, last)) in self.steps.iter().enumerate() {
             a[k + 1] = a[parent as usize] * x[last as usize];
@@ -115,7 +129,9 @@ impl Monomials {
     /// The visible bits as words, for [`kernel`](Self::kernel).
     pub(crate) fn packed(&self, bits: &[bool]) -> Vec<u64> {
         let word = |chunk: &[usize]| {
-            chunk.iter().enumerate().fold(0, |word, (k, &position)| word | (u64::from(bits[position]) << k))
+            chunk.iter().enumerate().fold(0, |word, (k, &position)| {
+                word | (u64::from(bits[position]) << k)
+            })
         };
         self.visible.chunks(64).map(word).collect()
     }
@@ -154,9 +170,15 @@ impl Monomials {
             let mut set: Vec<usize> = self.visible_of(k).collect();
             set.reverse();
             for chosen in 0_u64..1 << set.len() {
-                let subset = (0..set.len()).filter(|i| chosen >> i & 1 == 1).map(|i| set[i]);
+                let subset = (0..set.len())
+                    .filter(|i| chosen >> i & 1 == 1)
+                    .map(|i| set[i]);
                 let (at, size) = self.number_of(subset);
-                let sign = if (set.len() - size).is_multiple_of(2) { 1.0 } else { -1.0 };
+                let sign = if (set.len() - size).is_multiple_of(2) {
+                    1.0
+                } else {
+                    -1.0
+                };
                 binary[at] += sign * q * (1_u64 << size) as f64;
             }
         }
@@ -180,7 +202,9 @@ impl Monomials {
             size += 1;
             rank += binomial(bit, size);
         }
-        let offset: u64 = (0..size).map(|degree| binomial(self.visible.len(), degree)).sum();
+        let offset: u64 = (0..size)
+            .map(|degree| binomial(self.visible.len(), degree))
+            .sum();
         (usize::try_from(offset + rank).unwrap_or(usize::MAX), size)
     }
 }
@@ -233,7 +257,9 @@ fn binomial(n: usize, k: usize) -> u64 {
             .map(|p| p / (i as u128 + 1))
             .filter(|p| *p < u128::from(u64::MAX))
     });
-    product.and_then(|p| u64::try_from(p).ok()).unwrap_or(u64::MAX)
+    product
+        .and_then(|p| u64::try_from(p).ok())
+        .unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -311,7 +337,10 @@ mod tests {
     fn bits_that_are_not_visible_change_nothing() {
         let monomials = Monomials::new(vec![0, 2], 2, Basis::Binary).unwrap();
 
-        assert_eq!(monomials.values(&[true, false, true]), monomials.values(&[true, true, true]));
+        assert_eq!(
+            monomials.values(&[true, false, true]),
+            monomials.values(&[true, true, true])
+        );
     }
 
     #[test]

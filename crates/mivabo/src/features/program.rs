@@ -34,9 +34,15 @@ pub(super) fn program(monomials: &Monomials, q: &[f64], constraints: &Bqp) -> Re
     // New bits are numbered from n on: a bit of the model there would be taken for one of them.
     let (n, needed) = (constraints.n(), monomials.n_bits());
     if n < needed {
-        return Err(Error::NoProgram { why: format!("there are {n} bits; the model needs {needed}") });
+        return Err(Error::NoProgram {
+            why: format!("there are {n} bits; the model needs {needed}"),
+        });
     }
-    let mut reduction = Reduction { n: constraints.n(), bit_of: BTreeMap::new(), rows: Vec::new() };
+    let mut reduction = Reduction {
+        n: constraints.n(),
+        bit_of: BTreeMap::new(),
+        rows: Vec::new(),
+    };
     let mut higher = Vec::new();
     for (k, &q) in q.iter().enumerate().filter(|(_, q)| **q != 0.0) {
         let mut set: Vec<usize> = monomials.bits_of(k).collect();
@@ -80,7 +86,12 @@ impl Reduction {
         self.n += 1;
         self.bit_of.insert(set.to_vec(), z);
         let row = |terms: [(usize, f64); 3], rhs| {
-            Row::new("product of bits", Quadratic::new(0.0, terms, []), Sense::LessEqual, rhs)
+            Row::new(
+                "product of bits",
+                Quadratic::new(0.0, terms, []),
+                Sense::LessEqual,
+                rhs,
+            )
         };
         self.rows.push(row([(z, 1.0), (x, -1.0), (y, 0.0)], 0.0));
         self.rows.push(row([(z, 1.0), (y, -1.0), (x, 0.0)], 0.0));

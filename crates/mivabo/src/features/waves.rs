@@ -106,7 +106,10 @@ impl Expansion {
 impl Default for Expansion {
     /// The paper's: sixteen random waves of the squared exponential kernel.
     fn default() -> Self {
-        Expansion::Random { kernel: Kernel::SquaredExponential, n: 16 }
+        Expansion::Random {
+            kernel: Kernel::SquaredExponential,
+            n: 16,
+        }
     }
 }
 
@@ -142,7 +145,11 @@ impl Waves {
         }
         let n = expansion.n_waves(n_reals);
         if n > MAX_FEATURES {
-            return Err(Error::TooManyFeatures { what: "waves", n, limit: MAX_FEATURES });
+            return Err(Error::TooManyFeatures {
+                what: "waves",
+                n,
+                limit: MAX_FEATURES,
+            });
         }
         let mut waves = Waves {
             n_reals,
@@ -185,8 +192,16 @@ impl Waves {
     }
 
     /// ω ~ N(0, I) or Student-t with 2ν degrees of freedom over `dimensions`, b ~ U[0, 2π).
-    fn push_random(&mut self, kernel: Kernel, dimensions: &[usize], amplitude: f64, stream: &mut Stream) {
-        let spread = kernel.degrees().map_or(1.0, |d| (d / stream.chi_square(d).max(1e-12)).sqrt());
+    fn push_random(
+        &mut self,
+        kernel: Kernel,
+        dimensions: &[usize],
+        amplitude: f64,
+        stream: &mut Stream,
+    ) {
+        let spread = kernel
+            .degrees()
+            .map_or(1.0, |d| (d / stream.chi_square(d).max(1e-12)).sqrt());
         let mut frequency = vec![0.0; self.n_reals];
         for &k in dimensions {
             frequency[k] = spread * stream.normal();
@@ -196,7 +211,9 @@ impl Waves {
 
     /// A cosine and a sine at every node of the tensor grid; of the nodes ω and -ω one, with both weights.
     fn push_grid(&mut self, rule: &[(f64, f64)], dimensions: &[usize], share: f64) {
-        let n_nodes = rule.len().pow(u32::try_from(dimensions.len()).unwrap_or(u32::MAX));
+        let n_nodes = rule
+            .len()
+            .pow(u32::try_from(dimensions.len()).unwrap_or(u32::MAX));
         for node in 0..n_nodes {
             // The rule is symmetric about its middle, so node and n_nodes - 1 - node are opposite.
             let opposite = n_nodes - 1 - node;
@@ -284,12 +301,17 @@ impl Waves {
 
     /// ωⱼ·x + bⱼ
     pub(crate) fn angle(&self, j: usize, x: &[f64]) -> f64 {
-        self.frequency(j).iter().zip(x).fold(self.phases[j], |sum, (w, x)| sum + w * x)
+        self.frequency(j)
+            .iter()
+            .zip(x)
+            .fold(self.phases[j], |sum, (w, x)| sum + w * x)
     }
 
     /// φ_c(x).
     pub fn values(&self, x: &[f64]) -> Vec<f64> {
-        (0..self.len()).map(|j| self.amplitudes[j] * self.angle(j, x).cos()).collect()
+        (0..self.len())
+            .map(|j| self.amplitudes[j] * self.angle(j, x).cos())
+            .collect()
     }
 
     /// ∂φ_j/∂xₖ = -αⱼ ωⱼₖ sin(ωⱼ·x + bⱼ), M_c × Dc, row-major.
@@ -304,7 +326,11 @@ impl Waves {
     /// ∂φ_j/∂log σₖ = αⱼ ωⱼₖ xₖ sin(ωⱼ·x + bⱼ), M_c × Dc, row-major.
     pub fn bandwidth_gradients(&self, x: &[f64]) -> Vec<f64> {
         let gradients = self.gradients(x);
-        gradients.iter().enumerate().map(|(at, slope)| -slope * x[at % self.n_reals]).collect()
+        gradients
+            .iter()
+            .enumerate()
+            .map(|(at, slope)| -slope * x[at % self.n_reals])
+            .collect()
     }
 }
 
@@ -318,7 +344,10 @@ fn quadrature(nodes: usize) -> Result<Vec<(f64, f64)>, Error> {
         });
     }
     let rule = gauss_hermite(nodes);
-    Ok(rule.into_iter().map(|(t, w)| (t * 2.0_f64.sqrt(), w / PI.sqrt())).collect())
+    Ok(rule
+        .into_iter()
+        .map(|(t, w)| (t * 2.0_f64.sqrt(), w / PI.sqrt()))
+        .collect())
 }
 
 #[cfg(test)]
@@ -356,7 +385,11 @@ mod tests {
 
     #[test]
     fn the_error_of_random_waves_falls_like_the_root_of_their_number() {
-        for kernel in [Kernel::SquaredExponential, Kernel::Matern32, Kernel::Matern52] {
+        for kernel in [
+            Kernel::SquaredExponential,
+            Kernel::Matern32,
+            Kernel::Matern52,
+        ] {
             let at = |n| error(Expansion::Random { kernel, n }, joint(kernel));
 
             let ratio = at(64) / at(1024);
@@ -364,17 +397,28 @@ mod tests {
             // √16 = 4 is expected. A product cos·cos has variance below 1, and 800 squared errors average to a
             // relative standard error of at most √(2/40) = 0.22 each if pairs of one seed are fully dependent;
             // three of them, on both sides of the ratio.
-            assert!((4.0 / 1.7..4.0 * 1.7).contains(&ratio), "{kernel:?}: {ratio}");
+            assert!(
+                (4.0 / 1.7..4.0 * 1.7).contains(&ratio),
+                "{kernel:?}: {ratio}"
+            );
         }
     }
 
     #[test]
     fn the_error_of_quadrature_falls_faster_than_any_power() {
-        let at = |nodes| error(Expansion::Quadrature { nodes }, joint(Kernel::SquaredExponential));
+        let at = |nodes| {
+            error(
+                Expansion::Quadrature { nodes },
+                joint(Kernel::SquaredExponential),
+            )
+        };
 
         let errors = [at(4), at(8), at(16)];
 
-        assert!(errors[1] < 1e-2 * errors[0] && errors[2] < 1e-6 * errors[1], "{errors:?}");
+        assert!(
+            errors[1] < 1e-2 * errors[0] && errors[2] < 1e-6 * errors[1],
+            "{errors:?}"
+        );
     }
 
     #[test]
@@ -385,7 +429,13 @@ mod tests {
         };
 
         let quadrature = error(Expansion::QuadratureAdditive { nodes: 24 }, exact);
-        let random = error(Expansion::RandomAdditive { kernel: Kernel::SquaredExponential, n: 1000 }, exact);
+        let random = error(
+            Expansion::RandomAdditive {
+                kernel: Kernel::SquaredExponential,
+                n: 1000,
+            },
+            exact,
+        );
 
         assert!(quadrature < 1e-9, "{quadrature}");
         assert!(random < 3.0 / 1000.0_f64.sqrt(), "{random}");
@@ -393,7 +443,14 @@ mod tests {
 
     #[test]
     fn an_additive_wave_knows_its_coordinate() {
-        let waves = waves(Expansion::RandomAdditive { kernel: Kernel::Matern52, n: 2 }, 3, 0);
+        let waves = waves(
+            Expansion::RandomAdditive {
+                kernel: Kernel::Matern52,
+                n: 2,
+            },
+            3,
+            0,
+        );
 
         let reals: Vec<Vec<usize>> = (0..6).map(|j| waves.reals_of(j).collect()).collect();
 
@@ -402,13 +459,41 @@ mod tests {
 
     #[test]
     fn extreme_bandwidths_and_distances_give_numbers() {
-        let start = waves(Expansion::Random { kernel: Kernel::Matern32, n: 9 }, 1, 0);
-        for bandwidth in [5e-324, 1e-310, 1e-50, 1e50, f64::MAX, f64::INFINITY, f64::NAN, 0.0, -1.0] {
+        let start = waves(
+            Expansion::Random {
+                kernel: Kernel::Matern32,
+                n: 9,
+            },
+            1,
+            0,
+        );
+        for bandwidth in [
+            5e-324,
+            1e-310,
+            1e-50,
+            1e50,
+            f64::MAX,
+            f64::INFINITY,
+            f64::NAN,
+            0.0,
+            -1.0,
+        ] {
             let values = start.with_bandwidths(&[bandwidth]).values(&[0.5]);
-            assert!(values.iter().all(|v| v.is_finite()), "{bandwidth}: {values:?}");
+            assert!(
+                values.iter().all(|v| v.is_finite()),
+                "{bandwidth}: {values:?}"
+            );
         }
-        for kernel in [Kernel::SquaredExponential, Kernel::Matern32, Kernel::Matern52] {
-            assert_eq!([1e3, 1e160, f64::INFINITY].map(|r| kernel.at(r)), [0.0; 3], "{kernel:?}");
+        for kernel in [
+            Kernel::SquaredExponential,
+            Kernel::Matern32,
+            Kernel::Matern52,
+        ] {
+            assert_eq!(
+                [1e3, 1e160, f64::INFINITY].map(|r| kernel.at(r)),
+                [0.0; 3],
+                "{kernel:?}"
+            );
         }
     }
 
@@ -416,7 +501,17 @@ mod tests {
     fn without_coordinates_there_are_no_waves() {
         assert!(waves(Expansion::default(), 0, 0).values(&[]).is_empty());
         assert!(waves(Expansion::Quadrature { nodes: 0 }, 2, 0).is_empty());
-        assert!(waves(Expansion::Random { kernel: Kernel::Matern32, n: 0 }, 2, 0).is_empty());
+        assert!(
+            waves(
+                Expansion::Random {
+                    kernel: Kernel::Matern32,
+                    n: 0
+                },
+                2,
+                0
+            )
+            .is_empty()
+        );
     }
 
     #[test]
@@ -425,7 +520,10 @@ mod tests {
 
         let refused = Waves::new(Expansion::Quadrature { nodes: 10 }, 50, &mut stream);
 
-        assert!(matches!(refused, Err(Error::TooManyFeatures { what: "waves", .. })));
+        assert!(matches!(
+            refused,
+            Err(Error::TooManyFeatures { what: "waves", .. })
+        ));
     }
 
     proptest! {

@@ -24,7 +24,10 @@ pub struct Weights {
 
 impl Weights {
     pub(crate) fn new(features: Arc<Features>, matrix: Vec<f64>) -> Weights {
-        debug_assert_eq!(matrix.len(), features.monomials().len() * features.n_columns());
+        debug_assert_eq!(
+            matrix.len(),
+            features.monomials().len() * features.n_columns()
+        );
         Weights { features, matrix }
     }
 
@@ -41,7 +44,10 @@ impl Weights {
     /// One value for each weight of the model, in the order of [`Features::flatten`].
     pub fn to_flat(&self) -> Vec<f64> {
         let columns = self.features.n_columns();
-        self.features.weights().map(|(i, j)| self.matrix[i * columns + j]).collect()
+        self.features
+            .weights()
+            .map(|(i, j)| self.matrix[i * columns + j])
+            .collect()
     }
 
     /// The features that these are the weights of.
@@ -60,13 +66,19 @@ impl Weights {
     /// When there are fewer bits than the model needs.
     pub fn value(&self, bits: &[bool], unit: &[f64]) -> f64 {
         let a = self.features.monomials().values(bits);
-        a.iter().zip(self.coefficients(unit)).map(|(a, q)| a * q).sum()
+        a.iter()
+            .zip(self.coefficients(unit))
+            .map(|(a, q)| a * q)
+            .sum()
     }
 
     /// q = W b̃: a coefficient for every monomial.
     fn coefficients(&self, unit: &[f64]) -> Vec<f64> {
         let b = self.features.b(unit);
-        self.matrix.chunks_exact(b.len()).map(|row| row.iter().zip(&b).map(|(w, b)| w * b).sum()).collect()
+        self.matrix
+            .chunks_exact(b.len())
+            .map(|row| row.iter().zip(&b).map(|(w, b)| w * b).sum())
+            .collect()
     }
 
     /// f at fixed coordinates as a function of the bits (0/1, whatever the basis), for monomials up to degree 2.
@@ -77,10 +89,16 @@ impl Weights {
     pub fn given_reals(&self, unit: &[f64]) -> Result<Quadratic, Error> {
         let monomials = self.features.monomials();
         if monomials.order() > 2 {
-            let why = format!("monomials have degree {}; a quadratic form has at most 2", monomials.order());
+            let why = format!(
+                "monomials have degree {}; a quadratic form has at most 2",
+                monomials.order()
+            );
             return Err(Error::NoProgram { why });
         }
-        Ok(program::quadratic(monomials, &monomials.in_binary(self.coefficients(unit))))
+        Ok(program::quadratic(
+            monomials,
+            &monomials.in_binary(self.coefficients(unit)),
+        ))
     }
 
     /// The discrete half of min f at fixed coordinates: `constraints` with f as its objective.
@@ -93,7 +111,11 @@ impl Weights {
     /// [`Error::NoProgram`] when a coefficient is too large or `constraints` has too few bits.
     pub fn program_given_reals(&self, constraints: &Bqp, unit: &[f64]) -> Result<Bqp, Error> {
         let monomials = self.features.monomials();
-        program::program(monomials, &monomials.in_binary(self.coefficients(unit)), constraints)
+        program::program(
+            monomials,
+            &monomials.in_binary(self.coefficients(unit)),
+            constraints,
+        )
     }
 
     /// f at fixed bits as a function of the coordinates.
@@ -104,10 +126,19 @@ impl Weights {
         let columns = self.features.n_columns();
         let mut c = vec![0.0; columns];
         let a = self.features.monomials().values(bits);
-        for (row, &a) in self.matrix.chunks_exact(columns).zip(&a).filter(|(_, a)| **a != 0.0) {
+        for (row, &a) in self
+            .matrix
+            .chunks_exact(columns)
+            .zip(&a)
+            .filter(|(_, a)| **a != 0.0)
+        {
             c.iter_mut().zip(row).for_each(|(c, w)| *c += a * w);
         }
-        CosineSum { constant: c[0], weights: c.split_off(1), waves: self.features.waves().clone() }
+        CosineSum {
+            constant: c[0],
+            weights: c.split_off(1),
+            waves: self.features.waves().clone(),
+        }
     }
 }
 
@@ -140,7 +171,10 @@ impl CosineSum {
 
     /// The value at `unit`.
     pub fn value(&self, unit: &[f64]) -> f64 {
-        self.weights.iter().zip(self.waves.values(unit)).fold(self.constant, |sum, (c, phi)| sum + c * phi)
+        self.weights
+            .iter()
+            .zip(self.waves.values(unit))
+            .fold(self.constant, |sum, (c, phi)| sum + c * phi)
     }
 
     /// The value, and ∂/∂xₖ = -Σⱼ cⱼ αⱼ ωⱼₖ sin(ωⱼ·x + bⱼ) into `gradient`.
@@ -256,10 +290,15 @@ mod tests {
 
     #[test]
     fn cubic_weights_are_no_quadratic_form() {
-        let settings = Settings { order: 3, ..Settings::default() };
+        let settings = Settings {
+            order: 3,
+            ..Settings::default()
+        };
         let features = Arc::new(Features::new(vec![0, 1, 2], 0, &settings, 0).unwrap());
 
-        let refused = Weights::from_flat(features, &[]).given_reals(&[]).unwrap_err();
+        let refused = Weights::from_flat(features, &[])
+            .given_reals(&[])
+            .unwrap_err();
 
         assert!(refused.to_string().contains("degree 3"), "{refused}");
     }
@@ -267,13 +306,19 @@ mod tests {
     #[test]
     fn constraints_with_too_few_bits_are_refused_at_every_order() {
         for order in 1..=4 {
-            let settings = Settings { order, ..Settings::default() };
+            let settings = Settings {
+                order,
+                ..Settings::default()
+            };
             let features = Arc::new(Features::new(vec![0, 1, 2, 3], 0, &settings, 0).unwrap());
             let weights = Weights::from_flat(features.clone(), &vec![1.0; features.n_weights()]);
 
             let refused = weights.program_given_reals(&Bqp::new(3), &[]);
 
-            assert!(matches!(refused, Err(Error::NoProgram { .. })), "order {order}");
+            assert!(
+                matches!(refused, Err(Error::NoProgram { .. })),
+                "order {order}"
+            );
         }
     }
 
@@ -281,7 +326,8 @@ mod tests {
     fn weights_too_large_for_a_program_are_refused() {
         let features = Arc::new(Features::new(vec![0], 0, &Settings::default(), 0).unwrap());
 
-        let refused = Weights::from_flat(features, &[0.0, 1e305]).program_given_reals(&Bqp::new(1), &[]);
+        let refused =
+            Weights::from_flat(features, &[0.0, 1e305]).program_given_reals(&Bqp::new(1), &[]);
 
         assert!(matches!(refused, Err(Error::NoProgram { .. })));
     }

@@ -19,12 +19,23 @@ type Said = (Expr, Source);
 /// Checks and resolves everything that a builder collected.
 pub(crate) fn assemble(builder: SpaceBuilder) -> Result<Model, Error> {
     check_names(&builder)?;
-    let parameters: Vec<(Arc<str>, Domain)> =
-        builder.parameters.iter().map(|p| (Arc::from(p.name.as_str()), p.domain.clone())).collect();
-    let definitions =
-        builder.definitions.iter().map(|d| (Arc::from(d.name.as_str()), Kind::Number)).collect();
+    let parameters: Vec<(Arc<str>, Domain)> = builder
+        .parameters
+        .iter()
+        .map(|p| (Arc::from(p.name.as_str()), p.domain.clone()))
+        .collect();
+    let definitions = builder
+        .definitions
+        .iter()
+        .map(|d| (Arc::from(d.name.as_str()), Kind::Number))
+        .collect();
     let symbols = symbols(&builder)?;
-    let mut names = Names { builder: builder.id, symbols, parameters: &parameters, definitions };
+    let mut names = Names {
+        builder: builder.id,
+        symbols,
+        parameters: &parameters,
+        definitions,
+    };
 
     let mut model = Model::default();
     let mut conditions = add_parameters(&mut model, &names, builder.parameters)?;
@@ -44,7 +55,9 @@ pub(crate) fn assemble(builder: SpaceBuilder) -> Result<Model, Error> {
     }
     for implied in whole_divisions(&model) {
         if model.constraints.iter().any(|c| c.name == implied.name) {
-            return Err(Error::DuplicateName { name: implied.name.to_string() });
+            return Err(Error::DuplicateName {
+                name: implied.name.to_string(),
+            });
         }
         model.constraints.push(implied);
     }
@@ -87,9 +100,20 @@ fn add_definitions(
         let name = names.definitions[d].0.clone();
         let (expr, body) = said(names, Place::Definition(name.to_string()), definition.value)?;
         let (when, source) = condition(names, &name, definition.when)?.unzip();
-        let needs = mentions(&expr).into_iter().chain(when.iter().flat_map(mentions)).collect();
+        let needs = mentions(&expr)
+            .into_iter()
+            .chain(when.iter().flat_map(mentions))
+            .collect();
         let (kind, smoothness, extent) = (Kind::Number, Smoothness::Discrete, Extent::default());
-        model.definitions.push(Definition { name, expr, when, needs, kind, smoothness, extent });
+        model.definitions.push(Definition {
+            name,
+            expr,
+            when,
+            needs,
+            kind,
+            smoothness,
+            extent,
+        });
         bodies.push(body);
         conditions.extend(source.map(|source| (Symbol::Definition(d), source)));
     }
@@ -101,7 +125,10 @@ fn check_names(builder: &SpaceBuilder) -> Result<(), Error> {
         check_name("parameter", &parameter.name)?;
         parameter.domain.validate(&parameter.name)?;
     }
-    builder.definitions.iter().try_for_each(|d| check_name("definition", &d.name))?;
+    builder
+        .definitions
+        .iter()
+        .try_for_each(|d| check_name("definition", &d.name))?;
     let mut seen = BTreeSet::new();
     for (name, _) in &builder.constraints {
         check_name("constraint", name)?;
@@ -117,14 +144,24 @@ fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
         return Err(Error::EmptyName { what });
     }
     if what != "constraint" && name.contains(|c: char| c == '`' || c.is_control()) {
-        return Err(Error::BadName { name: name.to_owned() });
+        return Err(Error::BadName {
+            name: name.to_owned(),
+        });
     }
     Ok(())
 }
 
 fn symbols(builder: &SpaceBuilder) -> Result<BTreeMap<Arc<str>, Symbol>, Error> {
-    let parameters = builder.parameters.iter().enumerate().map(|(p, x)| (&x.name, Symbol::Parameter(p)));
-    let definitions = builder.definitions.iter().enumerate().map(|(d, x)| (&x.name, Symbol::Definition(d)));
+    let parameters = builder
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(p, x)| (&x.name, Symbol::Parameter(p)));
+    let definitions = builder
+        .definitions
+        .iter()
+        .enumerate()
+        .map(|(d, x)| (&x.name, Symbol::Definition(d)));
     let mut symbols = BTreeMap::new();
     for (name, symbol) in parameters.chain(definitions) {
         if symbols.insert(Arc::from(name.as_str()), symbol).is_some() {
@@ -141,26 +178,40 @@ fn said(names: &Names<'_>, place: Place, statement: Statement) -> Result<Said, E
         Statement::Text(text) => (parse(&text, &place)?, Some(Arc::from(text))),
     };
     if expr.depth > MAX_DEPTH {
-        return Err(Error::TooDeep { place, limit: MAX_DEPTH });
+        return Err(Error::TooDeep {
+            place,
+            limit: MAX_DEPTH,
+        });
     }
     let source = Source { place, text };
     let resolved = names.resolve(expr, &source)?;
     // What is accepted can be written to a file and read again.
     let length = resolved.to_string().chars().count();
     if length > MAX_TEXT {
-        return Err(Error::TooLong { place: source.place, length, limit: MAX_TEXT });
+        return Err(Error::TooLong {
+            place: source.place,
+            length,
+            limit: MAX_TEXT,
+        });
     }
     Ok((resolved, source))
 }
 
-fn condition(names: &Names<'_>, name: &str, when: Option<Statement>) -> Result<Option<Said>, Error> {
-    when.map(|when| said(names, Place::Condition(name.to_owned()), when)).transpose()
+fn condition(
+    names: &Names<'_>,
+    name: &str,
+    when: Option<Statement>,
+) -> Result<Option<Said>, Error> {
+    when.map(|when| said(names, Place::Condition(name.to_owned()), when))
+        .transpose()
 }
 
 /// Every symbol after those that it needs.
 fn order(model: &Model) -> Result<Vec<Symbol>, Error> {
     let parameters = (0..model.parameters.len()).map(Symbol::Parameter);
-    let all: Vec<Symbol> = parameters.chain((0..model.definitions.len()).map(Symbol::Definition)).collect();
+    let all: Vec<Symbol> = parameters
+        .chain((0..model.definitions.len()).map(Symbol::Definition))
+        .collect();
     let needs = |symbol: Symbol| match symbol {
         Symbol::Parameter(p) => &model.parameters[p].needs,
         Symbol::Definition(d) => &model.definitions[d].needs,
@@ -183,8 +234,14 @@ fn order(model: &Model) -> Result<Vec<Symbol>, Error> {
             let child = needs(*symbol)[*next];
             *next += 1;
             if open.contains(&child) {
-                let circle = path.iter().map(|(s, _)| *s).skip_while(|s| *s != child).chain([child]);
-                return Err(Error::Recursion { names: circle.map(|s| model.name(s).to_string()).collect() });
+                let circle = path
+                    .iter()
+                    .map(|(s, _)| *s)
+                    .skip_while(|s| *s != child)
+                    .chain([child]);
+                return Err(Error::Recursion {
+                    names: circle.map(|s| model.name(s).to_string()).collect(),
+                });
             }
             if !done.contains(&child) {
                 open.insert(child);
@@ -198,12 +255,18 @@ fn order(model: &Model) -> Result<Vec<Symbol>, Error> {
 /// Checks the bodies of definitions, inner ones first.
 fn define_kinds(model: &mut Model, names: &mut Names<'_>, bodies: &[Source]) -> Result<(), Error> {
     for symbol in model.order.clone() {
-        let Symbol::Definition(d) = symbol else { continue };
+        let Symbol::Definition(d) = symbol else {
+            continue;
+        };
         let source = &bodies[d];
         let kind = names.kind(&model.definitions[d].expr, source)?;
         if kind == Kind::Label {
             let message = "a definition is a number or a condition, not a label".to_owned();
-            return Err(Error::TypeClash { place: source.place.clone(), message, snippet: None });
+            return Err(Error::TypeClash {
+                place: source.place.clone(),
+                message,
+                snippet: None,
+            });
         }
         names.definitions[d].1 = kind;
         let smoothness = model.smoothness(&model.definitions[d].expr);
@@ -215,11 +278,22 @@ fn define_kinds(model: &mut Model, names: &mut Names<'_>, bodies: &[Source]) -> 
     Ok(())
 }
 
-fn check_condition(model: &Model, names: &Names<'_>, symbol: Symbol, source: &Source) -> Result<(), Error> {
-    let Some(when) = model.when(symbol) else { return Ok(()) };
+fn check_condition(
+    model: &Model,
+    names: &Names<'_>,
+    symbol: Symbol,
+    source: &Source,
+) -> Result<(), Error> {
+    let Some(when) = model.when(symbol) else {
+        return Ok(());
+    };
     names.condition(when, "`when`", source)?;
     let closure = model.closure(mentions(when));
-    match model.parameters_of(&closure).into_iter().find(|p| model.is_continuous(*p)) {
+    match model
+        .parameters_of(&closure)
+        .into_iter()
+        .find(|p| model.is_continuous(*p))
+    {
         Some(p) => Err(Error::ContinuousCondition {
             place: source.place.clone(),
             parameter: model.parameters[p].name.to_string(),
@@ -238,7 +312,14 @@ fn constraint(
     let expr = over_reals(model, expr);
     let parts = conjuncts(&expr);
     // The encoding sets the class.
-    Constraint { name: name.into(), expr, parts, class: Class::Logic, requires, implied }
+    Constraint {
+        name: name.into(),
+        expr,
+        parts,
+        class: Class::Logic,
+        requires,
+        implied,
+    }
 }
 
 /// Marks the comparisons in which a continuous parameter takes part.
@@ -262,7 +343,10 @@ fn conjuncts(e: &Expr) -> Vec<Expr> {
     match &e.node {
         Node::And(parts) => parts.iter().flat_map(conjuncts).collect(),
         Node::Not(inner) => match &inner.node {
-            Node::Or(parts) => parts.iter().flat_map(|part| conjuncts(&!part.clone())).collect(),
+            Node::Or(parts) => parts
+                .iter()
+                .flat_map(|part| conjuncts(&!part.clone()))
+                .collect(),
             Node::Not(twice) => conjuncts(twice),
             _ => vec![e.clone()],
         },
@@ -282,7 +366,9 @@ fn whole_divisions(model: &Model) -> Vec<Constraint> {
     let mut whole = vec![false; model.definitions.len()];
     let mut found = Vec::new();
     for symbol in &model.order {
-        let Symbol::Definition(d) = *symbol else { continue };
+        let Symbol::Definition(d) = *symbol else {
+            continue;
+        };
         let definition = &model.definitions[d];
         let mut statements = Vec::new();
         definition.expr.walk(&mut |e| {
@@ -295,9 +381,17 @@ fn whole_divisions(model: &Model) -> Vec<Constraint> {
             }
         });
         whole[d] = is_whole(model, &whole, &definition.expr);
-        let Some(statement) = statements.into_iter().reduce(|a, b| a & b) else { continue };
+        let Some(statement) = statements.into_iter().reduce(|a, b| a & b) else {
+            continue;
+        };
         let name = format!("{} comes out whole", definition.name);
-        found.push(constraint(model, name, statement, BTreeSet::from([*symbol]), true));
+        found.push(constraint(
+            model,
+            name,
+            statement,
+            BTreeSet::from([*symbol]),
+            true,
+        ));
     }
     found
 }
@@ -309,11 +403,14 @@ fn is_whole(model: &Model, whole: &[bool], e: &Expr) -> bool {
         Node::Number(n) => n.to_integer().is_some(),
         Node::Symbol(Symbol::Parameter(p), _) => model.parameters[*p].domain.is_whole(),
         Node::Symbol(Symbol::Definition(d), _) => whole[*d],
-        Node::Sum(_) | Node::Product(_) | Node::Negate(_) | Node::Divide(..) | Node::Remainder(..) => {
-            all(e.children())
-        }
+        Node::Sum(_)
+        | Node::Product(_)
+        | Node::Negate(_)
+        | Node::Divide(..)
+        | Node::Remainder(..) => all(e.children()),
         Node::Power(a, b) => {
-            is_whole(model, whole, a) && matches!(b.node, Node::Number(n) if n.to_integer() >= Some(0))
+            is_whole(model, whole, a)
+                && matches!(b.node, Node::Number(n) if n.to_integer() >= Some(0))
         }
         Node::Call(Function::Min | Function::Max | Function::Abs, _) => all(e.children()),
         Node::Call(..) | Node::Text(_) | Node::Name(_) | Node::Handle(_) | Node::TooDeep => false,

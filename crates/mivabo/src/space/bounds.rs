@@ -41,7 +41,10 @@ pub(crate) fn comparisons(model: &Model) -> Vec<Comparison> {
         }
         for part in &c.parts {
             if is_never(model, part) {
-                found.push(Comparison { constraint, kind: Kind::Never });
+                found.push(Comparison {
+                    constraint,
+                    kind: Kind::Never,
+                });
             }
             for kind in linear(model, part) {
                 found.push(Comparison { constraint, kind });
@@ -53,10 +56,20 @@ pub(crate) fn comparisons(model: &Model) -> Vec<Comparison> {
 
 /// A comparison whose sides have ranges apart from each other.
 fn is_never(model: &Model, part: &Expr) -> bool {
-    let Node::Compare(left, rest) = &part.node else { return false };
-    let ([(relation, right)], Ok(l)) = (rest.as_slice(), range(model, left)) else { return false };
-    let Ok(r) = range(model, right) else { return false };
-    let slack = MARGIN * [l.0, l.1, r.0, r.1].iter().map(|x| x.abs()).fold(1.0, f64::max);
+    let Node::Compare(left, rest) = &part.node else {
+        return false;
+    };
+    let ([(relation, right)], Ok(l)) = (rest.as_slice(), range(model, left)) else {
+        return false;
+    };
+    let Ok(r) = range(model, right) else {
+        return false;
+    };
+    let slack = MARGIN
+        * [l.0, l.1, r.0, r.1]
+            .iter()
+            .map(|x| x.abs())
+            .fold(1.0, f64::max);
     let (above, below) = (l.0 - r.1 > slack, r.0 - l.1 > slack);
     match relation {
         Relation::Less | Relation::LessEqual | Relation::RealAtMost => above,
@@ -67,10 +80,14 @@ fn is_never(model: &Model, part: &Expr) -> bool {
 }
 
 fn linear(model: &Model, part: &Expr) -> Vec<Kind> {
-    let Ok(clauses) = Normaliser::new(model, None).clauses(part, true) else { return vec![] };
+    let Ok(clauses) = Normaliser::new(model, None).clauses(part, true) else {
+        return vec![];
+    };
     let mut found = Vec::new();
     for clause in &clauses {
-        let [Atom::Compare(p, sense, _)] = clause.as_slice() else { continue };
+        let [Atom::Compare(p, sense, _)] = clause.as_slice() else {
+            continue;
+        };
         let mut terms = Vec::new();
         let mut constant = 0.0;
         for (product, c) in &p.terms {
@@ -84,7 +101,10 @@ fn linear(model: &Model, part: &Expr) -> Vec<Kind> {
             continue;
         }
         if *sense == Sense::Equal {
-            found.push(Kind::Linear(terms.iter().map(|(p, c)| (*p, -c)).collect(), -constant));
+            found.push(Kind::Linear(
+                terms.iter().map(|(p, c)| (*p, -c)).collect(),
+                -constant,
+            ));
         }
         found.push(Kind::Linear(terms, constant));
     }
@@ -96,7 +116,11 @@ pub(crate) struct Bounds(Vec<Range>);
 
 impl Bounds {
     pub fn of(model: &Model) -> Bounds {
-        Bounds((0..model.parameters.len()).map(|p| parameter_range(model, p)).collect())
+        Bounds(
+            (0..model.parameters.len())
+                .map(|p| parameter_range(model, p))
+                .collect(),
+        )
     }
 
     /// Whether the comparisons are proved to have no common solution.
@@ -121,10 +145,18 @@ impl Bounds {
 
     /// Whether a bound moved; `None` when the comparison cannot hold.
     fn tighten(&mut self, terms: &[(usize, f64)], constant: f64) -> Option<bool> {
-        let least =
-            |bounds: &Self, (p, c): (usize, f64)| c * if c > 0.0 { bounds.0[p].0 } else { bounds.0[p].1 };
+        let least = |bounds: &Self, (p, c): (usize, f64)| {
+            c * if c > 0.0 {
+                bounds.0[p].0
+            } else {
+                bounds.0[p].1
+            }
+        };
         let total: f64 = constant + terms.iter().map(|t| least(self, *t)).sum::<f64>();
-        let scale = terms.iter().map(|t| least(self, *t).abs()).fold(constant.abs().max(1.0), f64::max);
+        let scale = terms
+            .iter()
+            .map(|t| least(self, *t).abs())
+            .fold(constant.abs().max(1.0), f64::max);
         if total > MARGIN * scale {
             return None;
         }

@@ -74,7 +74,13 @@ pub(super) struct DeclaredDefinition {
 impl Default for SpaceBuilder {
     fn default() -> Self {
         let id = BUILDERS.fetch_add(1, Ordering::Relaxed);
-        SpaceBuilder { id, parameters: vec![], definitions: vec![], constraints: vec![], fault: None }
+        SpaceBuilder {
+            id,
+            parameters: vec![],
+            definitions: vec![],
+            constraints: vec![],
+            fault: None,
+        }
     }
 }
 
@@ -165,8 +171,15 @@ impl SpaceBuilder {
     /// # Ok::<(), mivabo::Error>(())
     /// ```
     pub fn define(&mut self, name: impl Into<String>, value: impl Into<Statement>) -> Var {
-        self.definitions.push(DeclaredDefinition { name: name.into(), value: value.into(), when: None });
-        Var { builder: self.id, symbol: Symbol::Definition(self.definitions.len() - 1) }
+        self.definitions.push(DeclaredDefinition {
+            name: name.into(),
+            value: value.into(),
+            when: None,
+        });
+        Var {
+            builder: self.id,
+            symbol: Symbol::Definition(self.definitions.len() - 1),
+        }
     }
 
     /// Adds a constraint, built with operators or written as text.
@@ -186,7 +199,15 @@ impl SpaceBuilder {
     }
 
     pub(super) fn declare(&mut self, name: String, domain: Domain, auxiliary: bool) -> Var {
-        self.parameters.push(DeclaredParameter { name, domain, when: None, auxiliary });
-        Var { builder: self.id, symbol: Symbol::Parameter(self.parameters.len() - 1) }
+        self.parameters.push(DeclaredParameter {
+            name,
+            domain,
+            when: None,
+            auxiliary,
+        });
+        Var {
+            builder: self.id,
+            symbol: Symbol::Parameter(self.parameters.len() - 1),
+        }
     }
 }

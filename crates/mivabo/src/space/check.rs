@@ -42,7 +42,11 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "constraint `{}` is violated: {} does not hold", self.constraint, self.statement)?;
+        write!(
+            f,
+            "constraint `{}` is violated: {} does not hold",
+            self.constraint, self.statement
+        )?;
         if let (Some(left), Some(right)) = (&self.left, &self.right) {
             write!(f, " (left side {left}, right side {right})")?;
         }
@@ -88,7 +92,13 @@ impl Space {
 }
 
 fn evaluator<'a>(model: &'a Model, point: &'a Point) -> Evaluator<'a> {
-    let definition = |symbol: &Symbol| if let Symbol::Definition(d) = symbol { Some(*d) } else { None };
+    let definition = |symbol: &Symbol| {
+        if let Symbol::Definition(d) = symbol {
+            Some(*d)
+        } else {
+            None
+        }
+    };
     let definitions: Vec<usize> = model.order.iter().filter_map(definition).collect();
     Evaluator::new(model, &point.settings, &definitions)
 }
@@ -104,8 +114,16 @@ pub(crate) fn report(model: &Model, point: &Point) -> Report {
         }
         match evaluator.holds(&constraint.expr, true) {
             Ok(true) => {}
-            Ok(false) => report.violations.push(explain(&evaluator, &constraint.name, &constraint.expr)),
-            Err(fault) => report.violations.push(undefined(&constraint.name, &constraint.expr, &fault)),
+            Ok(false) => {
+                report
+                    .violations
+                    .push(explain(&evaluator, &constraint.name, &constraint.expr));
+            }
+            Err(fault) => {
+                report
+                    .violations
+                    .push(undefined(&constraint.name, &constraint.expr, &fault));
+            }
         }
     }
     report
@@ -132,14 +150,28 @@ fn explain(evaluator: &Evaluator<'_>, constraint: &str, e: &Expr) -> Violation {
         }
         Node::Implies(premise, conclusion) => {
             let inner = explain(evaluator, constraint, conclusion);
-            Violation { statement: format!("{} (as {premise})", inner.statement), ..inner }
+            Violation {
+                statement: format!("{} (as {premise})", inner.statement),
+                ..inner
+            }
         }
         Node::Count(_, k, statements) => {
-            let count = statements.iter().filter(|s| evaluator.holds(s, true) == Ok(true)).count();
+            let count = statements
+                .iter()
+                .filter(|s| evaluator.holds(s, true) == Ok(true))
+                .count();
             let count = i64::try_from(count).unwrap_or(i64::MAX);
             let right = evaluator.shown(k);
-            let amount = right.as_ref().and_then(Value::as_f64).map_or(1.0, |k| (count as f64 - k).abs());
-            Violation { left: Some(Value::Int(count)), right, amount, ..plain(constraint, e) }
+            let amount = right
+                .as_ref()
+                .and_then(Value::as_f64)
+                .map_or(1.0, |k| (count as f64 - k).abs());
+            Violation {
+                left: Some(Value::Int(count)),
+                right,
+                amount,
+                ..plain(constraint, e)
+            }
         }
         _ => plain(constraint, e),
     }
@@ -152,15 +184,31 @@ fn sides(
     (left, right): (&Expr, &Expr),
 ) -> Violation {
     let (left, right) = (evaluator.shown(left), evaluator.shown(right));
-    let numbers = left.as_ref().and_then(Value::as_f64).zip(right.as_ref().and_then(Value::as_f64));
+    let numbers = left
+        .as_ref()
+        .and_then(Value::as_f64)
+        .zip(right.as_ref().and_then(Value::as_f64));
     let strict = matches!(&pair.node, Node::Compare(_, rest) if rest[0].0 == Relation::NotEqual);
-    let amount = numbers.filter(|_| !strict).map_or(1.0, |(l, r)| (l - r).abs());
-    Violation { left, right, amount, ..plain(constraint, pair) }
+    let amount = numbers
+        .filter(|_| !strict)
+        .map_or(1.0, |(l, r)| (l - r).abs());
+    Violation {
+        left,
+        right,
+        amount,
+        ..plain(constraint, pair)
+    }
 }
 
 fn plain(constraint: &str, e: &Expr) -> Violation {
     let statement = e.to_string();
-    Violation { constraint: constraint.to_owned(), statement, left: None, right: None, amount: 1.0 }
+    Violation {
+        constraint: constraint.to_owned(),
+        statement,
+        left: None,
+        right: None,
+        amount: 1.0,
+    }
 }
 
 fn undefined(constraint: &str, e: &Expr, fault: &Fault) -> Violation {
@@ -168,5 +216,8 @@ fn undefined(constraint: &str, e: &Expr, fault: &Fault) -> Violation {
         Fault::DivisionByZero => "division by zero".to_owned(),
         Fault::Undefined(what) => what.clone(),
     };
-    Violation { statement: format!("{e} ({why})"), ..plain(constraint, e) }
+    Violation {
+        statement: format!("{e} ({why})"),
+        ..plain(constraint, e)
+    }
 }

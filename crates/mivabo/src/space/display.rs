@@ -33,7 +33,9 @@ impl fmt::Display for Expr {
             Node::Sum(terms) => sum(f, terms),
             Node::Product(factors) => {
                 at_level(f, &factors[0], level::PRODUCT)?;
-                factors[1..].iter().try_for_each(|e| prefixed(f, " * ", e, level::NEGATE))
+                factors[1..]
+                    .iter()
+                    .try_for_each(|e| prefixed(f, " * ", e, level::NEGATE))
             }
             Node::Negate(e) => prefixed(f, "-", e, level::NEGATE),
             Node::Divide(a, b) => binary(f, a, " / ", b, (level::PRODUCT, level::NEGATE)),
@@ -42,7 +44,8 @@ impl fmt::Display for Expr {
             Node::Call(function, arguments) => call(f, function_name(*function), arguments.iter()),
             Node::Compare(first, rest) => {
                 at_level(f, first, level::SUM)?;
-                rest.iter().try_for_each(|(r, e)| prefixed(f, &format!(" {} ", r.symbol()), e, level::SUM))
+                rest.iter()
+                    .try_for_each(|(r, e)| prefixed(f, &format!(" {} ", r.symbol()), e, level::SUM))
             }
             Node::In(e, values) => {
                 at_level(f, e, level::SUM)?;
@@ -50,9 +53,11 @@ impl fmt::Display for Expr {
                 list(f, values.iter())?;
                 f.write_str("}")
             }
-            Node::Count(relation, k, statements) => {
-                call(f, count_name(*relation), std::iter::once(&**k).chain(statements))
-            }
+            Node::Count(relation, k, statements) => call(
+                f,
+                count_name(*relation),
+                std::iter::once(&**k).chain(statements),
+            ),
             Node::And(parts) => joined(f, parts, " and ", level::NOT),
             Node::Or(parts) => joined(f, parts, " or ", level::AND),
             Node::Not(e) => prefixed(f, "not ", e, level::NOT),
@@ -69,7 +74,11 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// A name as it stands in an expression: in backticks unless it is a plain word.
 fn identifier(name: &str) -> String {
-    if super::lex::is_plain_name(name) { name.to_owned() } else { format!("`{name}`") }
+    if super::lex::is_plain_name(name) {
+        name.to_owned()
+    } else {
+        format!("`{name}`")
+    }
 }
 
 pub(crate) fn function_name(function: Function) -> &'static str {
@@ -109,7 +118,11 @@ fn level_of(e: &Expr) -> u8 {
 
 /// Writes an operand, in parentheses where it binds less strongly than its place asks for.
 fn at_level(f: &mut fmt::Formatter<'_>, e: &Expr, least: u8) -> fmt::Result {
-    if level_of(e) < least { write!(f, "({e})") } else { write!(f, "{e}") }
+    if level_of(e) < least {
+        write!(f, "({e})")
+    } else {
+        write!(f, "{e}")
+    }
 }
 
 fn prefixed(f: &mut fmt::Formatter<'_>, prefix: &str, e: &Expr, least: u8) -> fmt::Result {
@@ -117,14 +130,22 @@ fn prefixed(f: &mut fmt::Formatter<'_>, prefix: &str, e: &Expr, least: u8) -> fm
     at_level(f, e, least)
 }
 
-fn binary(f: &mut fmt::Formatter<'_>, a: &Expr, op: &str, b: &Expr, least: (u8, u8)) -> fmt::Result {
+fn binary(
+    f: &mut fmt::Formatter<'_>,
+    a: &Expr,
+    op: &str,
+    b: &Expr,
+    least: (u8, u8),
+) -> fmt::Result {
     at_level(f, a, least.0)?;
     prefixed(f, op, b, least.1)
 }
 
 fn joined(f: &mut fmt::Formatter<'_>, parts: &[Expr], op: &str, least: u8) -> fmt::Result {
     at_level(f, &parts[0], least)?;
-    parts[1..].iter().try_for_each(|e| prefixed(f, op, e, least))
+    parts[1..]
+        .iter()
+        .try_for_each(|e| prefixed(f, op, e, least))
 }
 
 fn list<'a>(f: &mut fmt::Formatter<'_>, mut items: impl Iterator<Item = &'a Expr>) -> fmt::Result {

@@ -95,7 +95,10 @@ impl Domain {
 
     /// Texts, numbers or truth values whose order does not matter.
     pub fn choice<V: Into<Value>>(values: impl IntoIterator<Item = V>) -> Domain {
-        Domain { coding: Coding::OneHot, ..Set::Choice(values.into_iter().map(Into::into).collect()).into() }
+        Domain {
+            coding: Coding::OneHot,
+            ..Set::Choice(values.into_iter().map(Into::into).collect()).into()
+        }
     }
 
     /// False and true.
@@ -177,7 +180,9 @@ impl Domain {
     pub(crate) fn number(&self, index: u64) -> Option<Number> {
         match &self.set {
             Set::Int { low, step, .. } => Some(Number::from(low + step * index.cast_signed())),
-            Set::Ordinal(values) | Set::Choice(values) => values[usize::try_from(index).ok()?].number(),
+            Set::Ordinal(values) | Set::Choice(values) => {
+                values[usize::try_from(index).ok()?].number()
+            }
             _ => self.value(index).number(),
         }
     }
@@ -197,7 +202,11 @@ impl Domain {
 
     /// The index at `u` from 0 to 1 of the domain's own scale; `None` for a float. For uniform u every value is as likely as any
     /// other; on a logarithmic scale the nearest value is taken, so the two at its ends have half a cell each.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "u times a size is a size")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "u times a size is a size"
+    )]
     pub(crate) fn index_at(&self, u: f64) -> Option<u64> {
         let n = self.size()?;
         let at = match self.set {
@@ -231,8 +240,13 @@ impl Domain {
 
     /// The index of a text, without making a [`Value`] of it.
     pub(crate) fn index_of_text(&self, text: &str) -> Option<u64> {
-        let (Set::Ordinal(values) | Set::Choice(values)) = &self.set else { return None };
-        values.iter().position(|v| matches!(v, Value::Text(t) if t == text)).map(|i| i as u64)
+        let (Set::Ordinal(values) | Set::Choice(values)) = &self.set else {
+            return None;
+        };
+        values
+            .iter()
+            .position(|v| matches!(v, Value::Text(t) if t == text))
+            .map(|i| i as u64)
     }
 
     pub(crate) fn kind(&self) -> Kind {
@@ -257,9 +271,9 @@ impl Domain {
         match &self.set {
             Set::Float { .. } => false,
             Set::Int { .. } | Set::Bool => true,
-            Set::Ordinal(values) | Set::Choice(values) => {
-                values.iter().all(|v| v.number().is_some_and(|n| n.to_integer().is_some()))
-            }
+            Set::Ordinal(values) | Set::Choice(values) => values
+                .iter()
+                .all(|v| v.number().is_some_and(|n| n.to_integer().is_some())),
         }
     }
 
@@ -275,9 +289,14 @@ impl Domain {
             Set::Int { low, high, step } => validate_int(name, *low, *high, *step)?,
             Set::Ordinal(values) => {
                 validate_list(name, values)?;
-                let texts = values.iter().filter(|v| matches!(v, Value::Text(_))).count();
+                let texts = values
+                    .iter()
+                    .filter(|v| matches!(v, Value::Text(_)))
+                    .count();
                 if (texts > 0 && texts < values.len()) || self.kind() == Kind::Bool {
-                    return Err(Error::MixedOrdinal { name: name.to_owned() });
+                    return Err(Error::MixedOrdinal {
+                        name: name.to_owned(),
+                    });
                 }
             }
             Set::Choice(values) => validate_list(name, values)?,
@@ -286,7 +305,11 @@ impl Domain {
         self.validate_log(name)?;
         let n = self.size().unwrap_or(0);
         if self.coding != Coding::Binary && n > MAX_VALUES {
-            return Err(Error::TooManyValues { name: name.to_owned(), n, limit: MAX_VALUES });
+            return Err(Error::TooManyValues {
+                name: name.to_owned(),
+                n,
+                limit: MAX_VALUES,
+            });
         }
         Ok(())
     }
@@ -296,15 +319,30 @@ impl Domain {
             _ if !self.log => return Ok(()),
             Set::Float { low, .. } => *low,
             Set::Int { low, .. } => *low as f64,
-            _ => return Err(Error::LogOnList { name: name.to_owned() }),
+            _ => {
+                return Err(Error::LogOnList {
+                    name: name.to_owned(),
+                });
+            }
         };
-        if low > 0.0 { Ok(()) } else { Err(Error::LogNeedsPositive { name: name.to_owned(), low }) }
+        if low > 0.0 {
+            Ok(())
+        } else {
+            Err(Error::LogNeedsPositive {
+                name: name.to_owned(),
+                low,
+            })
+        }
     }
 }
 
 impl From<Set> for Domain {
     fn from(set: Set) -> Self {
-        Domain { set, coding: Coding::Binary, log: false }
+        Domain {
+            set,
+            coding: Coding::Binary,
+            log: false,
+        }
     }
 }
 
@@ -314,7 +352,9 @@ impl fmt::Display for Domain {
         match &self.set {
             Set::Float { low, high } => write!(f, "a number from {low:?} to {high:?}"),
             Set::Int { low, high, step: 1 } => write!(f, "an integer from {low} to {high}"),
-            Set::Int { low, high, step } => write!(f, "an integer from {low} to {high} in steps of {step}"),
+            Set::Int { low, high, step } => {
+                write!(f, "an integer from {low} to {high} in steps of {step}")
+            }
             Set::Bool => f.write_str("true or false"),
             Set::Ordinal(values) | Set::Choice(values) => {
                 let shown: Vec<String> = values.iter().take(12).map(ToString::to_string).collect();
@@ -337,33 +377,55 @@ fn whole(value: &Value) -> Option<i64> {
 fn validate_float(name: &str, low: f64, high: f64) -> Result<(), Error> {
     for (bound, value) in [("low", low), ("high", high), ("high - low", high - low)] {
         if !value.is_finite() {
-            return Err(Error::NonFinite { name: name.to_owned(), bound, value });
+            return Err(Error::NonFinite {
+                name: name.to_owned(),
+                bound,
+                value,
+            });
         }
     }
     if low > high {
-        return Err(Error::EmptyDomain { name: name.to_owned(), low, high });
+        return Err(Error::EmptyDomain {
+            name: name.to_owned(),
+            low,
+            high,
+        });
     }
     Ok(())
 }
 
 fn validate_int(name: &str, low: i64, high: i64, step: i64) -> Result<(), Error> {
     if low > high {
-        return Err(Error::EmptyDomain { name: name.to_owned(), low: low as f64, high: high as f64 });
+        return Err(Error::EmptyDomain {
+            name: name.to_owned(),
+            low: low as f64,
+            high: high as f64,
+        });
     }
     for value in [low, high] {
         if !(-MAX_INTEGER..=MAX_INTEGER).contains(&value) {
-            return Err(Error::IntegerTooLarge { name: name.to_owned(), value });
+            return Err(Error::IntegerTooLarge {
+                name: name.to_owned(),
+                value,
+            });
         }
     }
     if step < 1 || (high - low) % step != 0 {
-        return Err(Error::Step { name: name.to_owned(), low, high, step });
+        return Err(Error::Step {
+            name: name.to_owned(),
+            low,
+            high,
+            step,
+        });
     }
     Ok(())
 }
 
 fn validate_list(name: &str, values: &[Value]) -> Result<(), Error> {
     if values.is_empty() {
-        return Err(Error::NoValues { name: name.to_owned() });
+        return Err(Error::NoValues {
+            name: name.to_owned(),
+        });
     }
     if values.len() as u64 > MAX_VALUES {
         return Err(Error::TooManyValues {
@@ -376,10 +438,17 @@ fn validate_list(name: &str, values: &[Value]) -> Result<(), Error> {
         if let Value::Float(x) = value
             && !x.is_finite()
         {
-            return Err(Error::NonFinite { name: name.to_owned(), bound: "a value", value: *x });
+            return Err(Error::NonFinite {
+                name: name.to_owned(),
+                bound: "a value",
+                value: *x,
+            });
         }
         if values[..i].iter().any(|v| v.same(value)) {
-            return Err(Error::DuplicateValue { name: name.to_owned(), value: value.clone() });
+            return Err(Error::DuplicateValue {
+                name: name.to_owned(),
+                value: value.clone(),
+            });
         }
     }
     Ok(())
@@ -399,20 +468,39 @@ mod tests {
             Domain::int(7, 7),
         ] {
             for index in 0..domain.size().unwrap() {
-                assert_eq!(domain.index_of(&domain.value(index)), Some(index), "{domain}");
+                assert_eq!(
+                    domain.index_of(&domain.value(index)),
+                    Some(index),
+                    "{domain}"
+                );
             }
-            assert!(domain.values().enumerate().all(|(k, value)| domain.index_of(&value) == Some(k as u64)));
+            assert!(
+                domain
+                    .values()
+                    .enumerate()
+                    .all(|(k, value)| domain.index_of(&value) == Some(k as u64))
+            );
         }
     }
 
     #[test]
     fn positions_cover_the_scale_and_lead_back_to_their_values() {
-        for domain in
-            [Domain::int(-3, 9).step(4), Domain::int(1, 5000).log(), Domain::int(64, 640).step(64).log()]
-        {
+        for domain in [
+            Domain::int(-3, 9).step(4),
+            Domain::int(1, 5000).log(),
+            Domain::int(64, 640).step(64).log(),
+        ] {
             let last = domain.size().unwrap() - 1;
-            assert_eq!((domain.position(0), domain.position(last)), (0.0, 1.0), "{domain}");
-            assert_eq!((domain.index_at(0.0), domain.index_at(1.0)), (Some(0), Some(last)), "{domain}");
+            assert_eq!(
+                (domain.position(0), domain.position(last)),
+                (0.0, 1.0),
+                "{domain}"
+            );
+            assert_eq!(
+                (domain.index_at(0.0), domain.index_at(1.0)),
+                (Some(0), Some(last)),
+                "{domain}"
+            );
             assert!(
                 (0..=last).all(|index| domain.index_at(domain.position(index)) == Some(index)),
                 "{domain}"

@@ -53,9 +53,17 @@ pub(crate) struct Evaluator<'a> {
 
 impl<'a> Evaluator<'a> {
     /// Prepares the given definitions, each of which comes after those it needs.
-    pub fn new(model: &'a Model, settings: &'a [Option<Setting>], definitions: &[usize]) -> Evaluator<'a> {
+    pub fn new(
+        model: &'a Model,
+        settings: &'a [Option<Setting>],
+        definitions: &[usize],
+    ) -> Evaluator<'a> {
         let defined = vec![None; model.definitions.len()];
-        let mut this = Evaluator { model, settings: Cow::Borrowed(settings), defined };
+        let mut this = Evaluator {
+            model,
+            settings: Cow::Borrowed(settings),
+            defined,
+        };
         for &d in definitions {
             this.defined[d] = this.definition(d);
         }
@@ -71,14 +79,19 @@ impl<'a> Evaluator<'a> {
         mut choose: impl FnMut(usize, bool) -> Result<Option<Setting>, Error>,
     ) -> Result<Evaluator<'a>, Error> {
         let settings = Cow::Owned(vec![None; model.parameters.len()]);
-        let mut this = Evaluator { model, settings, defined: vec![None; model.definitions.len()] };
+        let mut this = Evaluator {
+            model,
+            settings,
+            defined: vec![None; model.definitions.len()],
+        };
         for symbol in &model.order {
             match *symbol {
                 Symbol::Definition(d) => this.defined[d] = this.definition(d),
                 Symbol::Parameter(p) => {
                     let parameter = &model.parameters[p];
                     let when = parameter.when.as_ref();
-                    let is_active = when.is_none() || this.is_met(&parameter.needs, when).unwrap_or(false);
+                    let is_active =
+                        when.is_none() || this.is_met(&parameter.needs, when).unwrap_or(false);
                     this.settings.to_mut()[p] = choose(p, is_active)?;
                 }
             }
@@ -87,7 +100,9 @@ impl<'a> Evaluator<'a> {
     }
 
     pub fn into_point(self) -> Point {
-        Point { settings: self.settings.into_owned() }
+        Point {
+            settings: self.settings.into_owned(),
+        }
     }
 
     pub fn is_active(&self, symbol: Symbol) -> bool {
@@ -123,7 +138,11 @@ impl<'a> Evaluator<'a> {
             Node::In(left, values) => {
                 let of_left = self.value(left)?;
                 for value in values {
-                    if self.compare_sides((left, of_left), Relation::Equal, (value, self.value(value)?)) {
+                    if self.compare_sides(
+                        (left, of_left),
+                        Relation::Equal,
+                        (value, self.value(value)?),
+                    ) {
                         return Ok(positive);
                     }
                 }
@@ -134,7 +153,11 @@ impl<'a> Evaluator<'a> {
                 for statement in statements {
                     count = count.plus(self.holds(statement, true)?.into());
                 }
-                let relation = if positive { *relation } else { relation.negated() };
+                let relation = if positive {
+                    *relation
+                } else {
+                    relation.negated()
+                };
                 Ok(compare_numbers(count, relation, self.number(k)?))
             }
             _ => Ok(self.value(e)? == Val::Bool(positive)),
@@ -170,11 +193,20 @@ impl<'a> Evaluator<'a> {
         Ok(every)
     }
 
-    fn chain(&self, first: &Expr, rest: &[(Relation, Expr)], positive: bool) -> Result<bool, Fault> {
+    fn chain(
+        &self,
+        first: &Expr,
+        rest: &[(Relation, Expr)],
+        positive: bool,
+    ) -> Result<bool, Fault> {
         let mut left = (first, self.value(first)?);
         for (relation, right) in rest {
             let right = (right, self.value(right)?);
-            let relation = if positive { *relation } else { relation.negated() };
+            let relation = if positive {
+                *relation
+            } else {
+                relation.negated()
+            };
             if self.compare_sides(left, relation, right) != positive {
                 return Ok(!positive);
             }
@@ -224,7 +256,9 @@ impl<'a> Evaluator<'a> {
             Node::Symbol(Symbol::Parameter(p), _) => {
                 let domain = &self.model.parameters[*p].domain;
                 match domain.set {
-                    Set::Float { low, high } if !domain.log => value(e).max(OF_RANGE * (high - low)),
+                    Set::Float { low, high } if !domain.log => {
+                        value(e).max(OF_RANGE * (high - low))
+                    }
                     _ => value(e),
                 }
             }
@@ -236,7 +270,9 @@ impl<'a> Evaluator<'a> {
             Node::Call(Function::Min | Function::Max | Function::Abs, parts) => {
                 let all = value(e);
                 let deciding = parts.iter().filter(|part| value(part) == all);
-                deciding.map(|part| self.size(part, known)).fold(all, f64::max)
+                deciding
+                    .map(|part| self.size(part, known))
+                    .fold(all, f64::max)
             }
             // The rounding of its arguments may be larger than that of its value.
             _ => value(e).max(1.0),
@@ -250,23 +286,36 @@ impl<'a> Evaluator<'a> {
             Node::Text(text) => Val::Text(text),
             Node::Symbol(symbol, _) => self.symbol(*symbol)?,
             Node::Compare(..) | Node::In(..) | Node::Count(..) => Val::Bool(self.holds(e, true)?),
-            Node::And(_) | Node::Or(_) | Node::Not(_) | Node::Implies(..) => Val::Bool(self.holds(e, true)?),
+            Node::And(_) | Node::Or(_) | Node::Not(_) | Node::Implies(..) => {
+                Val::Bool(self.holds(e, true)?)
+            }
             _ => Val::Number(self.arithmetic(e)?),
         })
     }
 
     fn arithmetic(&self, e: &Expr) -> Result<Number, Fault> {
         match &e.node {
-            Node::Sum(terms) => terms.iter().try_fold(Number::ZERO, |acc, t| Ok(acc.plus(self.number(t)?))),
-            Node::Product(parts) => {
-                parts.iter().try_fold(Number::ONE, |acc, t| Ok(acc.times(self.number(t)?)))
-            }
+            Node::Sum(terms) => terms
+                .iter()
+                .try_fold(Number::ZERO, |acc, t| Ok(acc.plus(self.number(t)?))),
+            Node::Product(parts) => parts
+                .iter()
+                .try_fold(Number::ONE, |acc, t| Ok(acc.times(self.number(t)?))),
             Node::Negate(a) => Ok(self.number(a)?.negated()),
-            Node::Divide(a, b) => self.number(a)?.over(self.number(b)?).ok_or(Fault::DivisionByZero),
-            Node::Remainder(a, b) => self.number(a)?.remainder(self.number(b)?).ok_or(Fault::DivisionByZero),
+            Node::Divide(a, b) => self
+                .number(a)?
+                .over(self.number(b)?)
+                .ok_or(Fault::DivisionByZero),
+            Node::Remainder(a, b) => self
+                .number(a)?
+                .remainder(self.number(b)?)
+                .ok_or(Fault::DivisionByZero),
             Node::Power(a, b) => power(self.number(a)?, self.number(b)?),
             Node::Call(function, arguments) => {
-                let numbers = arguments.iter().map(|a| self.number(a)).collect::<Result<Vec<_>, _>>()?;
+                let numbers = arguments
+                    .iter()
+                    .map(|a| self.number(a))
+                    .collect::<Result<Vec<_>, _>>()?;
                 call(*function, &numbers)
             }
             // Names and handles are looked up before anything is evaluated.
@@ -275,11 +324,18 @@ impl<'a> Evaluator<'a> {
     }
 
     fn symbol(&self, symbol: Symbol) -> Result<Val<'static>, Fault> {
-        let number =
-            |n: Number, kind| if kind == Kind::Bool { Val::Bool(!n.is_zero()) } else { Val::Number(n) };
+        let number = |n: Number, kind| {
+            if kind == Kind::Bool {
+                Val::Bool(!n.is_zero())
+            } else {
+                Val::Number(n)
+            }
+        };
         match symbol {
             Symbol::Definition(d) => {
-                let n = self.defined[d].clone().unwrap_or(Ok(Number::Real(f64::NAN)))?;
+                let n = self.defined[d]
+                    .clone()
+                    .unwrap_or(Ok(Number::Real(f64::NAN)))?;
                 Ok(number(n, self.model.definitions[d].kind))
             }
             Symbol::Parameter(p) => Ok(match self.settings[p] {
@@ -307,7 +363,9 @@ impl<'a> Evaluator<'a> {
     fn compare(&self, left: Val<'_>, relation: Relation, right: Val<'_>) -> bool {
         match (left, right) {
             (Val::Label(p, index), other) => self.compare_label(p, index, relation, other),
-            (other, Val::Label(p, index)) => self.compare_label(p, index, mirrored(relation), other),
+            (other, Val::Label(p, index)) => {
+                self.compare_label(p, index, mirrored(relation), other)
+            }
             (Val::Text(a), Val::Text(b)) => is_in(relation, a.cmp(b)),
             _ => match (as_number(left), as_number(right)) {
                 (Some(a), Some(b)) => compare_numbers(a, relation, b),
@@ -323,9 +381,13 @@ impl<'a> Evaluator<'a> {
             Val::Label(q, j) => domain.index_of(&self.model.parameters[q].domain.value(j)),
             Val::Text(text) => domain.index_of_text(text),
             Val::Bool(b) => domain.index_of(&Value::Bool(b)),
-            Val::Number(n) => domain.index_of(&n.to_integer().map_or(Value::Float(n.to_f64()), Value::Int)),
+            Val::Number(n) => {
+                domain.index_of(&n.to_integer().map_or(Value::Float(n.to_f64()), Value::Int))
+            }
         };
-        other_index.map_or(relation == Relation::NotEqual, |j| is_in(relation, index.cmp(&j)))
+        other_index.map_or(relation == Relation::NotEqual, |j| {
+            is_in(relation, index.cmp(&j))
+        })
     }
 }
 
@@ -368,13 +430,21 @@ fn power(base: Number, exponent: Number) -> Result<Number, Fault> {
         if base.is_zero() {
             return Fault::DivisionByZero;
         }
-        Fault::Undefined(format!("{} to the power {}", base.to_f64(), exponent.to_f64()))
+        Fault::Undefined(format!(
+            "{} to the power {}",
+            base.to_f64(),
+            exponent.to_f64()
+        ))
     })
 }
 
 fn call(function: Function, numbers: &[Number]) -> Result<Number, Fault> {
     let least = |keep: Ordering| {
-        numbers.iter().copied().reduce(|a, b| if a.order(b) == keep { a } else { b }).unwrap_or(Number::ZERO)
+        numbers
+            .iter()
+            .copied()
+            .reduce(|a, b| if a.order(b) == keep { a } else { b })
+            .unwrap_or(Number::ZERO)
     };
     let x = numbers.first().copied().unwrap_or(Number::ZERO);
     match function {
@@ -384,6 +454,8 @@ fn call(function: Function, numbers: &[Number]) -> Result<Number, Fault> {
         Function::Exp => Ok(Number::Real(x.to_f64().exp())),
         Function::Log if x.to_f64() > 0.0 => Ok(Number::Real(x.to_f64().ln())),
         Function::Log => Err(Fault::Undefined(format!("log of {}", x.to_f64()))),
-        Function::Sqrt => x.square_root().ok_or_else(|| Fault::Undefined(format!("sqrt of {}", x.to_f64()))),
+        Function::Sqrt => x
+            .square_root()
+            .ok_or_else(|| Fault::Undefined(format!("sqrt of {}", x.to_f64()))),
     }
 }

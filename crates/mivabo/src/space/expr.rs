@@ -154,8 +154,16 @@ impl Expr {
     }
 
     fn of_depth(node: Node, depth: usize) -> Expr {
-        let node = if depth > CUT_DEPTH { Node::TooDeep } else { node };
-        Expr { node, depth: depth.min(CUT_DEPTH), span: None }
+        let node = if depth > CUT_DEPTH {
+            Node::TooDeep
+        } else {
+            node
+        };
+        Expr {
+            node,
+            depth: depth.min(CUT_DEPTH),
+            span: None,
+        }
     }
 
     pub(crate) fn at(mut self, start: usize, end: usize) -> Expr {
@@ -168,7 +176,10 @@ impl Expr {
     }
 
     /// The same expression with every child replaced.
-    pub(crate) fn map_children<E>(self, f: &mut impl FnMut(Expr) -> Result<Expr, E>) -> Result<Expr, E> {
+    pub(crate) fn map_children<E>(
+        self,
+        f: &mut impl FnMut(Expr) -> Result<Expr, E>,
+    ) -> Result<Expr, E> {
         let (span, depth) = (self.span, self.depth);
         let node = map_node(self.node, f)?;
         Ok(Expr { node, depth, span })
@@ -194,7 +205,10 @@ impl Expr {
     }
 
     pub(crate) fn compare(self, relation: Relation, right: impl Into<Expr>) -> Expr {
-        Expr::new(Node::Compare(Box::new(self), vec![(relation, right.into())]))
+        Expr::new(Node::Compare(
+            Box::new(self),
+            vec![(relation, right.into())],
+        ))
     }
 
     fn call(self, function: Function) -> Expr {
@@ -375,7 +389,10 @@ literals!(f64, i64);
 
 /// The sum of all terms; zero when there are none.
 pub fn sum<E: Into<Expr>>(terms: impl IntoIterator<Item = E>) -> Expr {
-    let mut parts: Vec<Expr> = terms.into_iter().flat_map(|t| unjoin(t.into(), Joint::Sum)).collect();
+    let mut parts: Vec<Expr> = terms
+        .into_iter()
+        .flat_map(|t| unjoin(t.into(), Joint::Sum))
+        .collect();
     match parts.len() {
         0 => Expr::from(0),
         1 => parts.remove(0),
@@ -385,12 +402,18 @@ pub fn sum<E: Into<Expr>>(terms: impl IntoIterator<Item = E>) -> Expr {
 
 /// The least of the terms.
 pub fn min<E: Into<Expr>>(terms: impl IntoIterator<Item = E>) -> Expr {
-    Expr::new(Node::Call(Function::Min, terms.into_iter().map(Into::into).collect()))
+    Expr::new(Node::Call(
+        Function::Min,
+        terms.into_iter().map(Into::into).collect(),
+    ))
 }
 
 /// The greatest of the terms.
 pub fn max<E: Into<Expr>>(terms: impl IntoIterator<Item = E>) -> Expr {
-    Expr::new(Node::Call(Function::Max, terms.into_iter().map(Into::into).collect()))
+    Expr::new(Node::Call(
+        Function::Max,
+        terms.into_iter().map(Into::into).collect(),
+    ))
 }
 
 /// At most `k` of the statements are true.
@@ -399,7 +422,10 @@ pub fn at_most<E: Into<Expr>>(k: impl Into<Expr>, statements: impl IntoIterator<
 }
 
 /// At least `k` of the statements are true.
-pub fn at_least<E: Into<Expr>>(k: impl Into<Expr>, statements: impl IntoIterator<Item = E>) -> Expr {
+pub fn at_least<E: Into<Expr>>(
+    k: impl Into<Expr>,
+    statements: impl IntoIterator<Item = E>,
+) -> Expr {
     count(Relation::GreaterEqual, k.into(), statements)
 }
 
@@ -408,8 +434,16 @@ pub fn exactly<E: Into<Expr>>(k: impl Into<Expr>, statements: impl IntoIterator<
     count(Relation::Equal, k.into(), statements)
 }
 
-fn count<E: Into<Expr>>(relation: Relation, k: Expr, statements: impl IntoIterator<Item = E>) -> Expr {
-    Expr::new(Node::Count(relation, Box::new(k), statements.into_iter().map(Into::into).collect()))
+fn count<E: Into<Expr>>(
+    relation: Relation,
+    k: Expr,
+    statements: impl IntoIterator<Item = E>,
+) -> Expr {
+    Expr::new(Node::Count(
+        relation,
+        Box::new(k),
+        statements.into_iter().map(Into::into).collect(),
+    ))
 }
 
 impl From<Var> for Expr {
@@ -458,8 +492,12 @@ fn children(node: &Node) -> Vec<&Expr> {
         }
         Node::Call(_, parts) => parts.iter().collect(),
         Node::Negate(a) | Node::Not(a) => vec![a],
-        Node::Divide(a, b) | Node::Remainder(a, b) | Node::Power(a, b) | Node::Implies(a, b) => vec![a, b],
-        Node::Compare(first, rest) => std::iter::once(&**first).chain(rest.iter().map(|(_, e)| e)).collect(),
+        Node::Divide(a, b) | Node::Remainder(a, b) | Node::Power(a, b) | Node::Implies(a, b) => {
+            vec![a, b]
+        }
+        Node::Compare(first, rest) => std::iter::once(&**first)
+            .chain(rest.iter().map(|(_, e)| e))
+            .collect(),
         Node::In(first, rest) | Node::Count(_, first, rest) => {
             std::iter::once(&**first).chain(rest).collect()
         }
@@ -467,7 +505,12 @@ fn children(node: &Node) -> Vec<&Expr> {
 }
 
 fn map_node<E>(node: Node, f: &mut impl FnMut(Expr) -> Result<Expr, E>) -> Result<Node, E> {
-    let mut many = |parts: Vec<Expr>| parts.into_iter().map(&mut *f).collect::<Result<Vec<_>, E>>();
+    let mut many = |parts: Vec<Expr>| {
+        parts
+            .into_iter()
+            .map(&mut *f)
+            .collect::<Result<Vec<_>, E>>()
+    };
     Ok(match node {
         Node::Sum(parts) => Node::Sum(many(parts)?),
         Node::Product(parts) => Node::Product(many(parts)?),
@@ -482,14 +525,22 @@ fn map_node<E>(node: Node, f: &mut impl FnMut(Expr) -> Result<Expr, E>) -> Resul
         Node::Implies(a, b) => Node::Implies(Box::new(f(*a)?), Box::new(f(*b)?)),
         Node::Compare(first, rest) => {
             let first = Box::new(f(*first)?);
-            Node::Compare(first, rest.into_iter().map(|(r, e)| Ok((r, f(e)?))).collect::<Result<_, E>>()?)
+            Node::Compare(
+                first,
+                rest.into_iter()
+                    .map(|(r, e)| Ok((r, f(e)?)))
+                    .collect::<Result<_, E>>()?,
+            )
         }
-        Node::In(first, rest) => {
-            Node::In(Box::new(f(*first)?), rest.into_iter().map(f).collect::<Result<_, E>>()?)
-        }
-        Node::Count(relation, k, rest) => {
-            Node::Count(relation, Box::new(f(*k)?), rest.into_iter().map(f).collect::<Result<_, E>>()?)
-        }
+        Node::In(first, rest) => Node::In(
+            Box::new(f(*first)?),
+            rest.into_iter().map(f).collect::<Result<_, E>>()?,
+        ),
+        Node::Count(relation, k, rest) => Node::Count(
+            relation,
+            Box::new(f(*k)?),
+            rest.into_iter().map(f).collect::<Result<_, E>>()?,
+        ),
         leaf => leaf,
     })
 }

@@ -26,8 +26,9 @@ impl Space {
     /// # Errors
     /// The text is no TOML, a key is unknown, or the space is not valid; the message says where.
     pub fn from_toml(text: &str) -> Result<Space, Error> {
-        let file: StudyFile =
-            toml::from_str(text).map_err(|e| Error::File { message: e.to_string().trim_end().to_owned() })?;
+        let file: StudyFile = toml::from_str(text).map_err(|e| Error::File {
+            message: e.to_string().trim_end().to_owned(),
+        })?;
         SpaceFile::from(file).build()
     }
 
@@ -36,19 +37,26 @@ impl Space {
     /// # Errors
     /// As [`from_toml`](Self::from_toml).
     pub fn from_json(text: &str) -> Result<Space, Error> {
-        let file: StudyFile = serde_json::from_str(text)
-            .map_err(|e| Error::File { message: e.to_string().trim_end().to_owned() })?;
+        let file: StudyFile = serde_json::from_str(text).map_err(|e| Error::File {
+            message: e.to_string().trim_end().to_owned(),
+        })?;
         SpaceFile::from(file).build()
     }
 
     /// The space as TOML that [`from_toml`](Self::from_toml) reads back.
-    #[expect(clippy::missing_panics_doc, reason = "maps of texts, numbers and lists can always be written")]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "maps of texts, numbers and lists can always be written"
+    )]
     pub fn to_toml(&self) -> String {
         toml::to_string(&SpaceFile::of(self)).expect("always writable")
     }
 
     /// The space as JSON that [`from_json`](Self::from_json) reads back.
-    #[expect(clippy::missing_panics_doc, reason = "maps of texts, numbers and lists can always be written")]
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "maps of texts, numbers and lists can always be written"
+    )]
     pub fn to_json(&self) -> String {
         serde_json::to_string(&SpaceFile::of(self)).expect("always writable")
     }
@@ -103,7 +111,10 @@ struct SpaceFile {
 }
 
 #[derive(Serialize, Deserialize, Default)]
-#[serde(deny_unknown_fields, expecting = "a table with `type` and what belongs to it")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a table with `type` and what belongs to it"
+)]
 struct ParameterFile {
     #[serde(rename = "type")]
     kind: String,
@@ -124,7 +135,10 @@ struct ParameterFile {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(untagged, expecting = "a definition is a text, or a table with `expr` and optionally `when`")]
+#[serde(
+    untagged,
+    expecting = "a definition is a text, or a table with `expr` and optionally `when`"
+)]
 enum DefinitionFile {
     Text(String),
     Conditional(ConditionalFile),
@@ -147,7 +161,10 @@ impl SpaceFile {
         let definitions = model.definitions.iter().map(|d| {
             let expr = d.expr.to_string();
             let file = if is_conditional {
-                DefinitionFile::Conditional(ConditionalFile { expr, when: text(&d.when) })
+                DefinitionFile::Conditional(ConditionalFile {
+                    expr,
+                    when: text(&d.when),
+                })
             } else {
                 DefinitionFile::Text(expr)
             };
@@ -156,10 +173,17 @@ impl SpaceFile {
         let said = model.constraints.iter().filter(|c| !c.implied);
         SpaceFile {
             parameters: Ordered(
-                model.parameters.iter().map(|p| (p.name.to_string(), write_parameter(p))).collect(),
+                model
+                    .parameters
+                    .iter()
+                    .map(|p| (p.name.to_string(), write_parameter(p)))
+                    .collect(),
             ),
             definitions: Ordered(definitions.collect()),
-            constraints: Ordered(said.map(|c| (c.name.to_string(), c.expr.to_string())).collect()),
+            constraints: Ordered(
+                said.map(|c| (c.name.to_string(), c.expr.to_string()))
+                    .collect(),
+            ),
         }
     }
 
@@ -200,7 +224,11 @@ fn write_parameter(parameter: &Parameter) -> ParameterFile {
         Set::Int { low, high, step } => {
             (file.low, file.high) = (Some(Value::Int(*low)), Some(Value::Int(*high)));
             file.step = (*step != 1).then_some(Value::Int(*step));
-            if parameter.auxiliary { "auxiliary" } else { "int" }
+            if parameter.auxiliary {
+                "auxiliary"
+            } else {
+                "int"
+            }
         }
         Set::Ordinal(values) => {
             file.values = Some(values.clone());
@@ -219,18 +247,33 @@ fn write_parameter(parameter: &Parameter) -> ParameterFile {
     file
 }
 
-fn read_parameter(space: &mut SpaceBuilder, name: String, file: ParameterFile) -> Result<(), Error> {
-    let keys = Keys { name: &name, file: &file };
+fn read_parameter(
+    space: &mut SpaceBuilder,
+    name: String,
+    file: ParameterFile,
+) -> Result<(), Error> {
+    let keys = Keys {
+        name: &name,
+        file: &file,
+    };
     let mut domain = match file.kind.as_str() {
         "float" => {
             keys.allow(&["low", "high", "log"])?;
-            Domain::float(keys.real("low", file.low.as_ref())?, keys.real("high", file.high.as_ref())?)
+            Domain::float(
+                keys.real("low", file.low.as_ref())?,
+                keys.real("high", file.high.as_ref())?,
+            )
         }
         "int" | "auxiliary" => {
             keys.allow(&["low", "high", "step", "log", "encoding"])?;
-            let (low, high) =
-                (keys.whole("low", file.low.as_ref())?, keys.whole("high", file.high.as_ref())?);
-            let step = file.step.as_ref().map_or(Ok(1), |step| keys.whole("step", Some(step)))?;
+            let (low, high) = (
+                keys.whole("low", file.low.as_ref())?,
+                keys.whole("high", file.high.as_ref())?,
+            );
+            let step = file
+                .step
+                .as_ref()
+                .map_or(Ok(1), |step| keys.whole("step", Some(step)))?;
             Domain::int(low, high).step(step)
         }
         "ordinal" => {
@@ -271,7 +314,10 @@ struct Keys<'a> {
 
 impl Keys<'_> {
     fn error(&self, message: String) -> Error {
-        Error::Declaration { name: self.name.to_owned(), message }
+        Error::Declaration {
+            name: self.name.to_owned(),
+            message,
+        }
     }
 
     fn allow(&self, allowed: &[&str]) -> Result<(), Error> {
@@ -284,8 +330,13 @@ impl Keys<'_> {
             ("values", file.values.is_some()),
             ("encoding", file.encoding.is_some()),
         ];
-        match given.iter().find(|(key, given)| *given && !allowed.contains(key)) {
-            Some((key, _)) => Err(self.error(format!("`{key}` does not belong to type `{}`", file.kind))),
+        match given
+            .iter()
+            .find(|(key, given)| *given && !allowed.contains(key))
+        {
+            Some((key, _)) => {
+                Err(self.error(format!("`{key}` does not belong to type `{}`", file.kind)))
+            }
             None => Ok(()),
         }
     }
@@ -308,7 +359,10 @@ impl Keys<'_> {
     }
 
     fn values(&self) -> Result<Vec<Value>, Error> {
-        self.file.values.clone().ok_or_else(|| self.expected("values", "a list", None))
+        self.file
+            .values
+            .clone()
+            .ok_or_else(|| self.expected("values", "a list", None))
     }
 
     fn expected(&self, key: &str, what: &str, found: Option<&Value>) -> Error {

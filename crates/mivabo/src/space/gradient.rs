@@ -54,7 +54,10 @@ pub(crate) struct Dual {
 
 impl Dual {
     fn constant(value: f64) -> Dual {
-        Dual { value, gradient: vec![] }
+        Dual {
+            value,
+            gradient: vec![],
+        }
     }
 
     /// value + Σ slope · inner
@@ -112,20 +115,32 @@ impl Formula {
 
 impl Term {
     fn dual(&self, x: &[f64], known: &[Dual]) -> Dual {
-        let all = |parts: &[Term]| parts.iter().map(|t| t.dual(x, known)).collect::<Vec<Dual>>();
+        let all = |parts: &[Term]| {
+            parts
+                .iter()
+                .map(|t| t.dual(x, known))
+                .collect::<Vec<Dual>>()
+        };
         match self {
             Term::Constant(c) => Dual::constant(*c),
             Term::Real(axis) => {
                 let inner = axis.start + axis.length * x[axis.coordinate];
                 let value = if axis.log { inner.exp() } else { inner };
                 let mut gradient = vec![0.0; x.len()];
-                gradient[axis.coordinate] = if axis.log { value * axis.length } else { axis.length };
+                gradient[axis.coordinate] = if axis.log {
+                    value * axis.length
+                } else {
+                    axis.length
+                };
                 Dual { value, gradient }
             }
             Term::Definition(d) => known[*d].clone(),
             Term::Sum(parts) => {
                 let parts = all(parts);
-                Dual::chain(parts.iter().map(|d| d.value).sum(), parts.iter().map(|d| (1.0, d)))
+                Dual::chain(
+                    parts.iter().map(|d| d.value).sum(),
+                    parts.iter().map(|d| (1.0, d)),
+                )
             }
             Term::Product(parts) => all(parts).into_iter().fold(Dual::constant(1.0), |a, b| {
                 Dual::chain(a.value * b.value, [(b.value, &a), (a.value, &b)])
@@ -141,7 +156,12 @@ impl Term {
     }
 
     fn degree(&self, known: &[usize]) -> usize {
-        let each = |parts: &[Term]| parts.iter().map(|part| part.degree(known)).collect::<Vec<_>>();
+        let each = |parts: &[Term]| {
+            parts
+                .iter()
+                .map(|part| part.degree(known))
+                .collect::<Vec<_>>()
+        };
         let most = |parts: &[Term]| each(parts).into_iter().max().unwrap_or(0);
         match self {
             Term::Constant(_) => 0,
@@ -164,16 +184,27 @@ impl Term {
 
     fn range(&self, within: &[Range], known: &[Range]) -> Range {
         const ALL: Range = (f64::NEG_INFINITY, f64::INFINITY);
-        let each = |parts: &[Term]| parts.iter().map(|t| t.range(within, known)).collect::<Vec<Range>>();
+        let each = |parts: &[Term]| {
+            parts
+                .iter()
+                .map(|t| t.range(within, known))
+                .collect::<Vec<Range>>()
+        };
         let range = match self {
             Term::Constant(c) => (*c, *c),
             Term::Real(axis) => {
                 let at = |u: f64| axis.start + axis.length * u;
                 let (low, high) = (at(within[axis.coordinate].0), at(within[axis.coordinate].1));
-                if axis.log { (low.exp(), high.exp()) } else { (low, high) }
+                if axis.log {
+                    (low.exp(), high.exp())
+                } else {
+                    (low, high)
+                }
             }
             Term::Definition(d) => known[*d],
-            Term::Sum(parts) => each(parts).into_iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1)),
+            Term::Sum(parts) => each(parts)
+                .into_iter()
+                .fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1)),
             Term::Product(parts) => each(parts).into_iter().fold((1.0, 1.0), interval::product),
             Term::Divide(a, b) => match b.range(within, known) {
                 (low, high) if low > 0.0 || high < 0.0 => {
@@ -186,7 +217,11 @@ impl Term {
             }
             Term::Call(function, parts) => interval::call(*function, &each(parts)).unwrap_or(ALL),
         };
-        if range.0.is_nan() || range.1.is_nan() { ALL } else { range }
+        if range.0.is_nan() || range.1.is_nan() {
+            ALL
+        } else {
+            range
+        }
     }
 
     fn is_plain(&self) -> bool {
@@ -216,15 +251,29 @@ impl Term {
 
 fn power(a: &Dual, b: &Dual) -> Dual {
     let value = a.value.powf(b.value);
-    let base = if a.value == 0.0 && b.value < 1.0 { ASIDE } else { a.value };
-    let by_base = if b.value == 0.0 { 0.0 } else { b.value * base.powf(b.value - 1.0) };
-    let by_exponent = if b.gradient.is_empty() { 0.0 } else { value * a.value.max(ASIDE).ln() };
+    let base = if a.value == 0.0 && b.value < 1.0 {
+        ASIDE
+    } else {
+        a.value
+    };
+    let by_base = if b.value == 0.0 {
+        0.0
+    } else {
+        b.value * base.powf(b.value - 1.0)
+    };
+    let by_exponent = if b.gradient.is_empty() {
+        0.0
+    } else {
+        value * a.value.max(ASIDE).ln()
+    };
     Dual::chain(value, [(by_base, a), (by_exponent, b)])
 }
 
 fn call(function: Function, parts: &[Dual]) -> Dual {
     let first = |keep: fn(f64, f64) -> bool| {
-        let chosen = parts.iter().reduce(|a, b| if keep(b.value, a.value) { b } else { a });
+        let chosen = parts
+            .iter()
+            .reduce(|a, b| if keep(b.value, a.value) { b } else { a });
         chosen.cloned().unwrap_or(Dual::constant(0.0))
     };
     let x = &parts[0];
@@ -258,11 +307,17 @@ pub(crate) struct Claim {
 
 impl Claim {
     fn truth(value: bool) -> Claim {
-        Claim { is_false: !value, ..Claim::default() }
+        Claim {
+            is_false: !value,
+            ..Claim::default()
+        }
     }
 
     fn opaque() -> Claim {
-        Claim { is_opaque: true, ..Claim::default() }
+        Claim {
+            is_opaque: true,
+            ..Claim::default()
+        }
     }
 
     fn is_true(&self) -> bool {
@@ -307,26 +362,47 @@ impl Translator<'_> {
         if !self.model.is_real(e) {
             return Claim::truth(self.evaluator.holds(e, positive).unwrap_or(false));
         }
-        let join =
-            |claims: Vec<Claim>, every: bool| if every { Claim::all(claims) } else { Claim::any(claims) };
-        let each = |parts: &[Expr]| parts.iter().map(|part| self.claim(part, positive)).collect::<Vec<_>>();
+        let join = |claims: Vec<Claim>, every: bool| {
+            if every {
+                Claim::all(claims)
+            } else {
+                Claim::any(claims)
+            }
+        };
+        let each = |parts: &[Expr]| {
+            parts
+                .iter()
+                .map(|part| self.claim(part, positive))
+                .collect::<Vec<_>>()
+        };
         match &e.node {
             Node::And(parts) => join(each(parts), positive),
             Node::Or(parts) => join(each(parts), !positive),
             Node::Not(inner) => self.claim(inner, !positive),
-            Node::Implies(a, b) => join(vec![self.claim(a, !positive), self.claim(b, positive)], !positive),
+            Node::Implies(a, b) => join(
+                vec![self.claim(a, !positive), self.claim(b, positive)],
+                !positive,
+            ),
             Node::Compare(first, rest) => {
                 let lefts = std::iter::once(&**first).chain(rest.iter().map(|(_, right)| right));
                 let pairs = lefts.zip(rest).map(|(left, (relation, right))| {
-                    let relation = if positive { *relation } else { relation.negated() };
+                    let relation = if positive {
+                        *relation
+                    } else {
+                        relation.negated()
+                    };
                     self.comparison(left, relation, right)
                 });
                 join(pairs.collect(), positive)
             }
-            Node::In(left, values) if positive => {
-                Claim::any(values.iter().map(|value| self.comparison(left, Relation::Equal, value)))
+            Node::In(left, values) if positive => Claim::any(
+                values
+                    .iter()
+                    .map(|value| self.comparison(left, Relation::Equal, value)),
+            ),
+            Node::Symbol(Symbol::Definition(d), _) => {
+                self.claim(&self.model.definitions[*d].expr, positive)
             }
-            Node::Symbol(Symbol::Definition(d), _) => self.claim(&self.model.definitions[*d].expr, positive),
             _ => Claim::opaque(),
         }
     }
@@ -349,43 +425,76 @@ impl Translator<'_> {
         {
             let zero = Expr::from(0);
             return Claim::all(
-                split.cases.iter().map(|case| self.comparison(case, Relation::RealAtMost, &zero)),
+                split
+                    .cases
+                    .iter()
+                    .map(|case| self.comparison(case, Relation::RealAtMost, &zero)),
             );
         }
         match self.formula(small).zip(self.formula(large)) {
-            Some((small, large)) => {
-                Claim { comparisons: vec![Comparison { small, large, is_equation }], ..Claim::default() }
-            }
+            Some((small, large)) => Claim {
+                comparisons: vec![Comparison {
+                    small,
+                    large,
+                    is_equation,
+                }],
+                ..Claim::default()
+            },
             None => Claim::opaque(),
         }
     }
 
     fn formula(&self, e: &Expr) -> Option<Formula> {
         let named = mentions(e);
-        let closure =
-            if named.iter().any(is_definition) { self.model.closure(named) } else { BTreeSet::new() };
+        let closure = if named.iter().any(is_definition) {
+            self.model.closure(named)
+        } else {
+            BTreeSet::new()
+        };
         let mut definitions = Vec::new();
         // By definition its place, or none where it has no value here.
         let mut places: BTreeMap<usize, Option<usize>> = BTreeMap::new();
-        for symbol in self.model.order.iter().filter(|symbol| closure.contains(symbol)) {
-            let Symbol::Definition(d) = symbol else { continue };
+        for symbol in self
+            .model
+            .order
+            .iter()
+            .filter(|symbol| closure.contains(symbol))
+        {
+            let Symbol::Definition(d) = symbol else {
+                continue;
+            };
             let body = &self.model.definitions[*d].expr;
-            let term = if self.model.is_real(body) { self.term(body, &places) } else { None };
+            let term = if self.model.is_real(body) {
+                self.term(body, &places)
+            } else {
+                None
+            };
             let place = term.map(|term| {
                 definitions.push(term);
                 definitions.len() - 1
             });
             places.insert(*d, place);
         }
-        Some(Formula { term: self.term(e, &places)?, definitions })
+        Some(Formula {
+            term: self.term(e, &places)?,
+            definitions,
+        })
     }
 
     fn term(&self, e: &Expr, places: &BTreeMap<usize, Option<usize>>) -> Option<Term> {
         if !self.model.is_real(e) {
-            return self.evaluator.number(e).ok().map(|n| Term::Constant(n.to_f64()));
+            return self
+                .evaluator
+                .number(e)
+                .ok()
+                .map(|n| Term::Constant(n.to_f64()));
         }
-        let all =
-            |parts: &[Expr]| parts.iter().map(|part| self.term(part, places)).collect::<Option<Vec<_>>>();
+        let all = |parts: &[Expr]| {
+            parts
+                .iter()
+                .map(|part| self.term(part, places))
+                .collect::<Option<Vec<_>>>()
+        };
         let boxed = |part: &Expr| self.term(part, places).map(Box::new);
         Some(match &e.node {
             Node::Symbol(Symbol::Parameter(p), _) => Term::Real(self.axes[*p]?),

@@ -20,7 +20,9 @@ pub(crate) fn range(model: &Model, e: &Expr) -> Result<Range, Fault> {
 
 /// The largest number that its evaluation may meet on the way; infinite where that is not known.
 pub(crate) fn largest(model: &Model, e: &Expr) -> f64 {
-    let Ok(ranges) = ranges(model, e) else { return f64::INFINITY };
+    let Ok(ranges) = ranges(model, e) else {
+        return f64::INFINITY;
+    };
     if ranges.of(e).is_err() {
         return f64::INFINITY;
     }
@@ -30,7 +32,11 @@ pub(crate) fn largest(model: &Model, e: &Expr) -> f64 {
 fn ranges<'a>(model: &'a Model, e: &Expr) -> Result<Ranges<'a>, Fault> {
     let unknown = (f64::NEG_INFINITY, f64::INFINITY);
     let definitions = vec![unknown; model.definitions.len()];
-    let mut ranges = Ranges { model, definitions, largest: Cell::new(0.0) };
+    let mut ranges = Ranges {
+        model,
+        definitions,
+        largest: Cell::new(0.0),
+    };
     for d in model.definitions_of(&model.closure(mentions(e))) {
         ranges.definitions[d] = ranges.of(&model.definitions[d].expr)?;
     }
@@ -62,19 +68,27 @@ impl Ranges<'_> {
         let range = self.of_node(e)?;
         // Labels are no numbers; a parameter that has nothing else has an empty range.
         if !matches!(e.node, Node::Text(_)) && range.0 <= range.1 {
-            self.largest.set(self.largest.get().max(range.0.abs()).max(range.1.abs()));
+            self.largest
+                .set(self.largest.get().max(range.0.abs()).max(range.1.abs()));
         }
         Ok(range)
     }
 
     fn of_node(&self, e: &Expr) -> Result<Range, Fault> {
-        let parts = || e.children().into_iter().map(|c| self.of(c)).collect::<Result<Vec<_>, _>>();
+        let parts = || {
+            e.children()
+                .into_iter()
+                .map(|c| self.of(c))
+                .collect::<Result<Vec<_>, _>>()
+        };
         match &e.node {
             Node::Number(n) => Ok((n.to_f64(), n.to_f64())),
             Node::Bool(b) => Ok((f64::from(u8::from(*b)), f64::from(u8::from(*b)))),
             Node::Symbol(Symbol::Parameter(p), _) => Ok(parameter_range(self.model, *p)),
             Node::Symbol(Symbol::Definition(d), _) => Ok(self.definitions[*d]),
-            Node::Sum(_) => Ok(parts()?.into_iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))),
+            Node::Sum(_) => Ok(parts()?
+                .into_iter()
+                .fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))),
             Node::Product(_) => Ok(parts()?.into_iter().fold((1.0, 1.0), product)),
             Node::Negate(a) => self.of(a).map(|(low, high)| (-high, -low)),
             Node::Divide(a, b) => {
@@ -88,25 +102,37 @@ impl Ranges<'_> {
             Node::Power(a, b) => power(self.of(a)?, self.of(b)?),
             Node::Call(function, _) => call(*function, &parts()?),
             Node::Compare(..) | Node::In(..) | Node::Count(..) => parts().map(|_| (0.0, 1.0)),
-            Node::And(_) | Node::Or(_) | Node::Not(_) | Node::Implies(..) => parts().map(|_| (0.0, 1.0)),
+            Node::And(_) | Node::Or(_) | Node::Not(_) | Node::Implies(..) => {
+                parts().map(|_| (0.0, 1.0))
+            }
             _ => Ok((f64::NEG_INFINITY, f64::INFINITY)),
         }
     }
 }
 
 fn nonzero(range: Range) -> Result<Range, Fault> {
-    if range.0 <= 0.0 && range.1 >= 0.0 { Err(Fault::DivisionByZero) } else { Ok(range) }
+    if range.0 <= 0.0 && range.1 >= 0.0 {
+        Err(Fault::DivisionByZero)
+    } else {
+        Ok(range)
+    }
 }
 
 pub(crate) fn product(a: Range, b: Range) -> Range {
     // 0 · ∞ is 0 here: the infinite end is never reached.
     let times = |x: f64, y: f64| if x == 0.0 || y == 0.0 { 0.0 } else { x * y };
-    hull([(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)].into_iter().map(|(x, y)| times(x, y)))
+    hull(
+        [(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)]
+            .into_iter()
+            .map(|(x, y)| times(x, y)),
+    )
 }
 
 /// The least range that holds all numbers.
 pub(crate) fn hull(numbers: impl Iterator<Item = f64>) -> Range {
-    numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+    numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
+        (low.min(x), high.max(x))
+    })
 }
 
 pub(crate) fn power(base: Range, exponent: Range) -> Result<Range, Fault> {
@@ -115,17 +141,25 @@ pub(crate) fn power(base: Range, exponent: Range) -> Result<Range, Fault> {
         nonzero(base)?;
     }
     if base.0 < 0.0 && !whole {
-        return Err(Fault::Undefined(format!("a fractional power of a number that can be {}", base.0)));
+        return Err(Fault::Undefined(format!(
+            "a fractional power of a number that can be {}",
+            base.0
+        )));
     }
-    let ends = [base.0, base.1].into_iter().flat_map(|b| [b.powf(exponent.0), b.powf(exponent.1)]);
+    let ends = [base.0, base.1]
+        .into_iter()
+        .flat_map(|b| [b.powf(exponent.0), b.powf(exponent.1)]);
     let zero = (base.0 <= 0.0 && base.1 >= 0.0).then(|| 0_f64.powf(exponent.0.max(0.0)));
     Ok(hull(ends.chain(zero)))
 }
 
 pub(crate) fn call(function: Function, parts: &[Range]) -> Result<Range, Fault> {
     let (low, high) = parts[0];
-    let fold =
-        |f: fn(f64, f64) -> f64| parts[1..].iter().fold((low, high), |a, b| (f(a.0, b.0), f(a.1, b.1)));
+    let fold = |f: fn(f64, f64) -> f64| {
+        parts[1..]
+            .iter()
+            .fold((low, high), |a, b| (f(a.0, b.0), f(a.1, b.1)))
+    };
     match function {
         Function::Min => Ok(fold(f64::min)),
         Function::Max => Ok(fold(f64::max)),
@@ -133,8 +167,12 @@ pub(crate) fn call(function: Function, parts: &[Range]) -> Result<Range, Fault> 
         Function::Abs => Ok((low.abs().min(high.abs()), low.abs().max(high.abs()))),
         Function::Exp => Ok((low.exp(), high.exp())),
         Function::Log if low > 0.0 => Ok((low.ln(), high.ln())),
-        Function::Log => Err(Fault::Undefined(format!("log of a number that can be {low}"))),
+        Function::Log => Err(Fault::Undefined(format!(
+            "log of a number that can be {low}"
+        ))),
         Function::Sqrt if low >= 0.0 => Ok((low.sqrt(), high.sqrt())),
-        Function::Sqrt => Err(Fault::Undefined(format!("sqrt of a number that can be {low}"))),
+        Function::Sqrt => Err(Fault::Undefined(format!(
+            "sqrt of a number that can be {low}"
+        ))),
     }
 }

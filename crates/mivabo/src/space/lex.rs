@@ -64,16 +64,26 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
             start: at,
             end: at + length,
         })?;
-        tokens.push(Token { kind, start: at, end: at + length });
+        tokens.push(Token {
+            kind,
+            start: at,
+            end: at + length,
+        });
         at += length;
     }
-    tokens.push(Token { kind: Kind::End, start: text.len(), end: text.len() });
+    tokens.push(Token {
+        kind: Kind::End,
+        start: text.len(),
+        end: text.len(),
+    });
     Ok(tokens)
 }
 
 /// The token at the start of `rest` and its length, or what is wrong with how many bytes.
 fn token(rest: &str, first: char) -> Result<(Kind, usize), (String, usize)> {
-    if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
+    if first.is_ascii_digit()
+        || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
+    {
         return number(rest);
     }
     if starts_name(first) {
@@ -81,7 +91,9 @@ fn token(rest: &str, first: char) -> Result<(Kind, usize), (String, usize)> {
         return Ok((Kind::Name(rest[..length].to_owned(), false), length));
     }
     if first == '`' {
-        let end = rest[1..].find('`').ok_or_else(|| ("this backtick is never closed".to_owned(), 1))?;
+        let end = rest[1..]
+            .find('`')
+            .ok_or_else(|| ("this backtick is never closed".to_owned(), 1))?;
         return Ok((Kind::Name(rest[1..=end].to_owned(), true), end + 2));
     }
     if first == '\'' || first == '"' {
@@ -119,18 +131,30 @@ fn number(rest: &str) -> Result<(Kind, usize), (String, usize)> {
     if exponent.starts_with(['e', 'E']) {
         let sign = usize::from(exponent[1..].starts_with(['+', '-']));
         match digits(&exponent[1 + sign..]) {
-            0 => return Err(("the exponent of this number is missing".to_owned(), length + 1 + sign)),
+            0 => {
+                return Err((
+                    "the exponent of this number is missing".to_owned(),
+                    length + 1 + sign,
+                ));
+            }
             n => length += 1 + sign + n,
         }
     }
     if rest[length..].starts_with(starts_name) {
-        let name = rest[length..].find(|c| !continues_name(c)).map_or(rest.len(), |n| length + n);
-        return Err((format!("`{}` is neither a number nor a name", &rest[..name]), name));
+        let name = rest[length..]
+            .find(|c| !continues_name(c))
+            .map_or(rest.len(), |n| length + n);
+        return Err((
+            format!("`{}` is neither a number nor a name", &rest[..name]),
+            name,
+        ));
     }
     if let Ok(whole) = rest[..length].parse::<i64>() {
         return Ok((Kind::Number(whole.into()), length));
     }
-    let value: f64 = rest[..length].parse().map_err(|_| ("this is no number".to_owned(), length))?;
+    let value: f64 = rest[..length]
+        .parse()
+        .map_err(|_| ("this is no number".to_owned(), length))?;
     if !value.is_finite() {
         return Err(("this number is too large".to_owned(), length));
     }

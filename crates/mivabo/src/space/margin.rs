@@ -59,11 +59,21 @@ impl Space {
         let model = self.encoding().model();
         let definitions = model.definitions_of(&model.order.iter().copied().collect());
         let evaluator = Evaluator::new(model, &point.settings, &definitions);
-        let applies = model.constraints.iter().filter(|c| c.requires.iter().all(|s| evaluator.is_active(*s)));
+        let applies = model
+            .constraints
+            .iter()
+            .filter(|c| c.requires.iter().all(|s| evaluator.is_active(*s)));
         let margins = applies.map(|c| {
-            let statements = Statements { evaluator: &evaluator, name: &c.name };
+            let statements = Statements {
+                evaluator: &evaluator,
+                name: &c.name,
+            };
             let is_defined = evaluator.holds(&c.expr, true).is_ok();
-            if is_defined { statements.of(&c.expr, true) } else { vec![statements.plain(&c.expr, true)] }
+            if is_defined {
+                statements.of(&c.expr, true)
+            } else {
+                vec![statements.plain(&c.expr, true)]
+            }
         });
         margins.flatten().collect()
     }
@@ -78,7 +88,12 @@ struct Statements<'a> {
 impl Statements<'_> {
     /// Those of an expression, or with `positive` unset, of its negation.
     fn of(&self, e: &Expr, positive: bool) -> Vec<Margin> {
-        let each = |parts: &[Expr]| parts.iter().map(|part| self.of(part, positive)).collect::<Vec<_>>();
+        let each = |parts: &[Expr]| {
+            parts
+                .iter()
+                .map(|part| self.of(part, positive))
+                .collect::<Vec<_>>()
+        };
         match &e.node {
             Node::Not(inner) => self.of(inner, !positive),
             Node::And(parts) if positive => each(parts).concat(),
@@ -90,15 +105,33 @@ impl Statements<'_> {
             Node::Compare(first, rest) => {
                 let lefts = std::iter::once(&**first).chain(rest.iter().map(|(_, right)| right));
                 let pairs = lefts.zip(rest).map(|(left, (relation, right))| {
-                    let relation = if positive { *relation } else { relation.negated() };
+                    let relation = if positive {
+                        *relation
+                    } else {
+                        relation.negated()
+                    };
                     vec![self.compared(left, relation, right)]
                 });
-                if positive { pairs.flatten().collect() } else { widest(pairs.collect()) }
+                if positive {
+                    pairs.flatten().collect()
+                } else {
+                    widest(pairs.collect())
+                }
             }
             Node::Count(relation, k, statements) => {
-                let count = statements.iter().filter(|s| self.evaluator.holds(s, true) == Ok(true)).count();
-                let sides = (i64::try_from(count).ok().map(Value::Int), self.evaluator.shown(k));
-                let relation = if positive { *relation } else { relation.negated() };
+                let count = statements
+                    .iter()
+                    .filter(|s| self.evaluator.holds(s, true) == Ok(true))
+                    .count();
+                let sides = (
+                    i64::try_from(count).ok().map(Value::Int),
+                    self.evaluator.shown(k),
+                );
+                let relation = if positive {
+                    *relation
+                } else {
+                    relation.negated()
+                };
                 vec![with_sides(self.plain(e, positive), relation, sides)]
             }
             _ => vec![self.plain(e, positive)],
@@ -112,18 +145,49 @@ impl Statements<'_> {
     }
 
     fn plain(&self, e: &Expr, positive: bool) -> Margin {
-        let statement = if positive { e.to_string() } else { (!e.clone()).to_string() };
+        let statement = if positive {
+            e.to_string()
+        } else {
+            (!e.clone()).to_string()
+        };
         let holds = self.evaluator.holds(e, positive) == Ok(true);
         let constraint = self.name.to_owned();
-        Margin { constraint, statement, left: None, relation: "", right: None, holds, slack: None }
+        Margin {
+            constraint,
+            statement,
+            left: None,
+            relation: "",
+            right: None,
+            holds,
+            slack: None,
+        }
     }
 }
 
-fn with_sides(margin: Margin, relation: Relation, (left, right): (Option<Value>, Option<Value>)) -> Margin {
-    let slack = left.as_ref().zip(right.as_ref()).and_then(|(left, right)| slack(left, relation, right));
+fn with_sides(
+    margin: Margin,
+    relation: Relation,
+    (left, right): (Option<Value>, Option<Value>),
+) -> Margin {
+    let slack = left
+        .as_ref()
+        .zip(right.as_ref())
+        .and_then(|(left, right)| slack(left, relation, right));
     // What holds within the tolerance has no slack, and not less.
-    let slack = slack.map(|slack| if margin.holds { slack.max(0.0) } else { slack.min(0.0) });
-    Margin { left, relation: relation.symbol(), right, slack, ..margin }
+    let slack = slack.map(|slack| {
+        if margin.holds {
+            slack.max(0.0)
+        } else {
+            slack.min(0.0)
+        }
+    });
+    Margin {
+        left,
+        relation: relation.symbol(),
+        right,
+        slack,
+        ..margin
+    }
 }
 
 fn slack(left: &Value, relation: Relation, right: &Value) -> Option<f64> {
@@ -149,9 +213,18 @@ fn widest(alternatives: Vec<Vec<Margin>>) -> Vec<Margin> {
     };
     let least = |margins: &[Margin]| {
         let holds = margins.iter().all(|margin| margin.holds);
-        (holds, margins.iter().map(slack).fold(f64::INFINITY, f64::min))
+        (
+            holds,
+            margins.iter().map(slack).fold(f64::INFINITY, f64::min),
+        )
     };
-    let wider = |best: Vec<Margin>, next: Vec<Margin>| if least(&next) > least(&best) { next } else { best };
+    let wider = |best: Vec<Margin>, next: Vec<Margin>| {
+        if least(&next) > least(&best) {
+            next
+        } else {
+            best
+        }
+    };
     alternatives.into_iter().reduce(wider).unwrap_or_default()
 }
 
@@ -173,39 +246,66 @@ mod tests {
         let _ = space.add("colour", Domain::choice(["red", "blue"]));
         space.subject_to("it", statement);
         let space = space.build().unwrap();
-        let point = space.point([("a", a.into()), ("x", x.into()), ("colour", colour.into())]).unwrap();
+        let point = space
+            .point([("a", a.into()), ("x", x.into()), ("colour", colour.into())])
+            .unwrap();
         let side = |side: &Option<Value>| side.as_ref().map_or("-".to_owned(), ToString::to_string);
         let margins = space.margins(&point).into_iter().map(|m| {
-            format!("{}: {} {} {}, {:?}", m.statement, side(&m.left), m.relation, side(&m.right), m.slack)
+            format!(
+                "{}: {} {} {}, {:?}",
+                m.statement,
+                side(&m.left),
+                m.relation,
+                side(&m.right),
+                m.slack
+            )
         });
         margins.collect()
     }
 
     #[test]
     fn slack_is_the_distance_of_the_sides() {
-        assert_eq!(shown("a + x <= 5", 2, 0.5, "red"), ["a + x <= 5: 2.5 <= 5, Some(2.5)"]);
+        assert_eq!(
+            shown("a + x <= 5", 2, 0.5, "red"),
+            ["a + x <= 5: 2.5 <= 5, Some(2.5)"]
+        );
         assert_eq!(
             shown("2 <= a <= 5", 2, 0.5, "red"),
             ["2 <= a: 2 <= 2, Some(0.0)", "a <= 5: 2 <= 5, Some(3.0)"]
         );
         assert_eq!(shown("a < 5", 4, 0.5, "red"), ["a < 5: 4 < 5, Some(0.0)"]);
         assert_eq!(shown("a > 2", 4, 0.5, "red"), ["a > 2: 4 > 2, Some(1.0)"]);
-        assert_eq!(shown("a == 5", 2, 0.5, "red"), ["a == 5: 2 == 5, Some(-3.0)"]);
+        assert_eq!(
+            shown("a == 5", 2, 0.5, "red"),
+            ["a == 5: 2 == 5, Some(-3.0)"]
+        );
         assert_eq!(shown("a != 5", 2, 0.5, "red"), ["a != 5: 2 != 5, None"]);
         assert_eq!(
             shown("at_most(2, a > 1, a > 7)", 2, 0.5, "red"),
             ["at_most(2, a > 1, a > 7): 1 <= 2, Some(1.0)"]
         );
-        assert_eq!(shown("colour in {'red'}", 2, 0.5, "red"), ["colour in {'red'}: -  -, None"]);
+        assert_eq!(
+            shown("colour in {'red'}", 2, 0.5, "red"),
+            ["colour in {'red'}: -  -, None"]
+        );
     }
 
     #[test]
     fn only_what_is_asked_of_the_point_counts() {
         let implication = "colour == 'red' -> a <= 3";
-        assert_eq!(shown(implication, 2, 0.5, "red"), ["a <= 3: 2 <= 3, Some(1.0)"]);
+        assert_eq!(
+            shown(implication, 2, 0.5, "red"),
+            ["a <= 3: 2 <= 3, Some(1.0)"]
+        );
         assert!(shown(implication, 2, 0.5, "blue").is_empty());
-        assert_eq!(shown("a <= 3 or x <= 2", 3, 0.5, "red"), ["x <= 2: 0.5 <= 2, Some(1.5)"]);
-        assert_eq!(shown("not (a > 3 and x > 2)", 3, 0.5, "red"), ["x <= 2: 0.5 <= 2, Some(1.5)"]);
+        assert_eq!(
+            shown("a <= 3 or x <= 2", 3, 0.5, "red"),
+            ["x <= 2: 0.5 <= 2, Some(1.5)"]
+        );
+        assert_eq!(
+            shown("not (a > 3 and x > 2)", 3, 0.5, "red"),
+            ["x <= 2: 0.5 <= 2, Some(1.5)"]
+        );
         assert_eq!(
             shown("colour == 'red' or a <= 3", 3, 0.5, "red"),
             ["colour == 'red': 'red' == 'red', None"]

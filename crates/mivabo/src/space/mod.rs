@@ -77,7 +77,9 @@ impl Space {
     }
 
     fn new(encoding: Encoding) -> Space {
-        Space { encoding: Arc::new(encoding) }
+        Space {
+            encoding: Arc::new(encoding),
+        }
     }
 
     /// All parameters, in order.

@@ -188,13 +188,20 @@ impl Model {
 
     /// How the expression depends on the continuous parameters, given that of the definitions that it names.
     pub fn smoothness(&self, e: &Expr) -> Smoothness {
-        let parts = || e.children().into_iter().map(|part| self.smoothness(part)).max();
+        let parts = || {
+            e.children()
+                .into_iter()
+                .map(|part| self.smoothness(part))
+                .max()
+        };
         match &e.node {
             Node::Symbol(Symbol::Parameter(p), _) if self.is_continuous(*p) => Smoothness::Smooth,
             Node::Symbol(Symbol::Definition(d), _) => self.definitions[*d].smoothness,
-            Node::Sum(_) | Node::Product(_) | Node::Negate(_) | Node::Divide(..) | Node::Power(..) => {
-                parts().unwrap_or(Smoothness::Discrete)
-            }
+            Node::Sum(_)
+            | Node::Product(_)
+            | Node::Negate(_)
+            | Node::Divide(..)
+            | Node::Power(..) => parts().unwrap_or(Smoothness::Discrete),
             Node::Call(Function::Exp | Function::Log | Function::Sqrt, _) => {
                 parts().unwrap_or(Smoothness::Discrete)
             }
@@ -206,8 +213,10 @@ impl Model {
     /// How large the expression is, given that of the definitions that it names.
     pub fn extent(&self, e: &Expr) -> Extent {
         if let Node::Symbol(Symbol::Definition(d), _) = &e.node
-            && (self.definitions[*d].kind, self.definitions[*d].smoothness != Smoothness::Discrete)
-                == (Kind::Bool, true)
+            && (
+                self.definitions[*d].kind,
+                self.definitions[*d].smoothness != Smoothness::Discrete,
+            ) == (Kind::Bool, true)
         {
             return self.definitions[*d].extent;
         }
@@ -238,13 +247,29 @@ impl Model {
     /// The parameters of a closure, in order of activation.
     pub fn parameters_of(&self, closure: &BTreeSet<Symbol>) -> Vec<usize> {
         let in_closure = self.order.iter().filter(|s| closure.contains(s));
-        in_closure.filter_map(|s| if let Symbol::Parameter(p) = s { Some(*p) } else { None }).collect()
+        in_closure
+            .filter_map(|s| {
+                if let Symbol::Parameter(p) = s {
+                    Some(*p)
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 
     /// The definitions of a closure, each after those it needs.
     pub fn definitions_of(&self, closure: &BTreeSet<Symbol>) -> Vec<usize> {
         let in_closure = self.order.iter().filter(|s| closure.contains(s));
-        in_closure.filter_map(|s| if let Symbol::Definition(d) = s { Some(*d) } else { None }).collect()
+        in_closure
+            .filter_map(|s| {
+                if let Symbol::Definition(d) = s {
+                    Some(*d)
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 
     /// The conditions under which all these symbols are active, each after those it rests on.

@@ -88,8 +88,11 @@ impl<'a> Normaliser<'a> {
     pub fn clauses(&mut self, e: &Expr, positive: bool) -> Clauses {
         self.work = self.work.checked_sub(1).ok_or(NoForm::Entangled)?;
         self.depth += 1;
-        let clauses =
-            if self.depth > MAX_RECURSION { Err(NoForm::Entangled) } else { self.clauses_of(e, positive) };
+        let clauses = if self.depth > MAX_RECURSION {
+            Err(NoForm::Entangled)
+        } else {
+            self.clauses_of(e, positive)
+        };
         self.depth -= 1;
         clauses
     }
@@ -101,13 +104,22 @@ impl<'a> Normaliser<'a> {
             Node::And(parts) => self.joined(parts, positive, positive),
             Node::Or(parts) => self.joined(parts, !positive, positive),
             Node::Implies(a, b) => {
-                let (premise, conclusion) = (self.clauses(a, !positive)?, self.clauses(b, positive)?);
-                if positive { either(&premise, &conclusion) } else { both(premise, conclusion) }
+                let (premise, conclusion) =
+                    (self.clauses(a, !positive)?, self.clauses(b, positive)?);
+                if positive {
+                    either(&premise, &conclusion)
+                } else {
+                    both(premise, conclusion)
+                }
             }
             Node::Compare(first, rest) => self.chain(first, rest, positive),
             Node::In(left, values) => self.membership(e, left, values, positive),
             Node::Count(relation, k, statements) => {
-                let relation = if positive { *relation } else { relation.negated() };
+                let relation = if positive {
+                    *relation
+                } else {
+                    relation.negated()
+                };
                 self.comparison(&sum(statements.iter().cloned()), relation, k)
             }
             Node::Symbol(Symbol::Definition(d), _) => {
@@ -137,7 +149,10 @@ impl<'a> Normaliser<'a> {
                 premise.times(&failure).map(complement)
             }
             Node::Divide(a, b) => {
-                let by = self.polynomial(b)?.as_constant().and_then(|n| Number::ONE.over(n));
+                let by = self
+                    .polynomial(b)?
+                    .as_constant()
+                    .and_then(|n| Number::ONE.over(n));
                 by.and_then(|by| Some(self.polynomial(a)?.scaled(by)))
             }
             Node::Power(a, b) => self.power(a, b),
@@ -151,7 +166,9 @@ impl<'a> Normaliser<'a> {
         let is_real = |n: &Number| matches!(n, Number::Real(_));
         let is_rough =
             |f: &Factor| matches!(*f, Factor::Unary(_, i) if self.functions[i].iter().any(is_real));
-        p.terms.iter().any(|(factors, c)| is_real(c) || factors.iter().any(is_rough))
+        p.terms
+            .iter()
+            .any(|(factors, c)| is_real(c) || factors.iter().any(is_rough))
     }
 
     /// max(1, least |left|, least |right|) over all values of the parameters. With fixed reals, where small sides have a smaller
@@ -162,20 +179,31 @@ impl<'a> Normaliser<'a> {
             (low, high) if low <= 0.0 && high >= 0.0 => 0.0,
             (low, high) => low.abs().min(high.abs()),
         };
-        let size = |p: &Polynomial| self.ranges(p).map(|(low, high)| low.abs().max(high.abs())).sum::<f64>();
-        let floor = if self.fixed.is_some() { (size(left) + size(right)).min(1.0) } else { 1.0 };
+        let size = |p: &Polynomial| {
+            self.ranges(p)
+                .map(|(low, high)| low.abs().max(high.abs()))
+                .sum::<f64>()
+        };
+        let floor = if self.fixed.is_some() {
+            (size(left) + size(right)).min(1.0)
+        } else {
+            1.0
+        };
         least(left).max(least(right)).max(floor)
     }
 
     fn range(&self, p: &Polynomial) -> Range {
-        self.ranges(p).fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1))
+        self.ranges(p)
+            .fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1))
     }
 
     /// The range of each term.
     fn ranges(&self, p: &Polynomial) -> impl Iterator<Item = Range> {
         let factor = |f: &Factor| match *f {
             Factor::Value(p) => interval::parameter_range(self.model, p),
-            Factor::Unary(_, function) => interval::hull(self.functions[function].iter().map(|n| n.to_f64())),
+            Factor::Unary(_, function) => {
+                interval::hull(self.functions[function].iter().map(|n| n.to_f64()))
+            }
         };
         p.terms.iter().map(move |(product, c)| {
             let c = c.to_f64();
@@ -187,9 +215,16 @@ impl<'a> Normaliser<'a> {
     pub fn members(&self, p: &Polynomial, (sense, scale): (Sense, f64), n: u64) -> Vec<bool> {
         (0..n)
             .map(|index| {
-                let value = p.terms.iter().fold(Number::ZERO, |acc, (product, coefficient)| {
-                    acc.plus(product.iter().fold(*coefficient, |acc, f| acc.times(self.factor_at(*f, index))))
-                });
+                let value = p
+                    .terms
+                    .iter()
+                    .fold(Number::ZERO, |acc, (product, coefficient)| {
+                        acc.plus(
+                            product
+                                .iter()
+                                .fold(*coefficient, |acc, f| acc.times(self.factor_at(*f, index))),
+                        )
+                    });
                 let ordering = value.compare_beside(Number::ZERO, scale);
                 match sense {
                     Sense::AtMost => ordering.is_le(),
@@ -203,7 +238,10 @@ impl<'a> Normaliser<'a> {
     /// The value of a factor where its parameter has this index.
     pub fn factor_at(&self, factor: Factor, index: u64) -> Number {
         match factor {
-            Factor::Value(p) => self.model.parameters[p].domain.number(index).unwrap_or(Number::ZERO),
+            Factor::Value(p) => self.model.parameters[p]
+                .domain
+                .number(index)
+                .unwrap_or(Number::ZERO),
             Factor::Unary(_, function) => usize::try_from(index)
                 .ok()
                 .and_then(|i| self.functions[function].get(i).copied())
@@ -215,7 +253,11 @@ impl<'a> Normaliser<'a> {
         let mut all = truth(conjunction);
         for part in parts {
             let next = self.clauses(part, positive)?;
-            all = if conjunction { both(all, next)? } else { either(&all, &next)? };
+            all = if conjunction {
+                both(all, next)?
+            } else {
+                either(&all, &next)?
+            };
         }
         Ok(all)
     }
@@ -224,9 +266,17 @@ impl<'a> Normaliser<'a> {
         let mut all = truth(positive);
         let mut left = first;
         for (relation, right) in rest {
-            let relation = if positive { *relation } else { relation.negated() };
+            let relation = if positive {
+                *relation
+            } else {
+                relation.negated()
+            };
             let next = self.comparison(left, relation, right)?;
-            all = if positive { both(all, next)? } else { either(&all, &next)? };
+            all = if positive {
+                both(all, next)?
+            } else {
+                either(&all, &next)?
+            };
             left = right;
         }
         Ok(all)
@@ -236,26 +286,40 @@ impl<'a> Normaliser<'a> {
         if self.only_parameter(e).is_some() {
             return Ok(self.single(e, positive));
         }
-        let relation = if positive { Relation::Equal } else { Relation::NotEqual };
+        let relation = if positive {
+            Relation::Equal
+        } else {
+            Relation::NotEqual
+        };
         let mut all = truth(!positive);
         for value in values {
             let next = self.comparison(left, relation, value)?;
-            all = if positive { either(&all, &next)? } else { both(all, next)? };
+            all = if positive {
+                either(&all, &next)?
+            } else {
+                both(all, next)?
+            };
         }
         Ok(all)
     }
 
     /// A statement about one discrete parameter, as the set of values where it holds.
     fn single(&self, e: &Expr, positive: bool) -> Vec<Clause> {
-        let atom = match self.only_parameter(e).and_then(|p| Some((p, self.tabulate(e, p)?))) {
-            Some((p, values)) => Atom::Member(p, values.iter().map(|v| v.is_zero() != positive).collect()),
+        let atom = match self
+            .only_parameter(e)
+            .and_then(|p| Some((p, self.tabulate(e, p)?)))
+        {
+            Some((p, values)) => {
+                Atom::Member(p, values.iter().map(|v| v.is_zero() != positive).collect())
+            }
             None => self.opaque(e),
         };
         vec![vec![atom]]
     }
 
     fn comparison(&mut self, left: &Expr, relation: Relation, right: &Expr) -> Clauses {
-        if relation == Relation::NotEqual && (self.model.is_real(left) || self.model.is_real(right)) {
+        if relation == Relation::NotEqual && (self.model.is_real(left) || self.model.is_real(right))
+        {
             return Err(NoForm::ExcludedReal);
         }
         let whole = left.clone().compare(relation, right.clone());
@@ -281,7 +345,9 @@ impl<'a> Normaliser<'a> {
     fn split(&mut self, split: &Extremum, relation: Relation) -> Clauses {
         let (above, below) = match relation {
             Relation::LessEqual | Relation::Less | Relation::RealAtMost => (None, Some(relation)),
-            Relation::GreaterEqual | Relation::Greater | Relation::RealAtLeast => (Some(relation), None),
+            Relation::GreaterEqual | Relation::Greater | Relation::RealAtLeast => {
+                (Some(relation), None)
+            }
             Relation::Equal => (Some(Relation::GreaterEqual), Some(Relation::LessEqual)),
             Relation::NotEqual => (Some(Relation::Greater), Some(Relation::Less)),
         };
@@ -292,7 +358,11 @@ impl<'a> Normaliser<'a> {
             let mut side = truth(conjunction);
             for case in &split.cases {
                 let next = self.comparison(case, relation, &Expr::from(0))?;
-                side = if conjunction { both(side, next)? } else { either(&side, &next)? };
+                side = if conjunction {
+                    both(side, next)?
+                } else {
+                    either(&side, &next)?
+                };
             }
             all = Some(match all {
                 None => side,
@@ -309,7 +379,10 @@ impl<'a> Normaliser<'a> {
         let smoothness = match &e.node {
             _ if self.fixed.is_some() => Smoothness::Discrete,
             Node::Compare(..) => {
-                let sides = e.children().into_iter().map(|side| self.model.smoothness(side));
+                let sides = e
+                    .children()
+                    .into_iter()
+                    .map(|side| self.model.smoothness(side));
                 sides.max().unwrap_or(Smoothness::Discrete)
             }
             _ => self.model.smoothness(e),
@@ -347,24 +420,33 @@ impl<'a> Normaliser<'a> {
     }
 
     fn sum(&mut self, terms: &[Expr]) -> Option<Polynomial> {
-        terms.iter().try_fold(Polynomial::default(), |acc, t| Some(acc.plus(self.polynomial(t)?)))
+        terms.iter().try_fold(Polynomial::default(), |acc, t| {
+            Some(acc.plus(self.polynomial(t)?))
+        })
     }
 
     fn product(&mut self, parts: &[Expr]) -> Option<Polynomial> {
         let one = Polynomial::constant(Number::ONE);
-        parts.iter().try_fold(one, |acc, part| acc.times(&self.polynomial(part)?))
+        parts
+            .iter()
+            .try_fold(one, |acc, part| acc.times(&self.polynomial(part)?))
     }
 
     /// a or b = 1 - (1 - a)(1 - b)
     fn disjunction(&mut self, parts: &[Expr]) -> Option<Polynomial> {
         let one = Polynomial::constant(Number::ONE);
-        let none = parts.iter().try_fold(one, |acc, part| acc.times(&complement(self.polynomial(part)?)));
+        let none = parts.iter().try_fold(one, |acc, part| {
+            acc.times(&complement(self.polynomial(part)?))
+        });
         none.map(complement)
     }
 
     fn power(&mut self, base: &Expr, exponent: &Expr) -> Option<Polynomial> {
-        let n =
-            self.polynomial(exponent)?.as_constant()?.to_integer().filter(|n| (0..=MAX_POWER).contains(n))?;
+        let n = self
+            .polynomial(exponent)?
+            .as_constant()?
+            .to_integer()
+            .filter(|n| (0..=MAX_POWER).contains(n))?;
         let base = self.polynomial(base)?;
         (0..n).try_fold(Polynomial::constant(Number::ONE), |acc, _| acc.times(&base))
     }
@@ -373,32 +455,51 @@ impl<'a> Normaliser<'a> {
     fn unary(&mut self, e: &Expr) -> Option<Polynomial> {
         if mentions(e).is_empty() {
             let value = Evaluator::new(self.model, &[], &[]).number(e).ok();
-            return value.filter(|n| !n.to_f64().is_nan()).map(Polynomial::constant);
+            return value
+                .filter(|n| !n.to_f64().is_nan())
+                .map(Polynomial::constant);
         }
         let p = self.only_parameter(e)?;
-        let size = self.model.parameters[p].domain.size().and_then(|n| usize::try_from(n).ok())?;
+        let size = self.model.parameters[p]
+            .domain
+            .size()
+            .and_then(|n| usize::try_from(n).ok())?;
         self.work = self.work.checked_sub(size)?;
         let values = self.tabulate(e, p)?;
         self.functions.push(values);
-        Some(Polynomial::factor(Factor::Unary(p, self.functions.len() - 1)))
+        Some(Polynomial::factor(Factor::Unary(
+            p,
+            self.functions.len() - 1,
+        )))
     }
 
     /// The discrete parameter that the expression is about, if it names just one and no definition.
     fn only_parameter(&self, e: &Expr) -> Option<usize> {
         let is_fixed = |s: &Symbol| matches!(s, Symbol::Parameter(p) if self.is_fixed(*p));
         let mut named = mentions(e).into_iter().filter(|s| !is_fixed(s));
-        let (Some(Symbol::Parameter(p)), None) = (named.next(), named.next()) else { return None };
-        self.model.parameters[p].domain.size().filter(|n| *n <= MAX_VALUES).map(|_| p)
+        let (Some(Symbol::Parameter(p)), None) = (named.next(), named.next()) else {
+            return None;
+        };
+        self.model.parameters[p]
+            .domain
+            .size()
+            .filter(|n| *n <= MAX_VALUES)
+            .map(|_| p)
     }
 
     /// The value of the expression at each value of its only parameter; `None` where it has none.
     fn tabulate(&self, e: &Expr, p: usize) -> Option<Vec<Number>> {
-        let mut settings = self.fixed.map_or_else(|| vec![None; self.model.parameters.len()], <[_]>::to_vec);
+        let mut settings = self
+            .fixed
+            .map_or_else(|| vec![None; self.model.parameters.len()], <[_]>::to_vec);
         let size = self.model.parameters[p].domain.size()?;
         (0..size)
             .map(|index| {
                 settings[p] = Some(Setting::Index(index));
-                Evaluator::new(self.model, &settings, &[]).number(e).ok().filter(|n| !n.to_f64().is_nan())
+                Evaluator::new(self.model, &settings, &[])
+                    .number(e)
+                    .ok()
+                    .filter(|n| !n.to_f64().is_nan())
             })
             .collect()
     }
@@ -431,14 +532,20 @@ fn truth(value: bool) -> Vec<Clause> {
 
 fn both(mut a: Vec<Clause>, b: Vec<Clause>) -> Clauses {
     a.extend(b);
-    if a.len() > MAX_CLAUSES { Err(NoForm::Entangled) } else { Ok(a) }
+    if a.len() > MAX_CLAUSES {
+        Err(NoForm::Entangled)
+    } else {
+        Ok(a)
+    }
 }
 
 fn either(a: &[Clause], b: &[Clause]) -> Clauses {
     if a.len().saturating_mul(b.len()) > MAX_CLAUSES {
         return Err(NoForm::Entangled);
     }
-    Ok(a.iter().flat_map(|x| b.iter().map(move |y| [x.as_slice(), y].concat())).collect())
+    Ok(a.iter()
+        .flat_map(|x| b.iter().map(move |y| [x.as_slice(), y].concat()))
+        .collect())
 }
 
 /// left - right with its first `max`, `min` or `abs` replaced by each of its arguments in turn.
@@ -452,24 +559,37 @@ pub(crate) fn extremum(left: &Expr, right: &Expr) -> Option<Extremum> {
     let mut terms = Vec::new();
     linear_terms(left, Number::ONE, &mut terms);
     linear_terms(right, Number::from(-1), &mut terms);
-    let at = terms
-        .iter()
-        .position(|(_, e)| matches!(e.node, Node::Call(Function::Max | Function::Min | Function::Abs, _)))?;
+    let at = terms.iter().position(|(_, e)| {
+        matches!(
+            e.node,
+            Node::Call(Function::Max | Function::Min | Function::Abs, _)
+        )
+    })?;
     let (factor, call) = terms.remove(at);
-    let Node::Call(function, arguments) = call.node else { return None };
+    let Node::Call(function, arguments) = call.node else {
+        return None;
+    };
     let arguments = match function {
         Function::Abs => vec![arguments[0].clone(), -arguments[0].clone()],
         _ => arguments,
     };
     let rest = sum(terms.into_iter().map(|(k, e)| Expr::number(k) * e));
-    let cases = arguments.into_iter().map(|a| rest.clone() + Expr::number(factor) * a).collect();
-    Some(Extremum { cases, is_maximum: (function != Function::Min) != factor.is_negative() })
+    let cases = arguments
+        .into_iter()
+        .map(|a| rest.clone() + Expr::number(factor) * a)
+        .collect();
+    Some(Extremum {
+        cases,
+        is_maximum: (function != Function::Min) != factor.is_negative(),
+    })
 }
 
 /// Takes sums, negations and constant multiples apart.
 fn linear_terms(e: &Expr, factor: Number, terms: &mut Vec<(Number, Expr)>) {
     match &e.node {
-        Node::Sum(parts) => parts.iter().for_each(|part| linear_terms(part, factor, terms)),
+        Node::Sum(parts) => parts
+            .iter()
+            .for_each(|part| linear_terms(part, factor, terms)),
         Node::Negate(inner) => linear_terms(inner, factor.negated(), terms),
         Node::Product(parts) if parts.len() == 2 => match (&parts[0].node, &parts[1].node) {
             (Node::Number(k), _) => linear_terms(&parts[1], factor.times(*k), terms),

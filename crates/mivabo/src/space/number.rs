@@ -68,15 +68,27 @@ impl Number {
     }
 
     pub fn plus(self, other: Number) -> Number {
-        self.combine(other, of_integers(i64::checked_add, |a, b| a.checked_add(&b)), |a, b| a + b)
+        self.combine(
+            other,
+            of_integers(i64::checked_add, |a, b| a.checked_add(&b)),
+            |a, b| a + b,
+        )
     }
 
     pub fn minus(self, other: Number) -> Number {
-        self.combine(other, of_integers(i64::checked_sub, |a, b| a.checked_sub(&b)), |a, b| a - b)
+        self.combine(
+            other,
+            of_integers(i64::checked_sub, |a, b| a.checked_sub(&b)),
+            |a, b| a - b,
+        )
     }
 
     pub fn times(self, other: Number) -> Number {
-        self.combine(other, of_integers(i64::checked_mul, |a, b| a.checked_mul(&b)), |a, b| a * b)
+        self.combine(
+            other,
+            of_integers(i64::checked_mul, |a, b| a.checked_mul(&b)),
+            |a, b| a * b,
+        )
     }
 
     /// `None` when `other` is zero.
@@ -142,7 +154,11 @@ impl Number {
     }
 
     pub fn absolute(self) -> Number {
-        if self.is_negative() { self.negated() } else { self }
+        if self.is_negative() {
+            self.negated()
+        } else {
+            self
+        }
     }
 
     /// Orders two numbers; floating-point ones closer than [`TOLERANCE`] are equal.
@@ -160,7 +176,11 @@ impl Number {
             return a.total_cmp(&b);
         }
         let slack = TOLERANCE * a.abs().max(b.abs()).max(size.min(1.0));
-        if (a - b).abs() <= slack { Ordering::Equal } else { a.total_cmp(&b) }
+        if (a - b).abs() <= slack {
+            Ordering::Equal
+        } else {
+            a.total_cmp(&b)
+        }
     }
 
     fn combine(
@@ -218,7 +238,9 @@ fn decimal_ratio(x: f64) -> Option<Ratio<i64>> {
     }
     let text = format!("{x:e}");
     let (mantissa, exponent) = text.split_once('e')?;
-    let fraction = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let fraction = mantissa
+        .split_once('.')
+        .map_or(0, |(_, digits)| digits.len());
     let digits: i64 = mantissa.replace('.', "").parse().ok()?;
     let shift = exponent.parse::<i32>().ok()? - i32::try_from(fraction).ok()?;
     let scale = 10_i64.checked_pow(shift.unsigned_abs())?;
@@ -233,7 +255,11 @@ fn exact_power(base: Ratio<i64>, exponent: i64) -> Option<Ratio<i64>> {
     let n = u32::try_from(exponent.unsigned_abs()).ok()?;
     let (numer, denom) = (base.numer().checked_pow(n)?, base.denom().checked_pow(n)?);
     within_range(Ratio::new_raw(numer, denom))?;
-    Some(if exponent >= 0 { Ratio::new_raw(numer, denom) } else { Ratio::new(denom, numer) })
+    Some(if exponent >= 0 {
+        Ratio::new_raw(numer, denom)
+    } else {
+        Ratio::new(denom, numer)
+    })
 }
 
 #[cfg(test)]
@@ -289,15 +315,24 @@ mod tests {
         assert_eq!(n(2.0).power(n(-2.0)), Some(n(0.25)));
         assert_eq!(n(0.0).power(n(-1.0)), None);
         assert_eq!(n(-1.0).power(n(0.5)), None);
-        assert_eq!(n(i64::MIN as f64).power(n(-1.0)).map(Number::to_f64), Some(1.0 / i64::MIN as f64));
+        assert_eq!(
+            n(i64::MIN as f64).power(n(-1.0)).map(Number::to_f64),
+            Some(1.0 / i64::MIN as f64)
+        );
     }
 
     #[test]
     fn the_ends_of_the_integer_range_do_not_panic() {
         let least = Number::from(-2).power(Number::from(63)).unwrap();
-        assert_eq!(least.power(Number::from(-1)).map(Number::to_f64), Some(-(0.5_f64.powi(63))));
+        assert_eq!(
+            least.power(Number::from(-1)).map(Number::to_f64),
+            Some(-(0.5_f64.powi(63)))
+        );
         let far = Number::from(-9_000_000_000_000_000_000);
-        assert!(far.remainder(Number::from(7_000_000_000_000_000_001)).is_some());
+        assert!(
+            far.remainder(Number::from(7_000_000_000_000_000_001))
+                .is_some()
+        );
         assert!(Number::from(1).remainder(Number::from(i64::MAX)).is_some());
         assert!(Number::from(i64::MIN).negated().to_f64() > 0.0);
     }

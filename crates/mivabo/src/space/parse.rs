@@ -20,15 +20,27 @@ pub const MAX_TEXT: usize = 100_000;
 pub(crate) fn parse(text: &str, place: &Place) -> Result<Expr, Error> {
     let length = text.chars().count();
     if length > MAX_TEXT {
-        return Err(Error::TooLong { place: place.clone(), length, limit: MAX_TEXT });
+        return Err(Error::TooLong {
+            place: place.clone(),
+            length,
+            limit: MAX_TEXT,
+        });
     }
     let mut parser = match tokens(text) {
-        Ok(tokens) => Parser { tokens, next: 0, depth: 0, too_deep: false },
+        Ok(tokens) => Parser {
+            tokens,
+            next: 0,
+            depth: 0,
+            too_deep: false,
+        },
         Err(fault) => return Err(syntax(text, place, fault)),
     };
     let parsed = parser.whole();
     if parser.too_deep {
-        return Err(Error::TooDeep { place: place.clone(), limit: MAX_DEPTH });
+        return Err(Error::TooDeep {
+            place: place.clone(),
+            limit: MAX_DEPTH,
+        });
     }
     parsed.map_err(|fault| syntax(text, place, fault))
 }
@@ -51,7 +63,11 @@ impl std::str::FromStr for Expr {
 
 fn syntax(text: &str, place: &Place, fault: Fault) -> Error {
     let snippet = Box::new(Snippet::new(text, fault.start, fault.end));
-    Error::Syntax { place: place.clone(), message: fault.message, snippet }
+    Error::Syntax {
+        place: place.clone(),
+        message: fault.message,
+        snippet,
+    }
 }
 
 struct Parser {
@@ -150,7 +166,9 @@ impl Parser {
         match token.kind {
             Kind::Number(n) => Ok(Expr::number(n).at(start, end)),
             Kind::Text(text) => Ok(Expr::from(text.as_str()).at(start, end)),
-            Kind::Name(name, false) if KEYWORDS.contains(&name.as_str()) => self.keyword(&name, start),
+            Kind::Name(name, false) if KEYWORDS.contains(&name.as_str()) => {
+                self.keyword(&name, start)
+            }
             Kind::Name(name, false) if self.sign_is("(") => self.call(&name, start),
             Kind::Name(name, _) => Ok(Expr::new(Node::Name(name.into())).at(start, end)),
             Kind::Sign("-") => Ok((-self.expression(level::NEGATE)?).at(start, self.last_end())),
@@ -205,13 +223,21 @@ impl Parser {
                     "there is no function `{name}`; there are sum, min, max, abs, log, exp, sqrt, at_most, \
                      at_least and exactly"
                 );
-                return Err(Fault { message, start, end: name_end });
+                return Err(Fault {
+                    message,
+                    start,
+                    end: name_end,
+                });
             }
         };
         let takes_one = !matches!(function, Function::Min | Function::Max);
         if takes_one && arguments.len() != 1 {
             let message = format!("`{name}` takes one argument, not {}", arguments.len());
-            return Err(Fault { message, start, end: self.last_end() });
+            return Err(Fault {
+                message,
+                start,
+                end: self.last_end(),
+            });
         }
         Ok(Expr::new(Node::Call(function, arguments)).at(start, self.last_end()))
     }
@@ -268,7 +294,11 @@ impl Parser {
             Kind::Relation(relation) => format!("found `{}`", relation.symbol()),
             Kind::Sign(sign) => format!("found `{sign}`"),
         };
-        Fault { message: format!("expected {what}, but {found}"), start: token.start, end: token.end }
+        Fault {
+            message: format!("expected {what}, but {found}"),
+            start: token.start,
+            end: token.end,
+        }
     }
 }
 
@@ -329,7 +359,9 @@ mod tests {
     fn rust_operators_and_text_build_the_same_expression() {
         let (a, b) = (read("a"), read("b"));
 
-        let built = ((a.clone() - 2 * b.clone()) / 3 + 1).le(b.pow(2)).implies(!a.eq("x"));
+        let built = ((a.clone() - 2 * b.clone()) / 3 + 1)
+            .le(b.pow(2))
+            .implies(!a.eq("x"));
 
         assert_eq!(built, read("(a - 2 * b) / 3 + 1 <= b ** 2 -> not a == 'x'"));
     }

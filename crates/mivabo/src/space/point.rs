@@ -37,7 +37,10 @@ impl Space {
     /// # Errors
     /// A name is unknown or given twice, a value is outside its domain, an active parameter is missing, or an
     /// inactive one is given.
-    pub fn point<'a>(&self, values: impl IntoIterator<Item = (&'a str, Value)>) -> Result<Point, Error> {
+    pub fn point<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Point, Error> {
         let given = self.given(values)?;
         self.complete(&given, true)
     }
@@ -74,7 +77,9 @@ impl Space {
         let fits = |(parameter, setting): (&Parameter, &Option<Setting>)| match setting {
             None => true,
             Some(Setting::Real(_)) => parameter.domain().is_continuous(),
-            Some(Setting::Index(index)) => parameter.domain().size().is_some_and(|size| *index < size),
+            Some(Setting::Index(index)) => {
+                parameter.domain().size().is_some_and(|size| *index < size)
+            }
         };
         point.settings.len() == parameters.len() && parameters.iter().zip(&point.settings).all(fits)
     }
@@ -84,7 +89,10 @@ impl Space {
     /// # Panics
     /// When the point [does not fit](Self::fits) this space.
     pub fn value(&self, point: &Point, name: &str) -> Option<Value> {
-        let p = self.parameters().iter().position(|parameter| parameter.name() == name)?;
+        let p = self
+            .parameters()
+            .iter()
+            .position(|parameter| parameter.name() == name)?;
         self.value_of(point, p)
     }
 
@@ -93,7 +101,11 @@ impl Space {
     /// # Panics
     /// When the point [does not fit](Self::fits) this space.
     pub fn values<'a>(&'a self, point: &'a Point) -> impl Iterator<Item = (&'a str, Value)> {
-        let visible = self.parameters().iter().enumerate().filter(|(_, parameter)| !parameter.is_auxiliary());
+        let visible = self
+            .parameters()
+            .iter()
+            .enumerate()
+            .filter(|(_, parameter)| !parameter.is_auxiliary());
         visible.filter_map(|(p, parameter)| Some((parameter.name(), self.value_of(point, p)?)))
     }
 
@@ -119,13 +131,22 @@ impl Space {
     ) -> Result<Vec<Option<Value>>, Error> {
         let mut given = vec![None; self.parameters().len()];
         for (name, value) in values {
-            let Some(p) = self.parameters().iter().position(|parameter| parameter.name() == name) else {
+            let Some(p) = self
+                .parameters()
+                .iter()
+                .position(|parameter| parameter.name() == name)
+            else {
                 let nearest = nearest(name, self.parameters().iter().map(Parameter::name));
-                return Err(Error::UnknownParameter { name: name.to_owned(), nearest });
+                return Err(Error::UnknownParameter {
+                    name: name.to_owned(),
+                    nearest,
+                });
             };
             setting(name, self.parameters()[p].domain(), &value)?;
             if given[p].replace(value).is_some() {
-                return Err(Error::GivenTwice { name: name.to_owned() });
+                return Err(Error::GivenTwice {
+                    name: name.to_owned(),
+                });
             }
         }
         Ok(given)
@@ -134,14 +155,27 @@ impl Space {
     /// Sets what is given; then the first values of the missing auxiliary integers with which all constraints hold.
     fn complete(&self, given: &[Option<Value>], strict: bool) -> Result<Point, Error> {
         let parameters = self.parameters();
-        let missing: Vec<usize> =
-            (0..given.len()).filter(|p| parameters[*p].is_auxiliary() && given[*p].is_none()).collect();
-        let sizes = || missing.iter().filter_map(|p| parameters[*p].domain().size());
-        let combinations = sizes().try_fold(1_u64, u64::checked_mul).filter(|n| *n <= MAX_COMBINATIONS);
+        let missing: Vec<usize> = (0..given.len())
+            .filter(|p| parameters[*p].is_auxiliary() && given[*p].is_none())
+            .collect();
+        let sizes = || {
+            missing
+                .iter()
+                .filter_map(|p| parameters[*p].domain().size())
+        };
+        let combinations = sizes()
+            .try_fold(1_u64, u64::checked_mul)
+            .filter(|n| *n <= MAX_COMBINATIONS);
         let Some(combinations) = combinations else {
             let log: f64 = sizes().map(|n| (n as f64).log2()).sum();
-            let names = missing.iter().map(|p| parameters[*p].name().to_owned()).collect();
-            return Err(Error::AuxiliarySearch { names, combinations: format!("2^{log:.0}") });
+            let names = missing
+                .iter()
+                .map(|p| parameters[*p].name().to_owned())
+                .collect();
+            return Err(Error::AuxiliarySearch {
+                names,
+                combinations: format!("2^{log:.0}"),
+            });
         };
         let mut first = None;
         for combination in 0..combinations {
@@ -168,11 +202,16 @@ impl Space {
             let name = || parameter.name.to_string();
             match (&given[p], is_active) {
                 (Some(value), true) => setting(&name(), &parameter.domain, value).map(Some),
-                (None, true) => {
-                    Err(Error::Missing { name: name(), domain: Box::new(parameter.domain.clone()) })
-                }
+                (None, true) => Err(Error::Missing {
+                    name: name(),
+                    domain: Box::new(parameter.domain.clone()),
+                }),
                 (Some(_), false) if strict && !parameter.auxiliary => {
-                    let when = parameter.when.as_ref().map(ToString::to_string).unwrap_or_default();
+                    let when = parameter
+                        .when
+                        .as_ref()
+                        .map(ToString::to_string)
+                        .unwrap_or_default();
                     Err(Error::Inactive { name: name(), when })
                 }
                 (_, false) => Ok(None),
@@ -184,9 +223,10 @@ impl Space {
 
 fn setting(name: &str, domain: &Domain, value: &Value) -> Result<Setting, Error> {
     let found = match (&domain.set, value) {
-        (Set::Float { low, high }, Value::Int(_) | Value::Float(_)) => {
-            value.as_f64().filter(|x| (*low..=*high).contains(x)).map(Setting::Real)
-        }
+        (Set::Float { low, high }, Value::Int(_) | Value::Float(_)) => value
+            .as_f64()
+            .filter(|x| (*low..=*high).contains(x))
+            .map(Setting::Real),
         _ => domain.index_of(value).map(Setting::Index),
     };
     found.ok_or_else(|| Error::OutOfDomain {

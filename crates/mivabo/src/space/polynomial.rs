@@ -45,12 +45,17 @@ impl Polynomial {
     }
 
     pub fn factor(factor: Factor) -> Polynomial {
-        Polynomial { terms: BTreeMap::from([(vec![factor], Number::ONE)]) }
+        Polynomial {
+            terms: BTreeMap::from([(vec![factor], Number::ONE)]),
+        }
     }
 
     /// Adds one term.
     pub fn add(&mut self, product: Vec<Factor>, coefficient: Number) {
-        let sum = self.terms.get(&product).map_or(coefficient, |c| c.plus(coefficient));
+        let sum = self
+            .terms
+            .get(&product)
+            .map_or(coefficient, |c| c.plus(coefficient));
         if sum.is_zero() {
             self.terms.remove(&product);
         } else {
@@ -101,7 +106,12 @@ impl Polynomial {
     /// The number that the polynomial is, if it names no parameter.
     pub fn as_constant(&self) -> Option<Number> {
         match self.degree() {
-            0 => Some(self.terms.get([].as_slice()).copied().unwrap_or(Number::ZERO)),
+            0 => Some(
+                self.terms
+                    .get([].as_slice())
+                    .copied()
+                    .unwrap_or(Number::ZERO),
+            ),
             _ => None,
         }
     }

@@ -32,7 +32,11 @@ impl Source {
     }
 
     fn clash(&self, e: &Expr, message: String) -> Error {
-        Error::TypeClash { place: self.place.clone(), message, snippet: self.snippet(e) }
+        Error::TypeClash {
+            place: self.place.clone(),
+            message,
+            snippet: self.snippet(e),
+        }
     }
 }
 
@@ -41,9 +45,17 @@ impl Names<'_> {
     pub fn resolve(&self, e: Expr, source: &Source) -> Result<Expr, Error> {
         let place = || source.place.clone();
         match &e.node {
-            Node::TooDeep => return Err(Error::TooDeep { place: place(), limit: MAX_DEPTH }),
+            Node::TooDeep => {
+                return Err(Error::TooDeep {
+                    place: place(),
+                    limit: MAX_DEPTH,
+                });
+            }
             Node::Number(Number::Real(x)) if !x.is_finite() => {
-                return Err(Error::NonFiniteLiteral { place: place(), value: *x });
+                return Err(Error::NonFiniteLiteral {
+                    place: place(),
+                    value: *x,
+                });
             }
             Node::Name(name) => {
                 let Some(symbol) = self.symbols.get(name) else {
@@ -54,7 +66,10 @@ impl Names<'_> {
                         snippet: source.snippet(&e),
                     });
                 };
-                return Ok(Expr { node: Node::Symbol(*symbol, name.clone()), ..e });
+                return Ok(Expr {
+                    node: Node::Symbol(*symbol, name.clone()),
+                    ..e
+                });
             }
             Node::Handle(var) => {
                 if var.builder != self.builder {
@@ -64,7 +79,10 @@ impl Names<'_> {
                     Symbol::Parameter(p) => &self.parameters[p].0,
                     Symbol::Definition(d) => &self.definitions[d].0,
                 };
-                return Ok(Expr { node: Node::Symbol(var.symbol, name.clone()), ..e });
+                return Ok(Expr {
+                    node: Node::Symbol(var.symbol, name.clone()),
+                    ..e
+                });
             }
             _ => {}
         }
@@ -88,26 +106,19 @@ impl Names<'_> {
                 }
                 Ok(Kind::Bool)
             }
-            Node::In(left, values) => {
-                if values.is_empty() {
-                    return Err(
-                        source.clash(e, format!("`{left} in {{}}` is never true: name at least one value"))
-                    );
-                }
-                let left = (&**left, self.kind(left, source)?);
-                for value in values {
-                    self.comparable(left, Relation::Equal, (value, self.kind(value, source)?), source)?;
-                }
-                Ok(Kind::Bool)
-            }
+            Node::In(left, values) => self.membership(e, left, values, source),
             Node::Count(_, k, statements) => {
                 self.numeric(k, "a count", source)?;
-                statements.iter().try_for_each(|s| self.condition(s, "a count", source))?;
+                statements
+                    .iter()
+                    .try_for_each(|s| self.condition(s, "a count", source))?;
                 Ok(Kind::Bool)
             }
             Node::And(_) | Node::Or(_) | Node::Not(_) | Node::Implies(..) => {
                 let operator = operator_name(&e.node);
-                e.children().into_iter().try_for_each(|part| self.condition(part, operator, source))?;
+                e.children()
+                    .into_iter()
+                    .try_for_each(|part| self.condition(part, operator, source))?;
                 Ok(Kind::Bool)
             }
             _ => {
@@ -115,30 +126,58 @@ impl Names<'_> {
                 if e.children().is_empty() {
                     return Err(source.clash(e, format!("{operator} of nothing has no value")));
                 }
-                e.children().into_iter().try_for_each(|part| self.numeric(part, operator, source))?;
+                e.children()
+                    .into_iter()
+                    .try_for_each(|part| self.numeric(part, operator, source))?;
                 constant_divisor(&e.node, source)?;
                 Ok(Kind::Number)
             }
         }
     }
 
+    fn membership(
+        &self,
+        e: &Expr,
+        left: &Expr,
+        values: &[Expr],
+        source: &Source,
+    ) -> Result<Kind, Error> {
+        if values.is_empty() {
+            let message = format!("`{left} in {{}}` is never true: name at least one value");
+            return Err(source.clash(e, message));
+        }
+        let left = (left, self.kind(left, source)?);
+        for value in values {
+            let right = (value, self.kind(value, source)?);
+            self.comparable(left, Relation::Equal, right, source)?;
+        }
+        Ok(Kind::Bool)
+    }
+
     /// Refuses anything but a condition.
     pub fn condition(&self, e: &Expr, operator: &str, source: &Source) -> Result<(), Error> {
         match self.kind(e, source)? {
             Kind::Bool => Ok(()),
-            found => {
-                Err(source
-                    .clash(e, format!("{operator} takes conditions, and `{e}` is {}", kind_name(found))))
-            }
+            found => Err(source.clash(
+                e,
+                format!(
+                    "{operator} takes conditions, and `{e}` is {}",
+                    kind_name(found)
+                ),
+            )),
         }
     }
 
     fn numeric(&self, e: &Expr, operator: &str, source: &Source) -> Result<(), Error> {
         match self.kind(e, source)? {
             Kind::Number | Kind::Bool => Ok(()),
-            found @ Kind::Label => {
-                Err(source.clash(e, format!("{operator} takes numbers, and `{e}` is {}", kind_name(found))))
-            }
+            found @ Kind::Label => Err(source.clash(
+                e,
+                format!(
+                    "{operator} takes numbers, and `{e}` is {}",
+                    kind_name(found)
+                ),
+            )),
         }
     }
 
@@ -158,13 +197,20 @@ impl Names<'_> {
                 if matches!(relation, Relation::Equal | Relation::NotEqual) {
                     return Ok(());
                 }
-                let message = format!("`{}` and `{}` are labels; they compare with == and != only", x.0, y.0);
+                let message = format!(
+                    "`{}` and `{}` are labels; they compare with == and != only",
+                    x.0, y.0
+                );
                 Err(source.clash(a, message))
             }
             (Some(x), None) if kind_a == Kind::Label => label_value(x, relation, b, source),
             (None, Some(y)) if kind_b == Kind::Label => label_value(y, relation, a, source),
             _ => {
-                let message = format!("`{a}` is {} and `{b}` is {}", kind_name(kind_a), kind_name(kind_b));
+                let message = format!(
+                    "`{a}` is {} and `{b}` is {}",
+                    kind_name(kind_a),
+                    kind_name(kind_b)
+                );
                 Err(source.clash(b, message))
             }
         }
@@ -190,8 +236,9 @@ fn label_value(
         Node::Number(n) => n.to_integer().map_or(Value::Float(n.to_f64()), Value::Int),
         Node::Bool(b) => Value::Bool(*b),
         _ => {
-            let message =
-                format!("`{name}` is a label and compares with one of its values, not with `{literal}`");
+            let message = format!(
+                "`{name}` is a label and compares with one of its values, not with `{literal}`"
+            );
             return Err(source.clash(literal, message));
         }
     };
@@ -205,7 +252,8 @@ fn label_value(
         });
     }
     if !domain.is_ordered() && !matches!(relation, Relation::Equal | Relation::NotEqual) {
-        let message = format!("`{name}` is a choice, which has no order; it compares with == and != only");
+        let message =
+            format!("`{name}` is a choice, which has no order; it compares with == and != only");
         return Err(source.clash(literal, message));
     }
     Ok(())
@@ -215,7 +263,10 @@ fn label_value(
 fn constant_divisor(node: &Node, source: &Source) -> Result<(), Error> {
     match node {
         Node::Divide(_, b) | Node::Remainder(_, b) if matches!(b.node, Node::Number(n) if n.is_zero()) => {
-            Err(Error::DivisionByZero { place: source.place.clone(), at: "every point".into() })
+            Err(Error::DivisionByZero {
+                place: source.place.clone(),
+                at: "every point".into(),
+            })
         }
         _ => Ok(()),
     }

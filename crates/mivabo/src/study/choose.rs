@@ -7,7 +7,9 @@ use super::{Known, Model, Origin, Recommendation, Study, Trial};
 use crate::acquire::local::{Climbed, Landscape};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::untried;
-use crate::acquire::{Feasible, Minimum, alternating, annealing, design, distance, dual, exact, local};
+use crate::acquire::{
+    Feasible, Minimum, alternating, annealing, design, distance, dual, exact, local,
+};
 use crate::encoding::{Branch, Encoded};
 use crate::error::Error;
 use crate::features::Weights;
@@ -39,7 +41,11 @@ impl Study {
             Some(model) if is_design => {
                 self.model = Some(model);
                 let is_stratified = matches!(self.spec.strategy, Strategy::Improvement(_));
-                let point = if is_stratified { self.stratified()? } else { self.spread()? };
+                let point = if is_stratified {
+                    self.stratified()?
+                } else {
+                    self.spread()?
+                };
                 Ok((point, Origin::Design))
             }
             Some(mut model) => {
@@ -54,15 +60,19 @@ impl Study {
     }
 
     fn random(&self) -> Result<Feasible, Error> {
-        self.untried(&RandomPoints::new(&self.space)).random(&mut self.stream(Purpose::Design))
+        self.untried(&RandomPoints::new(&self.space))
+            .random(&mut self.stream(Purpose::Design))
     }
 
     /// The next point of a design that covers the range of every parameter; a random one where that was tried.
     fn stratified(&mut self) -> Result<Feasible, Error> {
         if self.design.is_empty() {
             let n = self.spec.n_initial(&self.space);
-            self.design =
-                design::stratified(&self.space, n, &mut stream(self.spec.seed, 0, Purpose::Design))?;
+            self.design = design::stratified(
+                &self.space,
+                n,
+                &mut stream(self.spec.seed, 0, Purpose::Design),
+            )?;
         }
         let next = self.design.get(self.trials.len());
         let untried = next.filter(|next| !self.tried.contains(&self.space, next.point()));
@@ -79,7 +89,9 @@ impl Study {
         }
         let mut farthest = self.distance_to_trials(&best);
         for _ in (1..DESIGN_CANDIDATES).take_while(|_| points.work() < MUCH_WORK) {
-            let Ok(candidate) = points.draw(&mut stream) else { continue };
+            let Ok(candidate) = points.draw(&mut stream) else {
+                continue;
+            };
             let distance = self.distance_to_trials(&candidate);
             // A tried point is at distance 0, so it is never better than an untried one.
             if distance > farthest {
@@ -92,7 +104,8 @@ impl Study {
     fn distance_to_trials(&self, feasible: &Feasible) -> f64 {
         let here = (feasible.point(), feasible.code());
         let trials = self.trials.iter().zip(&self.known);
-        let distances = trials.map(|(trial, known)| distance(&self.space, here, (&trial.point, &known.code)));
+        let distances =
+            trials.map(|(trial, known)| distance(&self.space, here, (&trial.point, &known.code)));
         distances.fold(f64::INFINITY, f64::min)
     }
 
@@ -107,7 +120,9 @@ impl Study {
         let Some(wish) = wish else {
             return Ok((self.untried(&points).random(&mut stream)?, Origin::Random));
         };
-        let found = self.untried(&points).at_or_instead_of(wish.feasible, Some(&weights), &mut stream)?;
+        let found =
+            self.untried(&points)
+                .at_or_instead_of(wish.feasible, Some(&weights), &mut stream)?;
         Ok((found, Origin::Thompson))
     }
 
@@ -120,7 +135,9 @@ impl Study {
     ) -> Result<(Weights, Option<Minimum>), Error> {
         let (search, scaling) = (model.settings().search, model.settings().scaling);
         let belief = model.after(&self.observations())?;
-        let weights = belief.surrogate_mut().sample(scaling, &mut self.stream(Purpose::Weights));
+        let weights = belief
+            .surrogate_mut()
+            .sample(scaling, &mut self.stream(Purpose::Weights));
         let minimum = self.lowest(&weights, starts, search, stream)?;
         Ok((weights, minimum))
     }
@@ -128,8 +145,7 @@ impl Study {
     /// The point of the largest expected improvement, or an untried point instead of it.
     fn improvement(&self, model: &mut ProcessModel) -> Result<(Feasible, Origin), Error> {
         let search = model.settings().search;
-        let pending = self.trials.iter().zip(&self.known).filter(|(trial, _)| !trial.is_told());
-        let pending: Vec<_> = pending.map(|(trial, known)| (&trial.point, &known.code)).collect();
+        let pending = self.pending_points();
         let told = self.told_points();
         let mut improvement = model.after(&told, &pending)?;
         if self.trials.len().is_multiple_of(2) {
@@ -143,7 +159,12 @@ impl Study {
         // came of asks elsewhere in between is no sign that they are stuck.
         if let Some(branch) = model.due(&codes) {
             let target = improvement.target_in(branch, &told);
-            let aim = Aim { improving: &improvement, target, tried, within: Some(branch) };
+            let aim = Aim {
+                improving: &improvement,
+                target,
+                tried,
+                within: Some(branch),
+            };
             let good = self.points_in(branch, &points, &mut stream);
             let minimum = self.climbed(&aim, &good, search, &mut stream)?.minimum;
             // Where all of it was tried, or nothing of it was found, the ask is an ordinary one.
@@ -153,23 +174,48 @@ impl Study {
         }
         let mut good = self.incumbents(GOOD);
         let n_incumbents = good.len();
-        if let Some(linear) = model.drawing(told.len()) {
-            let starts: Vec<Feasible> =
-                good.first().cloned().into_iter().chain(points.draw(&mut stream)).collect();
-            // One candidate less is no reason to fail.
-            let drawn = self.drawn(linear, &starts, &mut stream).ok();
-            good.extend(drawn.and_then(|(_, wish)| wish).map(|wish| wish.feasible));
-        }
-        let aim = Aim { improving: &improvement, target: improvement.target(), tried, within: None };
+        good.extend(self.drawn_candidate(model, &points, &mut stream));
+        let aim = Aim {
+            improving: &improvement,
+            target: improvement.target(),
+            tried,
+            within: None,
+        };
         let Climbed { minimum, from } = self.climbed(&aim, &good, search, &mut stream)?;
-        let found = self.untried(&points).at_or_instead_of(minimum.feasible, None, &mut stream)?;
+        let found = self
+            .untried(&points)
+            .at_or_instead_of(minimum.feasible, None, &mut stream)?;
         let kernel = improvement.kernel();
         let is_drawn = from.is_some_and(|from| from >= n_incumbents);
-        Ok((found, if is_drawn { Origin::Drawn(kernel) } else { Origin::Improvement(kernel) }))
+        let origin = if is_drawn {
+            Origin::Drawn(kernel)
+        } else {
+            Origin::Improvement(kernel)
+        };
+        Ok((found, origin))
+    }
+
+    /// The minimum of a function drawn from the paper's model, where that proposes candidates. One less is no reason to fail.
+    fn drawn_candidate(
+        &self,
+        model: &mut ProcessModel,
+        points: &RandomPoints<'_>,
+        stream: &mut Stream,
+    ) -> Option<Feasible> {
+        let linear = model.drawing(self.told.len())?;
+        let mut starts = self.incumbents(1);
+        starts.extend(points.draw(stream));
+        let (_, wish) = self.drawn(linear, &starts, stream).ok()?;
+        wish.map(|wish| wish.feasible)
     }
 
     /// Where a search within a branch should begin: its best trials, and random points of it where there are few.
-    fn points_in(&self, branch: &Branch, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
+    fn points_in(
+        &self,
+        branch: &Branch,
+        points: &RandomPoints<'_>,
+        stream: &mut Stream,
+    ) -> Vec<Feasible> {
         let is_inside = |known: &Known| branch.holds(&known.code.bits);
         let ranked = self.ranked_where(GOOD, is_inside).into_iter();
         let mut found: Vec<Feasible> = ranked.filter_map(|trial| self.feasible(trial)).collect();
@@ -190,8 +236,14 @@ impl Study {
             Climb::Annealing(settings) => {
                 let mut energy = |at: &Feasible| aim.values(std::slice::from_ref(at))[0];
                 let found = annealing::minimise(&self.space, &mut energy, good, settings, stream)?;
-                let minimum = Minimum { feasible: found.feasible, value: found.energy };
-                Ok(Climbed { minimum, from: None })
+                let minimum = Minimum {
+                    feasible: found.feasible,
+                    value: found.energy,
+                };
+                Ok(Climbed {
+                    minimum,
+                    from: None,
+                })
             }
         }
     }
@@ -205,29 +257,49 @@ impl Study {
         stream: &mut Stream,
     ) -> Result<Option<Minimum>, Error> {
         match search {
-            Search::Alternating(settings) => alternating::minimise(&self.space, weights, starts, settings),
+            Search::Alternating(settings) => {
+                alternating::minimise(&self.space, weights, starts, settings)
+            }
             Search::Decomposition(settings) => {
                 let found = dual::minimise(&self.space, weights, starts, settings)?;
-                Ok(found.map(|found| Minimum { feasible: found.feasible, value: found.value }))
+                Ok(found.map(|found| Minimum {
+                    feasible: found.feasible,
+                    value: found.value,
+                }))
             }
             Search::Exact(settings) => match exact::minimise(&self.space, weights, settings)? {
-                exact::Outcome::Found(found) => {
-                    Ok(Some(Minimum { feasible: found.feasible, value: found.value }))
-                }
+                exact::Outcome::Found(found) => Ok(Some(Minimum {
+                    feasible: found.feasible,
+                    value: found.value,
+                })),
                 exact::Outcome::NoPoint { .. } => Ok(None),
-                exact::Outcome::TooManyPatterns => Err(Error::TooManyPatterns { limit: settings.patterns }),
+                exact::Outcome::TooManyPatterns => Err(Error::TooManyPatterns {
+                    limit: settings.patterns,
+                }),
             },
             Search::Annealing(settings) => {
                 let mut energy = |at: &Feasible| weights.value(&at.code().bits, &at.code().unit);
-                let found = annealing::minimise(&self.space, &mut energy, starts, settings, stream)?;
-                Ok(Some(Minimum { feasible: found.feasible, value: found.energy }))
+                let found =
+                    annealing::minimise(&self.space, &mut energy, starts, settings, stream)?;
+                Ok(Some(Minimum {
+                    feasible: found.feasible,
+                    value: found.energy,
+                }))
             }
         }
     }
 
     /// The feasible point of the best posterior mean.
-    pub(super) fn lowest_mean(&self, model: &mut Model, best: Feasible) -> Result<Recommendation, Error> {
-        let mut stream = stream(self.spec.seed, self.told.len() as u64, Purpose::Recommendation);
+    pub(super) fn lowest_mean(
+        &self,
+        model: &mut Model,
+        best: Feasible,
+    ) -> Result<Recommendation, Error> {
+        let mut stream = stream(
+            self.spec.seed,
+            self.told.len() as u64,
+            Purpose::Recommendation,
+        );
         let mut starts = self.incumbents(RECOMMENDATION_STARTS);
         match model {
             Model::Linear(linear) => {
@@ -235,28 +307,57 @@ impl Study {
                 let search = linear.settings().search;
                 let belief = linear.after(&self.observations())?;
                 let weights = belief.surrogate_mut().mean();
-                let found = self.lowest(&weights, &starts, search, &mut stream)?.unwrap_or_else(|| {
-                    let value = weights.value(&best.code().bits, &best.code().unit);
-                    Minimum { feasible: best, value }
-                });
-                let mean = self.spec.direction.turned(belief.outputs().from_model(found.value));
-                Ok(Recommendation { feasible: found.feasible, mean })
+                let found = self
+                    .lowest(&weights, &starts, search, &mut stream)?
+                    .unwrap_or_else(|| {
+                        let value = weights.value(&best.code().bits, &best.code().unit);
+                        Minimum {
+                            feasible: best,
+                            value,
+                        }
+                    });
+                let mean = self
+                    .spec
+                    .direction
+                    .turned(belief.outputs().from_model(found.value));
+                Ok(Recommendation {
+                    feasible: found.feasible,
+                    mean,
+                })
             }
             Model::Process(process) => {
                 let search = process.settings().search;
                 let improvement = process.after(&self.told_points(), &[])?;
-                let aim =
-                    Aim { improving: &improvement, target: improvement.target(), tried: None, within: None };
-                let found = self.climbed(&aim, &self.incumbents(GOOD), search, &mut stream)?.minimum.feasible;
-                let found = if improvement.is_likely(&found) { found } else { best };
+                let aim = Aim {
+                    improving: &improvement,
+                    target: improvement.target(),
+                    tried: None,
+                    within: None,
+                };
+                let found = self
+                    .climbed(&aim, &self.incumbents(GOOD), search, &mut stream)?
+                    .minimum
+                    .feasible;
+                let found = if improvement.is_likely(&found) {
+                    found
+                } else {
+                    best
+                };
                 let mean = self.spec.direction.turned(improvement.mean(&found));
-                Ok(Recommendation { feasible: found, mean })
+                Ok(Recommendation {
+                    feasible: found,
+                    mean,
+                })
             }
         }
     }
 
     fn untried<'a>(&'a self, points: &'a RandomPoints<'a>) -> untried::Search<'a> {
-        untried::Search { space: &self.space, points, tried: &self.tried }
+        untried::Search {
+            space: &self.space,
+            points,
+            tried: &self.tried,
+        }
     }
 
     fn stream(&self, purpose: Purpose) -> Stream {
@@ -265,7 +366,10 @@ impl Study {
 
     /// Where a search for a minimum should begin: the best feasible trials.
     fn incumbents(&self, n: usize) -> Vec<Feasible> {
-        self.ranked(n).into_iter().filter_map(|trial| self.feasible(trial)).collect()
+        self.ranked(n)
+            .into_iter()
+            .filter_map(|trial| self.feasible(trial))
+            .collect()
     }
 
     fn feasible(&self, trial: &Trial) -> Option<Feasible> {
@@ -274,9 +378,16 @@ impl Study {
 
     fn random_starts(&self, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
         let is_discrete = self.space.encoding().n_reals() == 0;
-        let n = if is_discrete && self.best().is_some() { 0 } else { RANDOM_STARTS };
+        let n = if is_discrete && self.best().is_some() {
+            0
+        } else {
+            RANDOM_STARTS
+        };
         let goes_on = |_: &usize| points.work() < MUCH_WORK;
-        (0..n).take_while(goes_on).filter_map(|_| points.draw(stream).ok()).collect()
+        (0..n)
+            .take_while(goes_on)
+            .filter_map(|_| points.draw(stream).ok())
+            .collect()
     }
 
     /// The best `n` feasible trials with a value, the best first; of equal ones the first comes first.
@@ -287,8 +398,15 @@ impl Study {
     fn ranked_where(&self, n: usize, counts: impl Fn(&Known) -> bool) -> Vec<&Trial> {
         let mut best: Vec<(f64, &Trial)> = Vec::with_capacity(n + 1);
         let is_counted = |known: &Known| known.is_feasible && counts(known);
-        for (trial, _) in self.trials.iter().zip(&self.known).filter(|(_, known)| is_counted(known)) {
-            let Some(value) = trial.value().map(|value| self.spec.direction.turned(value)) else { continue };
+        for (trial, _) in self
+            .trials
+            .iter()
+            .zip(&self.known)
+            .filter(|(_, known)| is_counted(known))
+        {
+            let Some(value) = trial.value().map(|value| self.spec.direction.turned(value)) else {
+                continue;
+            };
             let place = best.partition_point(|(other, _)| *other <= value);
             if place < n {
                 best.insert(place, (value, trial));
@@ -305,14 +423,29 @@ impl Study {
         let Some(worst) = told.iter().filter_map(|(.., y)| *y).max_by(f64::total_cmp) else {
             return Vec::new();
         };
-        told.into_iter().map(|(_, code, y)| (code, y.unwrap_or(worst))).collect()
+        told.into_iter()
+            .map(|(_, code, y)| (code, y.unwrap_or(worst)))
+            .collect()
+    }
+
+    /// Points and codes of the trials that are not told.
+    fn pending_points(&self) -> Vec<(&Point, &Encoded)> {
+        let trials = self.trials.iter().zip(&self.known);
+        trials
+            .filter(|(trial, _)| !trial.is_told())
+            .map(|(trial, known)| (&trial.point, &known.code))
+            .collect()
     }
 
     /// Points, codes and values of the told trials in the order of their tells, turned so that low is good; None where they failed.
     fn told_points(&self) -> Vec<(&Point, &Encoded, Option<f64>)> {
         let turned = |trial: &Trial| trial.value().map(|value| self.spec.direction.turned(value));
-        let told = self.told.iter().map(|at| (&self.trials[*at], &self.known[*at]));
-        told.map(|(trial, known)| (&trial.point, &known.code, turned(trial))).collect()
+        let told = self
+            .told
+            .iter()
+            .map(|at| (&self.trials[*at], &self.known[*at]));
+        told.map(|(trial, known)| (&trial.point, &known.code, turned(trial)))
+            .collect()
     }
 }
 

@@ -41,13 +41,24 @@ struct Fitted {
 impl Fits {
     /// Of values that are to be minimised.
     pub(super) fn of_values(layout: &Layout, kernels: &[Kernel], outputs: Transform) -> Fits {
-        let priors = kernels.iter().map(|kernel| Process::new(layout.clone(), *kernel)).collect();
-        Fits { priors, outputs, is_ranked: true, fitted: None }
+        let priors = kernels
+            .iter()
+            .map(|kernel| Process::new(layout.clone(), *kernel))
+            .collect();
+        Fits {
+            priors,
+            outputs,
+            is_ranked: true,
+            fitted: None,
+        }
     }
 
     /// Of 1 and -1.
     pub(super) fn of_signs(layout: &Layout, kernels: &[Kernel]) -> Fits {
-        Fits { is_ranked: false, ..Fits::of_values(layout, kernels, Transform::Identity) }
+        Fits {
+            is_ranked: false,
+            ..Fits::of_values(layout, kernels, Transform::Identity)
+        }
     }
 
     /// The process after these observations, and how its outputs are made.
@@ -56,7 +67,10 @@ impl Fits {
         observations: &[(&Point, &Encoded, f64)],
     ) -> Result<(Process, Outputs), Error> {
         let first = &observations[..last_fit(observations.len())];
-        let known = self.fitted.take().filter(|fitted| first.iter().map(|(.., y)| y).eq(&fitted.raw));
+        let known = self
+            .fitted
+            .take()
+            .filter(|fitted| first.iter().map(|(.., y)| y).eq(&fitted.raw));
         let fitted = known.map_or_else(|| self.fitted(first), Ok)?;
         let observed = self.observed(fitted.prior, Some(&fitted.theta), observations);
         self.fitted = Some(fitted);
@@ -69,14 +83,27 @@ impl Fits {
         for prior in 0..self.priors.len() {
             let mut process = self.observed(prior, None, observations)?.0;
             process.fit(Settings::default());
-            let margin = if prior > 0 { MARGIN * process.layout().len() as f64 } else { 0.0 };
+            let margin = if prior > 0 {
+                MARGIN * process.layout().len() as f64
+            } else {
+                0.0
+            };
             let density = process.log_posterior() - margin;
             if best.as_ref().is_none_or(|(other, _)| density > *other) {
                 let raw = observations.iter().map(|(.., y)| *y).collect();
-                best = Some((density, Fitted { prior, theta: process.hyperparameters().to_vec(), raw }));
+                best = Some((
+                    density,
+                    Fitted {
+                        prior,
+                        theta: process.hyperparameters().to_vec(),
+                        raw,
+                    },
+                ));
             }
         }
-        best.map(|(_, fitted)| fitted).ok_or(Error::BadHistory { why: "there is no model".into() })
+        best.map(|(_, fitted)| fitted).ok_or(Error::BadHistory {
+            why: "there is no model".into(),
+        })
     }
 
     /// The process with these hyper-parameters, or those of the prior, after these observations or the most telling of them.
@@ -96,7 +123,11 @@ impl Fits {
             let (point, code, y) = observations[at];
             (process.layout().traits(point, code), outputs.to_model(y))
         };
-        let chosen = if self.is_ranked { telling(&raw, MOST) } else { spread_out(raw.len(), MOST) };
+        let chosen = if self.is_ranked {
+            telling(&raw, MOST)
+        } else {
+            spread_out(raw.len(), MOST)
+        };
         let seen: Vec<(Traits, f64)> = chosen.into_iter().map(seen).collect();
         process.observe_all(&seen)?;
         Ok((process, outputs))
@@ -112,7 +143,11 @@ fn telling(raw: &[f64], most: usize) -> Vec<usize> {
     ranked.sort_by(|a, b| raw[*a].total_cmp(&raw[*b]));
     let mut others = ranked.split_off(most / 2);
     others.sort_unstable();
-    ranked.extend(spread_out(others.len(), most - most / 2).into_iter().map(|at| others[at]));
+    ranked.extend(
+        spread_out(others.len(), most - most / 2)
+            .into_iter()
+            .map(|at| others[at]),
+    );
     ranked.sort_unstable();
     ranked
 }

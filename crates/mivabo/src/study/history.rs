@@ -55,7 +55,11 @@ impl Study {
         if known.is_told() {
             let is_same = known.state == trial.state && known.told == trial.told;
             let why = format!("trial {} was told before, and something else", trial.id);
-            return if is_same { Ok(()) } else { Err(Error::BadHistory { why }) };
+            return if is_same {
+                Ok(())
+            } else {
+                Err(Error::BadHistory { why })
+            };
         }
         match trial.state {
             State::Waiting | State::Pending if !self.known[at].is_feasible => {
@@ -63,7 +67,10 @@ impl Study {
                 Err(Error::BadHistory { why })
             }
             State::Complete(value) if !value.is_finite() => {
-                let why = format!("trial {} has the value {value}, which is not finite", trial.id);
+                let why = format!(
+                    "trial {} has the value {value}, which is not finite",
+                    trial.id
+                );
                 Err(Error::BadHistory { why })
             }
             State::Waiting => self.set_waiting(trial.id),

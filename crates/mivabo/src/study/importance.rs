@@ -74,13 +74,24 @@ impl Study {
     /// # Errors
     /// [`Error::NothingTold`] when no trial has a value; [`Error::TooManyFeatures`] when the model cannot be made.
     pub fn importance(&self) -> Result<Importance, Error> {
-        let turned = |at: &usize| self.trials[*at].value().map(|value| self.spec.direction.turned(value));
-        let valued = self.told.iter().filter_map(|at| Some((&self.known[*at].code, turned(at)?)));
+        let turned = |at: &usize| {
+            self.trials[*at]
+                .value()
+                .map(|value| self.spec.direction.turned(value))
+        };
+        let valued = self
+            .told
+            .iter()
+            .filter_map(|at| Some((&self.known[*at].code, turned(at)?)));
         let valued: Vec<(&Encoded, f64)> = valued.collect();
         if valued.is_empty() {
             return Err(Error::NothingTold);
         }
-        let observed: Vec<_> = valued.iter().step_by(valued.len().div_ceil(MAX_TRIALS)).copied().collect();
+        let observed: Vec<_> = valued
+            .iter()
+            .step_by(valued.len().div_ceil(MAX_TRIALS))
+            .copied()
+            .collect();
         let mut model = Linear::new(&self.space, self.learning()?, self.spec.seed)?;
         let weights = model.after(&observed)?.surrogate_mut().mean();
         let mut stream = stream(self.spec.seed, self.told.len() as u64, Purpose::Importance);
@@ -92,9 +103,14 @@ impl Study {
     /// The settings of a model that learns its hyper-parameters.
     fn learning(&self) -> Result<Thompson, Error> {
         match (&self.model, Strategy::named("thompson-learned")?) {
-            (Some(Model::Linear(linear)), _) if linear.settings().learn => Ok(linear.settings().clone()),
+            (Some(Model::Linear(linear)), _) if linear.settings().learn => {
+                Ok(linear.settings().clone())
+            }
             (_, Strategy::Thompson(learned)) => Ok(learned),
-            _ => Ok(Thompson { learn: true, ..Thompson::default() }),
+            _ => Ok(Thompson {
+                learn: true,
+                ..Thompson::default()
+            }),
         }
     }
 
@@ -102,18 +118,35 @@ impl Study {
     fn feasible_points(&self, stream: &mut Stream) -> Vec<Point> {
         let points = RandomPoints::new(&self.space);
         let drawn = points.draw_many(N_POINTS, stream);
-        let drawn: Vec<Point> = drawn.iter().map(|feasible| feasible.point().clone()).collect();
-        if drawn.is_empty() { self.trials.iter().map(|trial| trial.point.clone()).collect() } else { drawn }
+        let drawn: Vec<Point> = drawn
+            .iter()
+            .map(|feasible| feasible.point().clone())
+            .collect();
+        if drawn.is_empty() {
+            self.trials
+                .iter()
+                .map(|trial| trial.point.clone())
+                .collect()
+        } else {
+            drawn
+        }
     }
 
     fn named(&self, shares: &Shares, n_trials: usize) -> Importance {
         let name = |p: usize| self.space.parameters()[p].name().to_owned();
-        let effects = shares.totals.iter().map(|(p, total)| Effect { name: name(*p), total: total.min(1.0) });
-        let interactions = shares
-            .pairs
-            .iter()
-            .map(|((p, q), share)| Interaction { names: [name(*p), name(*q)], share: *share });
-        Importance { effects: effects.collect(), interactions: interactions.collect(), n_trials }
+        let effects = shares.totals.iter().map(|(p, total)| Effect {
+            name: name(*p),
+            total: total.min(1.0),
+        });
+        let interactions = shares.pairs.iter().map(|((p, q), share)| Interaction {
+            names: [name(*p), name(*q)],
+            share: *share,
+        });
+        Importance {
+            effects: effects.collect(),
+            interactions: interactions.collect(),
+            n_trials,
+        }
     }
 }
 
@@ -134,14 +167,23 @@ struct Mixtures<'a> {
 
 impl Mixtures<'_> {
     fn new<'a>(space: &'a Space, points: &[Point]) -> Mixtures<'a> {
-        let of = |p: usize| points.iter().filter_map(|point| point.settings[p]).collect();
-        Mixtures { space, settings: (0..space.parameters().len()).map(of).collect() }
+        let of = |p: usize| {
+            points
+                .iter()
+                .filter_map(|point| point.settings[p])
+                .collect()
+        };
+        Mixtures {
+            space,
+            settings: (0..space.parameters().len()).map(of).collect(),
+        }
     }
 
     /// The shares of the variance of a function of codes.
     fn shares(&self, g: impl Fn(&Encoded) -> f64, stream: &mut Stream) -> Shares {
-        let pairs: Vec<[Vec<Option<Setting>>; 2]> =
-            (0..N_MIXTURES).map(|_| [self.mixture(stream), self.mixture(stream)]).collect();
+        let pairs: Vec<[Vec<Option<Setting>>; 2]> = (0..N_MIXTURES)
+            .map(|_| [self.mixture(stream), self.mixture(stream)])
+            .collect();
         let at = |settings: Vec<Option<Setting>>| g(&self.code(settings));
         // g(x with x' at these parameters).
         let moved = |[x, other]: &[Vec<Option<Setting>>; 2], parameters: &[usize]| {
@@ -152,17 +194,34 @@ impl Mixtures<'_> {
             at(x)
         };
         let here: Vec<f64> = pairs.iter().map(|pair| moved(pair, &[])).collect();
-        let variance = variance(here.iter().copied().chain(pairs.iter().map(|[_, other]| at(other.clone()))));
+        let variance = variance(
+            here.iter()
+                .copied()
+                .chain(pairs.iter().map(|[_, other]| at(other.clone()))),
+        );
         let share = |squares: f64, times: f64| {
             let share = squares / (times * N_MIXTURES as f64 * variance);
-            if variance > 0.0 && share.is_finite() { share } else { 0.0 }
+            if variance > 0.0 && share.is_finite() {
+                share
+            } else {
+                0.0
+            }
         };
-        let visible = (0..self.settings.len()).filter(|p| !self.space.parameters()[*p].is_auxiliary());
-        let singles: Vec<(usize, Vec<f64>)> =
-            visible.map(|p| (p, pairs.iter().map(|pair| moved(pair, &[p])).collect())).collect();
-        let squares = |one: &[f64]| here.iter().zip(one).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
-        let totals: Vec<(usize, f64)> =
-            singles.iter().map(|(p, one)| (*p, share(squares(one), 2.0))).collect();
+        let visible =
+            (0..self.settings.len()).filter(|p| !self.space.parameters()[*p].is_auxiliary());
+        let singles: Vec<(usize, Vec<f64>)> = visible
+            .map(|p| (p, pairs.iter().map(|pair| moved(pair, &[p])).collect()))
+            .collect();
+        let squares = |one: &[f64]| {
+            here.iter()
+                .zip(one)
+                .map(|(a, b)| (a - b).powi(2))
+                .sum::<f64>()
+        };
+        let totals: Vec<(usize, f64)> = singles
+            .iter()
+            .map(|(p, one)| (*p, share(squares(one), 2.0)))
+            .collect();
         let mut found = Vec::new();
         let paired = greatest(&totals);
         for (k, &i) in paired.iter().enumerate() {
@@ -175,7 +234,10 @@ impl Mixtures<'_> {
             }
         }
         found.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-        Shares { totals, pairs: found }
+        Shares {
+            totals,
+            pairs: found,
+        }
     }
 
     /// A value of each parameter, chosen independently.
@@ -192,7 +254,9 @@ impl Mixtures<'_> {
         interrupt::check();
         let encoding = self.space.encoding();
         let code = encoding.encode(&Point { settings });
-        encoding.decode(&code.bits, &code.unit).map_or(code, |point| encoding.encode(&point))
+        encoding
+            .decode(&code.bits, &code.unit)
+            .map_or(code, |point| encoding.encode(&point))
     }
 }
 
@@ -210,7 +274,11 @@ fn variance(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let n = values.clone().count() as f64;
     let mean = values.clone().sum::<f64>() / n;
     let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / n;
-    if variance > (1e-12 * mean).powi(2) { variance } else { 0.0 }
+    if variance > (1e-12 * mean).powi(2) {
+        variance
+    } else {
+        0.0
+    }
 }
 
 #[cfg(test)]
@@ -232,13 +300,24 @@ mod tests {
     }
 
     fn number(space: &Space, point: &Point, name: &str) -> f64 {
-        space.value(point, name).and_then(|value| value.as_f64()).unwrap_or(0.0)
+        space
+            .value(point, name)
+            .and_then(|value| value.as_f64())
+            .unwrap_or(0.0)
     }
 
     fn told(strategy: &str, n: usize, f: impl Fn(&dyn Fn(&str) -> f64) -> f64) -> Importance {
         let strategy = Strategy::named(strategy).unwrap();
         let direction = Direction::Maximise;
-        let mut study = Study::new(space(), Spec { direction, strategy, ..Spec::default() }).unwrap();
+        let mut study = Study::new(
+            space(),
+            Spec {
+                direction,
+                strategy,
+                ..Spec::default()
+            },
+        )
+        .unwrap();
         for _ in 0..n {
             let suggestion = study.ask().unwrap();
             let value = f(&|name| number(study.space(), suggestion.point(), name));
@@ -248,11 +327,21 @@ mod tests {
     }
 
     fn total(importance: &Importance, name: &str) -> f64 {
-        importance.effects.iter().find(|effect| effect.name == name).unwrap().total
+        importance
+            .effects
+            .iter()
+            .find(|effect| effect.name == name)
+            .unwrap()
+            .total
     }
 
     fn share(importance: &Importance, names: [&str; 2]) -> f64 {
-        importance.interactions.iter().find(|i| i.names == names).unwrap().share
+        importance
+            .interactions
+            .iter()
+            .find(|i| i.names == names)
+            .unwrap()
+            .share
     }
 
     #[test]
@@ -260,10 +349,19 @@ mod tests {
         let importance = told("random", 60, |x| x("a") + 3.0 * x("b"));
 
         // Variances 15/12 of a and 9/12 of b.
-        assert!((total(&importance, "a") - 0.625).abs() < 0.1, "{importance:?}");
-        assert!((total(&importance, "b") - 0.375).abs() < 0.1, "{importance:?}");
+        assert!(
+            (total(&importance, "a") - 0.625).abs() < 0.1,
+            "{importance:?}"
+        );
+        assert!(
+            (total(&importance, "b") - 0.375).abs() < 0.1,
+            "{importance:?}"
+        );
         assert!(total(&importance, "idle") < 0.02, "{importance:?}");
-        assert!(importance.interactions.iter().all(|i| i.share < 0.03), "{importance:?}");
+        assert!(
+            importance.interactions.iter().all(|i| i.share < 0.03),
+            "{importance:?}"
+        );
     }
 
     #[test]
@@ -272,7 +370,10 @@ mod tests {
 
         assert_eq!(importance.interactions[0].names, ["a", "b"]);
         assert!(importance.interactions[0].share > 0.85, "{importance:?}");
-        assert!(total(&importance, "a") > 0.85 && total(&importance, "b") > 0.85, "{importance:?}");
+        assert!(
+            total(&importance, "a") > 0.85 && total(&importance, "b") > 0.85,
+            "{importance:?}"
+        );
         assert!(share(&importance, ["a", "idle"]) < 0.05, "{importance:?}");
     }
 
@@ -280,7 +381,10 @@ mod tests {
     fn an_inactive_parameter_interacts_with_what_switches_it_on() {
         let importance = told("random", 80, |x| 4.0 * x("momentum"));
 
-        assert!(share(&importance, ["switch", "momentum"]) > 0.1, "{importance:?}");
+        assert!(
+            share(&importance, ["switch", "momentum"]) > 0.1,
+            "{importance:?}"
+        );
         assert!(total(&importance, "momentum") > 0.2, "{importance:?}");
         assert!(total(&importance, "a") < 0.05, "{importance:?}");
     }
@@ -289,7 +393,14 @@ mod tests {
     fn equal_trials_have_equal_importance_whatever_the_strategy() {
         let mut studies = ["random", "thompson", "thompson-learned"].map(|name| {
             let strategy = Strategy::named(name).unwrap();
-            Study::new(space(), Spec { strategy, ..Spec::default() }).unwrap()
+            Study::new(
+                space(),
+                Spec {
+                    strategy,
+                    ..Spec::default()
+                },
+            )
+            .unwrap()
         });
         let points = studies[0].feasible_points(&mut stream(1, 1, Purpose::Design));
         let found = studies.each_mut().map(|study| {
@@ -309,8 +420,18 @@ mod tests {
         let huge = told("random", 5, |x| 1e300 * x("a"));
         let one = told("random", 1, |_| -3.0);
 
-        assert!(constant.effects.iter().chain(&one.effects).all(|effect| effect.total == 0.0));
-        assert!(huge.effects.iter().all(|effect| (0.0..2.0).contains(&effect.total)));
+        assert!(
+            constant
+                .effects
+                .iter()
+                .chain(&one.effects)
+                .all(|effect| effect.total == 0.0)
+        );
+        assert!(
+            huge.effects
+                .iter()
+                .all(|effect| (0.0..2.0).contains(&effect.total))
+        );
         let nothing = Study::new(space(), Spec::default()).unwrap().importance();
         assert_eq!(nothing, Err(Error::NothingTold));
     }
@@ -323,16 +444,24 @@ mod tests {
         }
         let space = space.build().unwrap();
         let points = (0..64_u64).map(|k| Point {
-            settings: vec![k % 4, k / 4 % 4, k / 16].into_iter().map(|i| Some(Setting::Index(i))).collect(),
+            settings: vec![k % 4, k / 4 % 4, k / 16]
+                .into_iter()
+                .map(|i| Some(Setting::Index(i)))
+                .collect(),
         });
-        let table = |x: [u64; 3]| (1.3 * x[0] as f64 + 2.1 * (x[1] * x[2]) as f64).sin() + x[1] as f64;
+        let table =
+            |x: [u64; 3]| (1.3 * x[0] as f64 + 2.1 * (x[1] * x[2]) as f64).sin() + x[1] as f64;
         let settings = |point: &Point| {
             [0, 1, 2].map(|p| match point.settings[p] {
                 Some(Setting::Index(index)) => index,
                 _ => 0,
             })
         };
-        let g = |code: &Encoded| table(settings(&space.encoding().decode(&code.bits, &code.unit).unwrap()));
+        let g = |code: &Encoded| {
+            table(settings(
+                &space.encoding().decode(&code.bits, &code.unit).unwrap(),
+            ))
+        };
 
         let mixtures = Mixtures::new(&space, &points.collect::<Vec<_>>());
         let found = mixtures.shares(g, &mut stream(0, 0, Purpose::Importance));
@@ -350,7 +479,9 @@ mod tests {
             assert!((total - exact).abs() < 0.1, "{p}: {total} {exact}");
         }
         for ((p, q), share) in found.pairs {
-            let moves = all.iter().flat_map(|x| (0..16).map(move |v| (*x, v % 4, v / 4)));
+            let moves = all
+                .iter()
+                .flat_map(|x| (0..16).map(move |v| (*x, v % 4, v / 4)));
             let squares = moves.map(|(x, v, w)| {
                 let (mut one, mut other, mut both) = (x, x, x);
                 (one[p], other[q], both[p], both[q]) = (v, w, v, w);

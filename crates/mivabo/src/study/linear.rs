@@ -30,12 +30,22 @@ impl Linear {
     pub(super) fn new(space: &Space, settings: Thompson, seed: u64) -> Result<Linear, Error> {
         let prior = settings.surrogate(space, seed)?;
         let belief = Belief::new(prior.clone(), settings.outputs);
-        Ok(Linear { settings, seed, prior, belief, learned: None, is_sparing: false })
+        Ok(Linear {
+            settings,
+            seed,
+            prior,
+            belief,
+            learned: None,
+            is_sparing: false,
+        })
     }
 
     /// The same, learning its hyper-parameters anew only now and then.
     pub(super) fn sparing(self) -> Linear {
-        Linear { is_sparing: true, ..self }
+        Linear {
+            is_sparing: true,
+            ..self
+        }
     }
 
     pub(super) fn settings(&self) -> &Thompson {
@@ -51,7 +61,10 @@ impl Linear {
     pub(super) fn after(&mut self, observations: &[(&Encoded, f64)]) -> Result<&mut Belief, Error> {
         let known = self.belief.raw();
         let is_continued = known.len() <= observations.len()
-            && known.iter().zip(observations).all(|(known, (_, y))| known.to_bits() == y.to_bits());
+            && known
+                .iter()
+                .zip(observations)
+                .all(|(known, (_, y))| known.to_bits() == y.to_bits());
         if !is_continued {
             self.belief = self.ignorant();
             self.learned = None;
@@ -63,10 +76,16 @@ impl Linear {
         if !self.settings.learn {
             return Ok(&mut self.belief);
         }
-        let n_fitted = if self.is_sparing { last_fit(observations.len()) } else { observations.len() };
+        let n_fitted = if self.is_sparing {
+            last_fit(observations.len())
+        } else {
+            observations.len()
+        };
         let learned = self.learned.take().filter(|(n, _)| *n == n_fitted);
-        let mut learned =
-            learned.map_or_else(|| self.fitted(&observations[..n_fitted]), |(_, belief)| Ok(belief))?;
+        let mut learned = learned.map_or_else(
+            || self.fitted(&observations[..n_fitted]),
+            |(_, belief)| Ok(belief),
+        )?;
         for (code, y) in &observations[learned.raw().len()..] {
             learned.observe(&code.bits, &code.unit, *y)?;
         }
@@ -80,11 +99,19 @@ impl Linear {
     /// The belief with hyper-parameters learned from these observations, beginning with those of the prior.
     fn fitted(&self, observations: &[(&Encoded, f64)]) -> Result<Belief, Error> {
         let is_all = observations.len() == self.belief.raw().len();
-        let mut belief = if is_all { self.belief.clone() } else { self.ignorant() };
+        let mut belief = if is_all {
+            self.belief.clone()
+        } else {
+            self.ignorant()
+        };
         for (code, y) in &observations[belief.raw().len()..] {
             belief.observe(&code.bits, &code.unit, *y)?;
         }
-        let mut stream = stream(self.seed, observations.len() as u64, Purpose::Hyperparameters);
+        let mut stream = stream(
+            self.seed,
+            observations.len() as u64,
+            Purpose::Hyperparameters,
+        );
         belief.surrogate_mut().fit(Fit::default(), &mut stream)?;
         Ok(belief)
     }

@@ -61,7 +61,9 @@ use std::collections::BTreeSet;
 pub use self::importance::{Effect, Importance, Interaction};
 use self::linear::Linear;
 use self::process::ProcessModel;
-pub use self::spec::{Climb, Direction, Improvement, Search, Spec, Strategy, Thompson, WeightPrior};
+pub use self::spec::{
+    Climb, Direction, Improvement, Search, Spec, Strategy, Thompson, WeightPrior,
+};
 pub use self::trial::{Origin, State, Suggestion, Trial};
 use crate::acquire::Feasible;
 use crate::acquire::untried::Tried;
@@ -132,20 +134,33 @@ impl Study {
     /// [`Error::TooManyPatterns`] when its search is exact and the space is too large for that.
     pub fn new(space: Space, spec: Spec) -> Result<Study, Error> {
         if let Some(n) = spec.n_initial.filter(|n| *n > MAX_INITIAL) {
-            return Err(Error::TooManyInitial { n, limit: MAX_INITIAL });
+            return Err(Error::TooManyInitial {
+                n,
+                limit: MAX_INITIAL,
+            });
         }
         let model = match &spec.strategy {
-            Strategy::Thompson(thompson) => {
-                Some(Model::Linear(Linear::new(&space, thompson.clone(), spec.seed)?.into()))
-            }
-            Strategy::Improvement(improvement) => {
-                Some(Model::Process(ProcessModel::new(&space, improvement.clone(), spec.seed)?.into()))
-            }
+            Strategy::Thompson(thompson) => Some(Model::Linear(
+                Linear::new(&space, thompson.clone(), spec.seed)?.into(),
+            )),
+            Strategy::Improvement(improvement) => Some(Model::Process(
+                ProcessModel::new(&space, improvement.clone(), spec.seed)?.into(),
+            )),
             Strategy::Random => None,
         };
         let tried = Tried::default();
         let (trials, known, told, waiting) = (vec![], vec![], vec![], BTreeSet::new());
-        Ok(Study { space, spec, trials, known, told, waiting, tried, design: vec![], model })
+        Ok(Study {
+            space,
+            spec,
+            trials,
+            known,
+            told,
+            waiting,
+            tried,
+            design: vec![],
+            model,
+        })
     }
 
     /// The study that has these trials.
@@ -180,8 +195,11 @@ impl Study {
     /// then unchanged.
     pub fn ask(&mut self) -> Result<Suggestion, Error> {
         if let Some(at) = self.waiting.first().copied() {
-            let feasible = Feasible::of_point(&self.space, self.trials[at].point.clone())
-                .map_err(|report| Error::Violated { violations: report.violations })?;
+            let feasible = Feasible::of_point(&self.space, self.trials[at].point.clone()).map_err(
+                |report| Error::Violated {
+                    violations: report.violations,
+                },
+            )?;
             self.waiting.remove(&at);
             self.trials[at].state = State::Pending;
             return Ok(Suggestion::new(at as u64, feasible, Origin::Queue));
@@ -220,7 +238,12 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::AlreadyTold`].
     pub fn tell_failed(&mut self, id: u64, reason: impl Into<String>) -> Result<(), Error> {
-        self.settle(id, State::Failed { reason: reason.into() })
+        self.settle(
+            id,
+            State::Failed {
+                reason: reason.into(),
+            },
+        )
     }
 
     /// A result from elsewhere. The model learns from it even where the point is not feasible; it is then never the best.
@@ -239,8 +262,10 @@ impl Study {
     /// [`Error::Violated`] when it is not feasible, [`Error::ForeignPoint`] when its values do not fit this space.
     pub fn enqueue(&mut self, point: &Point) -> Result<u64, Error> {
         self.code_of(point)?;
-        let feasible = Feasible::of_point(&self.space, point.clone())
-            .map_err(|report| Error::Violated { violations: report.violations })?;
+        let feasible =
+            Feasible::of_point(&self.space, point.clone()).map_err(|report| Error::Violated {
+                violations: report.violations,
+            })?;
         let id = self.push(feasible.point())?;
         self.set_waiting(id)?;
         Ok(id)
@@ -276,10 +301,16 @@ impl Study {
     pub fn recommend(&mut self) -> Result<Recommendation, Error> {
         let best = self.best().ok_or(Error::NothingFeasible)?;
         let value = best.value().ok_or(Error::NothingFeasible)?;
-        let best = Feasible::of_point(&self.space, best.point.clone())
-            .map_err(|report| Error::Violated { violations: report.violations })?;
+        let best = Feasible::of_point(&self.space, best.point.clone()).map_err(|report| {
+            Error::Violated {
+                violations: report.violations,
+            }
+        })?;
         let Some(mut model) = self.model.take() else {
-            return Ok(Recommendation { feasible: best, mean: value });
+            return Ok(Recommendation {
+                feasible: best,
+                mean: value,
+            });
         };
         let found = self.lowest_mean(&mut model, best);
         self.model = Some(model);
@@ -292,7 +323,12 @@ impl Study {
         let id = self.trials.len() as u64;
         let is_feasible = self.space.is_feasible(point);
         self.tried.insert(&self.space, point);
-        self.trials.push(Trial { id, point: point.clone(), state: State::Pending, told: None });
+        self.trials.push(Trial {
+            id,
+            point: point.clone(),
+            state: State::Pending,
+            told: None,
+        });
         self.known.push(Known { code, is_feasible });
         Ok(id)
     }
@@ -315,12 +351,19 @@ impl Study {
 
     fn untold(&self, id: u64) -> Result<usize, Error> {
         let at = self.place_of(id)?;
-        if self.trials[at].is_told() { Err(Error::AlreadyTold { id }) } else { Ok(at) }
+        if self.trials[at].is_told() {
+            Err(Error::AlreadyTold { id })
+        } else {
+            Ok(at)
+        }
     }
 
     fn place_of(&self, id: u64) -> Result<usize, Error> {
         let n = self.trials.len();
-        usize::try_from(id).ok().filter(|at| *at < n).ok_or(Error::UnknownTrial { id, n })
+        usize::try_from(id)
+            .ok()
+            .filter(|at| *at < n)
+            .ok_or(Error::UnknownTrial { id, n })
     }
 
     /// The code of a point whose values fit this space.
@@ -330,7 +373,13 @@ impl Study {
         }
         let code = self.space.encoding().encode(point);
         let again = self.space.encoding().decode(&code.bits, &code.unit)?;
-        let is_active = |point: &Point| point.settings.iter().map(Option::is_some).collect::<Vec<_>>();
+        let is_active = |point: &Point| {
+            point
+                .settings
+                .iter()
+                .map(Option::is_some)
+                .collect::<Vec<_>>()
+        };
         if is_active(&again) != is_active(point) {
             return Err(Error::ForeignPoint);
         }

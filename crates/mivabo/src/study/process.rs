@@ -75,9 +75,16 @@ pub(super) struct ProcessModel {
 }
 
 impl ProcessModel {
-    pub(super) fn new(space: &Space, settings: Improvement, seed: u64) -> Result<ProcessModel, Error> {
+    pub(super) fn new(
+        space: &Space,
+        settings: Improvement,
+        seed: u64,
+    ) -> Result<ProcessModel, Error> {
         if !(0.0..=1.0).contains(&settings.plateau) {
-            return Err(Error::BadHyperparameter { name: "plateau", value: settings.plateau });
+            return Err(Error::BadHyperparameter {
+                name: "plateau",
+                value: settings.plateau,
+            });
         }
         let mut draws = stream(seed, 0, Purpose::Features);
         let points = RandomPoints::new(space);
@@ -85,18 +92,44 @@ impl ProcessModel {
         let layout = Layout::new(space);
         let shares = layout.shares_of(probes.iter().map(Feasible::point));
         let layout = layout.with_shares(shares)?;
-        let kernels = settings.kernel.map_or(vec![Kernel::Additive, Kernel::Product], |kernel| vec![kernel]);
+        let kernels = settings
+            .kernel
+            .map_or(vec![Kernel::Additive, Kernel::Product], |kernel| {
+                vec![kernel]
+            });
         let values = Fits::of_values(&layout, &kernels, settings.outputs);
         let successes = Fits::of_signs(&layout, &kernels);
-        let drawn = Thompson { learn: true, outputs: settings.outputs, ..Thompson::default() };
+        let drawn = Thompson {
+            learn: true,
+            outputs: settings.outputs,
+            ..Thompson::default()
+        };
         let tables = space.encoding().problem().tables();
-        let is_small = tables.iter().map(|table| table.allowed().len()).sum::<usize>() <= DRAWN_PATTERNS;
+        let is_small = tables
+            .iter()
+            .map(|table| table.allowed().len())
+            .sum::<usize>()
+            <= DRAWN_PATTERNS;
         let is_drawn = settings.draws && is_small;
-        let linear = is_drawn.then(|| Linear::new(space, drawn, seed).ok()).flatten();
-        let linear = linear.filter(|linear| linear.n_weights() <= DRAWN_WEIGHTS).map(Linear::sparing);
-        let every = if matches!(settings.search, Climb::Local(_)) { settings.turns } else { 0 };
+        let linear = is_drawn
+            .then(|| Linear::new(space, drawn, seed).ok())
+            .flatten();
+        let linear = linear
+            .filter(|linear| linear.n_weights() <= DRAWN_WEIGHTS)
+            .map(Linear::sparing);
+        let every = if matches!(settings.search, Climb::Local(_)) {
+            settings.turns
+        } else {
+            0
+        };
         let turns = Turns::new(&points, &probes, every, &mut draws);
-        Ok(ProcessModel { settings, values, successes, linear, turns })
+        Ok(ProcessModel {
+            settings,
+            values,
+            successes,
+            linear,
+            turns,
+        })
     }
 
     /// The paper's model, if it is to propose a candidate after `n` outcomes.
@@ -119,7 +152,9 @@ impl ProcessModel {
         told: &[(&Point, &Encoded, Option<f64>)],
         pending: &[(&Point, &Encoded)],
     ) -> Result<Improving, Error> {
-        let valued = told.iter().filter_map(|(point, code, y)| y.map(|y| (*point, *code, y)));
+        let valued = told
+            .iter()
+            .filter_map(|(point, code, y)| y.map(|y| (*point, *code, y)));
         let valued: Vec<(&Point, &Encoded, f64)> = valued.collect();
         let raw: Vec<f64> = valued.iter().map(|(.., y)| *y).collect();
         let (mut process, outputs) = self.values.after(&valued)?;
@@ -128,20 +163,38 @@ impl ProcessModel {
         let (equal, near) = (n_ties(&seen, 0.0), n_ties(&seen, TIE));
         let is_bottom = (told.len() + pending.len()).is_multiple_of(BOTTOM);
         let is_pit = equal < PLATEAU && near >= PLATEAU && !is_bottom;
-        let target = process.target().unwrap_or(0.0) - plateau * if is_pit { near } else { equal } as f64;
-        let stall = if plateau > 0.0 && near >= PLATEAU { 0 } else { stall };
+        let target =
+            process.target().unwrap_or(0.0) - plateau * if is_pit { near } else { equal } as f64;
+        let stall = if plateau > 0.0 && near >= PLATEAU {
+            0
+        } else {
+            stall
+        };
         for (point, code) in pending {
             let traits = process.layout().traits(point, code);
             let mean = process.predict(&traits).mean;
             process.observe(&traits, mean)?;
         }
-        let success = if valued.len() < told.len() { Some(self.success(told)?) } else { None };
-        Ok(Improving { process, success, outputs, target, sharpness: sharpness(&raw, stall) })
+        let success = if valued.len() < told.len() {
+            Some(self.success(told)?)
+        } else {
+            None
+        };
+        Ok(Improving {
+            process,
+            success,
+            outputs,
+            target,
+            sharpness: sharpness(&raw, stall),
+        })
     }
 
     fn success(&mut self, told: &[(&Point, &Encoded, Option<f64>)]) -> Result<Success, Error> {
         let sign = |y: &Option<f64>| if y.is_some() { 1.0 } else { -1.0 };
-        let signs: Vec<_> = told.iter().map(|(point, code, y)| (*point, *code, sign(y))).collect();
+        let signs: Vec<_> = told
+            .iter()
+            .map(|(point, code, y)| (*point, *code, sign(y)))
+            .collect();
         Ok(Success::new(self.successes.after(&signs)?.0))
     }
 }
@@ -157,7 +210,12 @@ fn sharpness(raw: &[f64], stall: usize) -> f64 {
 /// How many outputs beside the lowest are at most `slack` above it.
 fn n_ties(outputs: &[f64], slack: f64) -> usize {
     let best = outputs.iter().copied().fold(f64::INFINITY, f64::min);
-    outputs.iter().filter(|y| **y <= best + slack).count().saturating_sub(1).min(MAX_TIES)
+    outputs
+        .iter()
+        .filter(|y| **y <= best + slack)
+        .count()
+        .saturating_sub(1)
+        .min(MAX_TIES)
 }
 
 /// A process to improve on.
@@ -179,7 +237,11 @@ impl Improving {
     }
 
     /// The value to improve on within a branch, in the model's units: its own best, or that of all trials while it has none.
-    pub(super) fn target_in(&self, branch: &Branch, told: &[(&Point, &Encoded, Option<f64>)]) -> f64 {
+    pub(super) fn target_in(
+        &self,
+        branch: &Branch,
+        told: &[(&Point, &Encoded, Option<f64>)],
+    ) -> f64 {
         let inside = told.iter().filter(|(_, code, _)| branch.holds(&code.bits));
         let lowest = inside.filter_map(|(.., y)| *y).min_by(f64::total_cmp);
         lowest.map_or(self.target, |y| self.outputs.to_model(y))
@@ -200,13 +262,16 @@ impl Improving {
 
     /// The mean at a point, in the user's units.
     pub(super) fn mean(&self, at: &Feasible) -> f64 {
-        self.outputs.from_model(self.process.predict(&self.traits(at)).mean)
+        self.outputs
+            .from_model(self.process.predict(&self.traits(at)).mean)
     }
 
     /// Whether it is likelier to have a value than not.
     pub(super) fn is_likely(&self, at: &Feasible) -> bool {
         let log = |success: &Success| success.logs(&[self.traits(at)])[0];
-        self.success.as_ref().is_none_or(|success| log(success) >= LIKELY.ln())
+        self.success
+            .as_ref()
+            .is_none_or(|success| log(success) >= LIKELY.ln())
     }
 
     fn traits(&self, at: &Feasible) -> Traits {
@@ -230,14 +295,23 @@ pub(super) struct Aim<'a> {
 impl Aim<'_> {
     /// What a point loses by the logarithm of its probability to have a value.
     fn loss(&self, log_success: f64) -> f64 {
-        if self.tried.is_some() { -log_success } else { BARRIER * (LIKELY.ln() - log_success).max(0.0) }
+        if self.tried.is_some() {
+            -log_success
+        } else {
+            BARRIER * (LIKELY.ln() - log_success).max(0.0)
+        }
     }
 }
 
 impl Landscape for Aim<'_> {
     fn values(&self, points: &[Feasible]) -> Vec<f64> {
-        let Improving { process, success, .. } = self.improving;
-        let is_outside = |at: &Feasible| self.within.is_some_and(|branch| !branch.holds(&at.code().bits));
+        let Improving {
+            process, success, ..
+        } = self.improving;
+        let is_outside = |at: &Feasible| {
+            self.within
+                .is_some_and(|branch| !branch.holds(&at.code().bits))
+        };
         let traits: Vec<Traits> = points.iter().map(|at| self.improving.traits(at)).collect();
         let value = |(prediction, at): (Prediction, &Feasible)| match self.tried {
             None => prediction.mean,
@@ -245,18 +319,32 @@ impl Landscape for Aim<'_> {
             Some((space, tried)) if tried.contains(space, at.point()) => f64::INFINITY,
             Some(_) => -log_improvement(prediction, self.target).value,
         };
-        let mut values: Vec<f64> = process.predict_all(&traits).into_iter().zip(points).map(value).collect();
+        let mut values: Vec<f64> = process
+            .predict_all(&traits)
+            .into_iter()
+            .zip(points)
+            .map(value)
+            .collect();
         if let Some(success) = success {
             let losses = success.logs(&traits).into_iter().map(|log| self.loss(log));
-            values.iter_mut().zip(losses).for_each(|(value, loss)| *value += loss);
+            values
+                .iter_mut()
+                .zip(losses)
+                .for_each(|(value, loss)| *value += loss);
         }
         values
     }
 
     fn slope(&self, at: &Feasible, unit: &[f64], gradient: &mut [f64]) -> f64 {
-        let Improving { process, success, .. } = self.improving;
+        let Improving {
+            process, success, ..
+        } = self.improving;
         let traits = process.layout().moved(&self.improving.traits(at), unit);
-        let Sloped { prediction, mean, variance } = process.predict_with_gradient(&traits);
+        let Sloped {
+            prediction,
+            mean,
+            variance,
+        } = process.predict_with_gradient(&traits);
         let mut value = prediction.mean;
         gradient.copy_from_slice(&mean);
         if self.tried.is_some() {
@@ -273,7 +361,10 @@ impl Landscape for Aim<'_> {
             value += loss;
             let by_log = if self.tried.is_some() { 1.0 } else { BARRIER };
             if loss > 0.0 {
-                gradient.iter_mut().zip(slopes).for_each(|(g, slope)| *g -= by_log * slope);
+                gradient
+                    .iter_mut()
+                    .zip(slopes)
+                    .for_each(|(g, slope)| *g -= by_log * slope);
             }
         }
         value
@@ -311,12 +402,20 @@ mod tests {
         let mut space = Space::builder();
         let _ = space.float("x", 0.0..=1.0);
         let space = space.build().unwrap();
-        let points: Vec<Feasible> =
-            (0..9).map(|i| Feasible::of_code(&space, &[], &[f64::from(i) / 8.0]).unwrap()).collect();
+        let points: Vec<Feasible> = (0..9)
+            .map(|i| Feasible::of_code(&space, &[], &[f64::from(i) / 8.0]).unwrap())
+            .collect();
         let after = |plateau: f64, values: &[f64]| {
-            let settings = Improvement { plateau, stall: 2, ..Improvement::default() };
+            let settings = Improvement {
+                plateau,
+                stall: 2,
+                ..Improvement::default()
+            };
             let mut model = ProcessModel::new(&space, settings, 0).unwrap();
-            let seen = points.iter().zip(values).map(|(at, y)| (at.point(), at.code(), Some(*y)));
+            let seen = points
+                .iter()
+                .zip(values)
+                .map(|(at, y)| (at.point(), at.code(), Some(*y)));
             let seen: Vec<_> = seen.collect();
             let found = model.after(&seen, &[]).unwrap();
             (found.target, found.sharpness)
@@ -328,7 +427,12 @@ mod tests {
 
         assert_eq!(after(0.1, &slope), after(0.0, &slope));
         let on_third = 0.0;
-        for (values, fall) in [(&flat[..], 0.3), (&both[..], 0.2), (&pit[..8], 0.2), (&pit[..], on_third)] {
+        for (values, fall) in [
+            (&flat[..], 0.3),
+            (&both[..], 0.2),
+            (&pit[..8], 0.2),
+            (&pit[..], on_third),
+        ] {
             let ((target, sharpness), (before, sharp)) = (after(0.1, values), after(0.0, values));
             assert!((before - target - fall).abs() < 1e-12, "{before} {target}");
             assert!(sharp > 1.0 && sharpness <= 1.0, "{sharp} {sharpness}");

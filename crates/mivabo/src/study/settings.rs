@@ -18,7 +18,9 @@ use crate::surrogate::{Scaling, Transform};
 /// The settings of expected improvement, those that it has with local search alone, and those of Thompson sampling.
 const IMPROVEMENT: &[&str] = &["kernel", "outputs", "draws", "stall", "plateau"];
 const LOCAL: &[&str] = &["turns", "climbs"];
-const THOMPSON: &[&str] = &["alpha", "beta", "sigma", "waves", "outputs", "learn", "scaling"];
+const THOMPSON: &[&str] = &[
+    "alpha", "beta", "sigma", "waves", "outputs", "learn", "scaling",
+];
 
 /// The strategy with settings changed: `key=value`, with a colon between two of them.
 ///
@@ -39,11 +41,16 @@ pub(super) fn with_all(mut strategy: Strategy, settings: &str) -> Result<Strateg
 
 fn with(strategy: Strategy, setting: &str, (key, value): (&str, &str)) -> Result<Strategy, Error> {
     let changed = match strategy {
-        Strategy::Improvement(settings) => improvement(settings, key, value).map(Strategy::Improvement),
+        Strategy::Improvement(settings) => {
+            improvement(settings, key, value).map(Strategy::Improvement)
+        }
         Strategy::Thompson(settings) => thompson(settings, key, value).map(Strategy::Thompson),
         Strategy::Random => Err("nothing: random points have no settings".into()),
     };
-    changed.map_err(|expected| Error::BadSetting { setting: setting.to_owned(), expected })
+    changed.map_err(|expected| Error::BadSetting {
+        setting: setting.to_owned(),
+        expected,
+    })
 }
 
 fn improvement(mut settings: Improvement, key: &str, value: &str) -> Result<Improvement, String> {
@@ -76,7 +83,9 @@ fn thompson(mut settings: Thompson, key: &str, value: &str) -> Result<Thompson, 
         "waves" => settings.n_waves = number("a whole number", value, 1..=4096)?,
         "outputs" => settings.outputs = outputs(value)?,
         "learn" => settings.learn = truth(value)?,
-        "scaling" => settings.scaling = one_of(value, &[("none", Scaling::None), ("theory", THEORY)])?,
+        "scaling" => {
+            settings.scaling = one_of(value, &[("none", Scaling::None), ("theory", THEORY)])?;
+        }
         _ => return Err(keys(THOMPSON)),
     }
     Ok(settings)
@@ -85,7 +94,11 @@ fn thompson(mut settings: Thompson, key: &str, value: &str) -> Result<Thompson, 
 fn outputs(value: &str) -> Result<Transform, String> {
     one_of(
         value,
-        &[("raw", Transform::Identity), ("standard", Transform::Standard), ("robust", Transform::Robust)],
+        &[
+            ("raw", Transform::Identity),
+            ("standard", Transform::Standard),
+            ("robust", Transform::Robust),
+        ],
     )
 }
 
@@ -94,7 +107,10 @@ fn truth(value: &str) -> Result<bool, String> {
 }
 
 fn one_of<T: Copy>(value: &str, known: &[(&str, T)]) -> Result<T, String> {
-    let found = known.iter().find(|(name, _)| *name == value).map(|(_, meaning)| *meaning);
+    let found = known
+        .iter()
+        .find(|(name, _)| *name == value)
+        .map(|(_, meaning)| *meaning);
     found.ok_or_else(|| any_of(known.iter().map(|(name, _)| *name)))
 }
 
@@ -122,15 +138,28 @@ mod tests {
     #[test]
     fn settings_follow_the_name_and_change_only_themselves() {
         let found =
-            Strategy::named("improvement:kernel=additive:draws=no:stall=0:plateau=0.2:climbs=2").unwrap();
+            Strategy::named("improvement:kernel=additive:draws=no:stall=0:plateau=0.2:climbs=2")
+                .unwrap();
 
-        let Strategy::Improvement(found) = found else { panic!("{found:?}") };
-        let Climb::Local(local) = found.search else { panic!("{found:?}") };
-        assert_eq!((found.kernel, found.draws, found.stall), (Some(Kernel::Additive), false, 0));
-        assert_eq!((found.outputs, local.climbs, local.rounds), (Transform::Robust, 2, 12));
+        let Strategy::Improvement(found) = found else {
+            panic!("{found:?}")
+        };
+        let Climb::Local(local) = found.search else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            (found.kernel, found.draws, found.stall),
+            (Some(Kernel::Additive), false, 0)
+        );
+        assert_eq!(
+            (found.outputs, local.climbs, local.rounds),
+            (Transform::Robust, 2, 12)
+        );
         assert!((found.plateau - 0.2).abs() < 1e-12);
         let text = "thompson-learned:sigma=0.5:waves=32:scaling=theory";
-        let Strategy::Thompson(found) = Strategy::named(text).unwrap() else { panic!("{text}") };
+        let Strategy::Thompson(found) = Strategy::named(text).unwrap() else {
+            panic!("{text}")
+        };
         assert_eq!((found.sigma, found.n_waves, found.learn), (0.5, 32, true));
         assert_eq!(found.scaling, THEORY);
     }
@@ -162,7 +191,9 @@ mod tests {
             refused("gp-annealing:climbs=3")
                 .ends_with("one of kernel=…, outputs=…, draws=…, stall=…, plateau=…")
         );
-        assert!(refused("improvement:stall=2.5").ends_with("expected a whole number from 0 to 1000"));
+        assert!(
+            refused("improvement:stall=2.5").ends_with("expected a whole number from 0 to 1000")
+        );
         assert!(refused("improvement:draws=no:draws=yes").ends_with("expected each setting once"));
         assert!(refused("random:draws=no").contains("random points have no settings"));
         assert!(refused("improvment:draws=no").contains("did you mean `improvement`"));

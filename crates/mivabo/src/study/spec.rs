@@ -54,7 +54,11 @@ impl Spec {
     /// The number of trials in the initial design: as asked; or 6 for expected improvement; or for Thompson sampling one
     /// more than there are parameters (auxiliary ones do not count), but at least 4 and at most 20.
     pub fn n_initial(&self, space: &Space) -> usize {
-        let visible = space.parameters().iter().filter(|parameter| !parameter.is_auxiliary()).count();
+        let visible = space
+            .parameters()
+            .iter()
+            .filter(|parameter| !parameter.is_auxiliary())
+            .count();
         let default = match self.strategy {
             Strategy::Improvement(_) => 6,
             Strategy::Thompson(_) | Strategy::Random => (visible + 1).clamp(4, 20),
@@ -76,7 +80,10 @@ pub enum Strategy {
 }
 
 /// The variance that Prop. 1 asks for, for a study of usual length.
-pub(super) const THEORY: Scaling = Scaling::Theory { horizon: 100, delta: 0.1 };
+pub(super) const THEORY: Scaling = Scaling::Theory {
+    horizon: 100,
+    delta: 0.1,
+};
 
 impl Default for Strategy {
     fn default() -> Self {
@@ -129,13 +136,25 @@ impl Strategy {
     /// # Errors
     /// [`Error::UnknownStrategy`], [`Error::BadSetting`].
     pub fn named(text: &str) -> Result<Strategy, Error> {
-        let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
-        rest.map_or_else(|| Self::of_name(name), |rest| settings::with_all(Self::of_name(name)?, rest))
+        let (name, rest) = text
+            .split_once(':')
+            .map_or((text, None), |(name, rest)| (name, Some(rest)));
+        rest.map_or_else(
+            || Self::of_name(name),
+            |rest| settings::with_all(Self::of_name(name)?, rest),
+        )
     }
 
     fn of_name(name: &str) -> Result<Strategy, Error> {
-        let learned = Thompson { learn: true, outputs: Transform::Standard, ..Thompson::default() };
-        let sparse = |prior| Thompson { prior: WeightPrior::Sparse(prior), ..learned.clone() };
+        let learned = Thompson {
+            learn: true,
+            outputs: Transform::Standard,
+            ..Thompson::default()
+        };
+        let sparse = |prior| Thompson {
+            prior: WeightPrior::Sparse(prior),
+            ..learned.clone()
+        };
         Ok(Strategy::Thompson(match name {
             "thompson" => Thompson::default(),
             "thompson-learned" => learned,
@@ -147,21 +166,30 @@ impl Strategy {
                 search: Search::Exact(exact::Settings::default()),
                 ..Thompson::default()
             },
-            "annealing" => {
-                Thompson { search: Search::Annealing(annealing::Settings::default()), ..Thompson::default() }
-            }
+            "annealing" => Thompson {
+                search: Search::Annealing(annealing::Settings::default()),
+                ..Thompson::default()
+            },
             "gp-annealing" => {
                 let kernel = Some(process::Kernel::Product);
                 let search = Climb::Annealing(annealing::Settings::default());
-                let settings =
-                    Improvement { kernel, search, draws: false, plateau: 0.0, ..Improvement::default() };
+                let settings = Improvement {
+                    kernel,
+                    search,
+                    draws: false,
+                    plateau: 0.0,
+                    ..Improvement::default()
+                };
                 return Ok(Strategy::Improvement(settings));
             }
             "improvement" => return Ok(Strategy::default()),
             "random" => return Ok(Strategy::Random),
             _ => {
                 let nearest = nearest(name, Self::NAMES.iter().copied());
-                return Err(Error::UnknownStrategy { name: name.to_owned(), nearest });
+                return Err(Error::UnknownStrategy {
+                    name: name.to_owned(),
+                    nearest,
+                });
             }
         }))
     }
@@ -278,7 +306,15 @@ impl Default for Improvement {
     fn default() -> Self {
         let search = Climb::Local(local::Settings::default());
         let (draws, stall, plateau, turns) = (true, 5, 0.1, 2);
-        Improvement { kernel: None, outputs: Transform::Robust, search, draws, stall, plateau, turns }
+        Improvement {
+            kernel: None,
+            outputs: Transform::Robust,
+            search,
+            draws,
+            stall,
+            plateau,
+            turns,
+        }
     }
 }
 
@@ -315,7 +351,10 @@ impl Thompson {
         }
         let settings = Settings {
             bandwidth: self.sigma,
-            expansion: Expansion::Random { kernel: Kernel::SquaredExponential, n: self.n_waves },
+            expansion: Expansion::Random {
+                kernel: Kernel::SquaredExponential,
+                n: self.n_waves,
+            },
             ..Settings::default()
         };
         if let Search::Exact(settings) = self.search {
@@ -331,7 +370,14 @@ impl Thompson {
     /// The paper's isotropic prior. Each wave is in its model twice, hence the doubled variance.
     fn gaussian(&self) -> Prior {
         let variance = 1.0 / self.alpha;
-        let variances = Variances { discrete: variance, continuous: 2.0 * variance, mixed: variance };
-        Prior { variances, noise: 1.0 / self.beta }
+        let variances = Variances {
+            discrete: variance,
+            continuous: 2.0 * variance,
+            mixed: variance,
+        };
+        Prior {
+            variances,
+            noise: 1.0 / self.beta,
+        }
     }
 }

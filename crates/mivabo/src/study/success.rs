@@ -33,14 +33,25 @@ impl Success {
 
     /// log P at many points.
     pub(super) fn logs(&self, points: &[Traits]) -> Vec<f64> {
-        self.0.predict_all(points).into_iter().map(|prediction| log_positive(prediction).value).collect()
+        self.0
+            .predict_all(points)
+            .into_iter()
+            .map(|prediction| log_positive(prediction).value)
+            .collect()
     }
 
     /// log P, and its derivatives by the continuous coordinates.
     pub(super) fn log_with_gradient(&self, at: &Traits) -> (f64, Vec<f64>) {
-        let Sloped { prediction, mean, variance } = self.0.predict_with_gradient(at);
+        let Sloped {
+            prediction,
+            mean,
+            variance,
+        } = self.0.predict_with_gradient(at);
         let log = log_positive(prediction);
-        let slopes = mean.iter().zip(&variance).map(|(m, v)| log.by_mean * m + log.by_variance * v);
+        let slopes = mean
+            .iter()
+            .zip(&variance)
+            .map(|(m, v)| log.by_mean * m + log.by_variance * v);
         (log.value, slopes.collect())
     }
 }
@@ -73,30 +84,54 @@ mod tests {
 
     #[test]
     fn log_p_is_that_of_the_normal_distribution_and_its_slopes_are_those_of_differences() {
-        for (mean, variance) in [(0.4, 0.84), (1.0, 0.21), (-0.9, 0.4), (-1.0, 2e-3), (-40.0, 1.0)] {
+        for (mean, variance) in [
+            (0.4, 0.84),
+            (1.0, 0.21),
+            (-0.9, 0.4),
+            (-1.0, 2e-3),
+            (-40.0, 1.0),
+        ] {
             let at = |mean: f64, variance: f64| log_positive(Prediction { mean, variance });
             let found = at(mean, variance);
             let a = mean / f64::sqrt(variance);
 
             if a > -30.0 {
                 let slow = (0.5 * libm::erfc(-a / std::f64::consts::SQRT_2)).ln();
-                assert!((found.value - slow).abs() < 1e-10 * (1.0 + slow.abs()), "{mean}");
+                assert!(
+                    (found.value - slow).abs() < 1e-10 * (1.0 + slow.abs()),
+                    "{mean}"
+                );
             }
             let h = 1e-7;
             let by_mean = (at(mean + h, variance).value - at(mean - h, variance).value) / (2.0 * h);
-            let by_variance = (at(mean, variance + h).value - at(mean, variance - h).value) / (2.0 * h);
-            assert!((found.by_mean - by_mean).abs() < 1e-4 * (1.0 + by_mean.abs()), "{mean}");
-            assert!((found.by_variance - by_variance).abs() < 1e-4 * (1.0 + by_variance.abs()), "{mean}");
+            let by_variance =
+                (at(mean, variance + h).value - at(mean, variance - h).value) / (2.0 * h);
+            assert!(
+                (found.by_mean - by_mean).abs() < 1e-4 * (1.0 + by_mean.abs()),
+                "{mean}"
+            );
+            assert!(
+                (found.by_variance - by_variance).abs() < 1e-4 * (1.0 + by_variance.abs()),
+                "{mean}"
+            );
         }
     }
 
     #[test]
     fn log_p_is_a_number_at_the_ends() {
-        for (mean, variance) in [(-1e100, 0.0), (-1e3, 1e-300), (0.0, 0.0), (1e3, 0.0), (1e100, 1e100)] {
+        for (mean, variance) in [
+            (-1e100, 0.0),
+            (-1e3, 1e-300),
+            (0.0, 0.0),
+            (1e3, 0.0),
+            (1e100, 1e100),
+        ] {
             let found = log_positive(Prediction { mean, variance });
 
             assert!(
-                [found.value, found.by_mean, found.by_variance].iter().all(|x| x.is_finite()),
+                [found.value, found.by_mean, found.by_variance]
+                    .iter()
+                    .all(|x| x.is_finite()),
                 "{found:?}"
             );
             assert!(found.value <= 1e-12, "{found:?}");

@@ -45,15 +45,26 @@ fn two_by_three() -> Space {
 }
 
 fn thompson(seed: u64) -> Spec {
-    Spec { seed, strategy: Strategy::Thompson(Thompson::default()), ..Spec::default() }
+    Spec {
+        seed,
+        strategy: Strategy::Thompson(Thompson::default()),
+        ..Spec::default()
+    }
 }
 
 fn improvement(seed: u64) -> Spec {
-    Spec { seed, ..Spec::default() }
+    Spec {
+        seed,
+        ..Spec::default()
+    }
 }
 
 fn random(seed: u64) -> Spec {
-    Spec { seed, strategy: Strategy::Random, ..Spec::default() }
+    Spec {
+        seed,
+        strategy: Strategy::Random,
+        ..Spec::default()
+    }
 }
 
 /// The best value after `n` trials.
@@ -61,7 +72,9 @@ fn run(space: &Space, spec: Spec, n: usize) -> f64 {
     let mut study = Study::new(space.clone(), spec).unwrap();
     for _ in 0..n {
         let suggestion = study.ask().unwrap();
-        study.tell(suggestion.id(), objective(space, suggestion.point())).unwrap();
+        study
+            .tell(suggestion.id(), objective(space, suggestion.point()))
+            .unwrap();
     }
     study.best().and_then(Trial::value).unwrap()
 }
@@ -114,21 +127,42 @@ fn n_visible_points(space: &Space) -> usize {
     let codes = (0..1_u32 << n_bits).map(|code| (0..n_bits).map(|k| code >> k & 1 == 1).collect());
     let unit = vec![0.5; space.encoding().n_reals()];
     let points = codes.filter_map(|bits: Vec<bool>| Feasible::of_code(space, &bits, &unit));
-    points.map(|point| shown(space, point.point())).collect::<BTreeSet<_>>().len()
+    points
+        .map(|point| shown(space, point.point()))
+        .collect::<BTreeSet<_>>()
+        .len()
 }
 
 #[test]
 fn five_asks_before_any_tell_give_five_points() {
-    for spec in [thompson(1), random(1), improvement(1), Spec { n_initial: Some(0), ..improvement(1) }] {
+    for spec in [
+        thompson(1),
+        random(1),
+        improvement(1),
+        Spec {
+            n_initial: Some(0),
+            ..improvement(1)
+        },
+    ] {
         let space = mixed_space();
         let mut study = Study::new(space.clone(), spec).unwrap();
 
         let suggestions = study.ask_many(5).unwrap();
 
-        let distinct: BTreeSet<String> = suggestions.iter().map(|s| shown(&space, s.point())).collect();
+        let distinct: BTreeSet<String> = suggestions
+            .iter()
+            .map(|s| shown(&space, s.point()))
+            .collect();
         assert_eq!(distinct.len(), 5);
-        assert!(suggestions.iter().all(|s| space.check(s.point()).is_feasible()));
-        assert_eq!(suggestions.iter().map(Suggestion::id).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+        assert!(
+            suggestions
+                .iter()
+                .all(|s| space.check(s.point()).is_feasible())
+        );
+        assert_eq!(
+            suggestions.iter().map(Suggestion::id).collect::<Vec<_>>(),
+            [0, 1, 2, 3, 4]
+        );
     }
 }
 
@@ -138,7 +172,14 @@ fn strategies_with_a_model_beat_random_points() {
     let mean = |name: &str| {
         let runs = (0..5).map(|seed| {
             let strategy = Strategy::named(name).unwrap();
-            run(&space, Spec { strategy, ..thompson(seed) }, 30)
+            run(
+                &space,
+                Spec {
+                    strategy,
+                    ..thompson(seed)
+                },
+                30,
+            )
         });
         runs.sum::<f64>() / 5.0
     };
@@ -158,21 +199,37 @@ fn strategies_have_names() {
 
     let refused = Strategy::named("tompson").unwrap_err();
 
-    assert_eq!(refused.to_string(), "there is no strategy `tompson`; did you mean `thompson`?");
+    assert_eq!(
+        refused.to_string(),
+        "there is no strategy `tompson`; did you mean `thompson`?"
+    );
 }
 
 #[test]
 fn a_resumed_study_goes_on_with_the_same_suggestion() {
     let space = mixed_space();
-    let strategy = Strategy::Thompson(Thompson { learn: true, ..Thompson::default() });
-    for spec in [thompson(3), random(3), improvement(3), Spec { strategy, ..thompson(4) }] {
+    let strategy = Strategy::Thompson(Thompson {
+        learn: true,
+        ..Thompson::default()
+    });
+    for spec in [
+        thompson(3),
+        random(3),
+        improvement(3),
+        Spec {
+            strategy,
+            ..thompson(4)
+        },
+    ] {
         let mut study = Study::new(space.clone(), spec.clone()).unwrap();
         let first = study.ask_many(14).unwrap();
         // Out of order, with a failure before and after the values, and two left pending.
         for at in [5, 0, 13, 3, 12, 7, 1, 2, 6, 11, 10, 8] {
             match at {
                 0 | 7 => study.tell_failed(first[at].id(), "crashed").unwrap(),
-                _ => study.tell(first[at].id(), objective(&space, first[at].point())).unwrap(),
+                _ => study
+                    .tell(first[at].id(), objective(&space, first[at].point()))
+                    .unwrap(),
             }
             if at == 2 {
                 let _ = study.ask().unwrap();
@@ -234,7 +291,10 @@ fn a_trial_is_told_once() {
     study.tell(id, 1.0).unwrap();
 
     assert_eq!(study.tell(id, 2.0), Err(Error::AlreadyTold { id }));
-    assert_eq!(study.tell_failed(id, "late"), Err(Error::AlreadyTold { id }));
+    assert_eq!(
+        study.tell_failed(id, "late"),
+        Err(Error::AlreadyTold { id })
+    );
     assert_eq!(study.tell(9, 2.0), Err(Error::UnknownTrial { id: 9, n: 1 }));
     assert_eq!(study.best().unwrap().value(), Some(1.0));
 }
@@ -247,9 +307,18 @@ fn values_that_are_no_numbers_are_failures_with_a_reason() {
         study.tell(id, value).unwrap();
     }
 
-    let states: Vec<State> = study.trials().iter().map(|trial| trial.state.clone()).collect();
-    let failed = |reason: &str| State::Failed { reason: reason.into() };
-    assert_eq!(states, ["NaN", "inf", "-inf"].map(|value| failed(&format!("the value is {value}"))));
+    let states: Vec<State> = study
+        .trials()
+        .iter()
+        .map(|trial| trial.state.clone())
+        .collect();
+    let failed = |reason: &str| State::Failed {
+        reason: reason.into(),
+    };
+    assert_eq!(
+        states,
+        ["NaN", "inf", "-inf"].map(|value| failed(&format!("the value is {value}")))
+    );
     assert!(study.best().is_none());
     assert_eq!(study.recommend(), Err(Error::NothingFeasible));
     assert!(study.ask_many(3).is_ok());
@@ -258,11 +327,17 @@ fn values_that_are_no_numbers_are_failures_with_a_reason() {
 #[test]
 fn the_best_of_a_maximisation_is_the_highest() {
     let space = two_by_three();
-    let spec = Spec { direction: Direction::Maximise, ..thompson(2) };
+    let spec = Spec {
+        direction: Direction::Maximise,
+        ..thompson(2)
+    };
     let mut study = Study::new(space.clone(), spec).unwrap();
     for _ in 0..6 {
         let suggestion = study.ask().unwrap();
-        let b = space.value(suggestion.point(), "b").and_then(|b| b.as_f64()).unwrap();
+        let b = space
+            .value(suggestion.point(), "b")
+            .and_then(|b| b.as_f64())
+            .unwrap();
         study.tell(suggestion.id(), b).unwrap();
     }
 
@@ -278,7 +353,9 @@ fn the_best_of_a_maximisation_is_the_highest() {
 fn enqueued_points_come_first_and_must_be_feasible() {
     let space = mixed_space();
     let mut study = Study::new(space.clone(), random(0)).unwrap();
-    let wish = RandomPoints::new(&space).draw(&mut stream(9, 9, Purpose::Design)).unwrap();
+    let wish = RandomPoints::new(&space)
+        .draw(&mut stream(9, 9, Purpose::Design))
+        .unwrap();
     let code = wish.code().clone();
     let corner = space.encoding().decode(&code.bits, &[1.0, 1.0]).unwrap();
 
@@ -286,7 +363,10 @@ fn enqueued_points_come_first_and_must_be_feasible() {
     let refused = study.enqueue(&corner).unwrap_err();
 
     let first = study.ask().unwrap();
-    assert_eq!((first.id(), first.point(), first.origin()), (id, wish.point(), Origin::Queue));
+    assert_eq!(
+        (first.id(), first.point(), first.origin()),
+        (id, wish.point(), Origin::Queue)
+    );
     assert_ne!(study.ask().unwrap().point(), wish.point());
     assert_eq!(
         refused.to_string(),
@@ -330,14 +410,23 @@ fn a_replicate_is_the_same_point_in_another_trial() {
 #[test]
 fn studies_that_follow_each_other_agree() {
     let space = mixed_space();
-    let spec = Spec { n_initial: Some(3), ..thompson(5) };
+    let spec = Spec {
+        n_initial: Some(3),
+        ..thompson(5)
+    };
     let mut one = Study::new(space.clone(), spec.clone()).unwrap();
     let mut other = Study::new(space.clone(), spec).unwrap();
     for k in 0..6_u32 {
-        let (asking, telling) = if k % 2 == 0 { (&mut one, &mut other) } else { (&mut other, &mut one) };
+        let (asking, telling) = if k % 2 == 0 {
+            (&mut one, &mut other)
+        } else {
+            (&mut other, &mut one)
+        };
         let suggestion = asking.ask().unwrap();
         telling.replay(asking.trials()).unwrap();
-        telling.tell(suggestion.id(), objective(&space, suggestion.point())).unwrap();
+        telling
+            .tell(suggestion.id(), objective(&space, suggestion.point()))
+            .unwrap();
         asking.replay(telling.trials()).unwrap();
         assert_eq!(one.trials(), other.trials());
     }
@@ -357,27 +446,66 @@ fn histories_with_holes_or_second_thoughts_are_refused() {
         known.replay(trials).unwrap_err().to_string()
     };
 
-    let told_again = Trial { state: State::Complete(2.0), ..trials[0].clone() };
-    let moved = Trial { point: trials[0].point.clone(), ..trials[1].clone() };
-    let hole = Trial { id: 5, ..trials[1].clone() };
-    let early = Trial { state: State::Complete(0.0), told: Some(7), ..trials[1].clone() };
+    let told_again = Trial {
+        state: State::Complete(2.0),
+        ..trials[0].clone()
+    };
+    let moved = Trial {
+        point: trials[0].point.clone(),
+        ..trials[1].clone()
+    };
+    let hole = Trial {
+        id: 5,
+        ..trials[1].clone()
+    };
+    let early = Trial {
+        state: State::Complete(0.0),
+        told: Some(7),
+        ..trials[1].clone()
+    };
 
-    let same_place = Trial { state: State::Complete(0.0), told: Some(0), ..trials[1].clone() };
-    let endless = Trial { state: State::Complete(f64::INFINITY), told: Some(1), ..trials[1].clone() };
+    let same_place = Trial {
+        state: State::Complete(0.0),
+        told: Some(0),
+        ..trials[1].clone()
+    };
+    let endless = Trial {
+        state: State::Complete(f64::INFINITY),
+        told: Some(1),
+        ..trials[1].clone()
+    };
     let code = space.encoding().encode(&trials[1].point);
     let corner = space.encoding().decode(&code.bits, &[1.0, 1.0]).unwrap();
-    let infeasible = Trial { id: 2, point: corner, ..trials[1].clone() };
+    let infeasible = Trial {
+        id: 2,
+        point: corner,
+        ..trials[1].clone()
+    };
 
-    let all = [told_again, moved, hole, early, same_place, endless, infeasible];
+    let all = [
+        told_again, moved, hole, early, same_place, endless, infeasible,
+    ];
     insta::assert_snapshot!(all.map(|trial| refused(&[trial])).join("\n"));
 }
 
 #[test]
 fn results_from_elsewhere_are_learned_from_but_an_infeasible_one_is_never_best() {
     let space = mixed_space();
-    let mut study = Study::new(space.clone(), Spec { n_initial: Some(2), ..thompson(0) }).unwrap();
-    let wish = RandomPoints::new(&space).draw(&mut stream(9, 9, Purpose::Design)).unwrap();
-    let corner = space.encoding().decode(&wish.code().bits, &[1.0, 1.0]).unwrap();
+    let mut study = Study::new(
+        space.clone(),
+        Spec {
+            n_initial: Some(2),
+            ..thompson(0)
+        },
+    )
+    .unwrap();
+    let wish = RandomPoints::new(&space)
+        .draw(&mut stream(9, 9, Purpose::Design))
+        .unwrap();
+    let corner = space
+        .encoding()
+        .decode(&wish.code().bits, &[1.0, 1.0])
+        .unwrap();
 
     study.add(&corner, -100.0).unwrap();
     study.add(wish.point(), 5.0).unwrap();
@@ -387,21 +515,58 @@ fn results_from_elsewhere_are_learned_from_but_an_infeasible_one_is_never_best()
     let suggestion = study.ask().unwrap();
     assert!(space.check(suggestion.point()).is_feasible());
     let foreign = two_by_three();
-    let foreign = RandomPoints::new(&foreign).draw(&mut stream(0, 0, Purpose::Design)).unwrap();
+    let foreign = RandomPoints::new(&foreign)
+        .draw(&mut stream(0, 0, Purpose::Design))
+        .unwrap();
     assert_eq!(study.add(foreign.point(), 1.0), Err(Error::ForeignPoint));
 }
 
 #[test]
 fn wrong_settings_are_refused_when_the_study_is_made() {
-    let strategy = Strategy::Thompson(Thompson { alpha: 0.0, ..Thompson::default() });
+    let strategy = Strategy::Thompson(Thompson {
+        alpha: 0.0,
+        ..Thompson::default()
+    });
 
-    let refused = Study::new(two_by_three(), Spec { strategy, ..Spec::default() }).unwrap_err();
+    let refused = Study::new(
+        two_by_three(),
+        Spec {
+            strategy,
+            ..Spec::default()
+        },
+    )
+    .unwrap_err();
 
-    assert_eq!(refused, Error::BadHyperparameter { name: "alpha", value: 0.0 });
+    assert_eq!(
+        refused,
+        Error::BadHyperparameter {
+            name: "alpha",
+            value: 0.0
+        }
+    );
     for plateau in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
-        let strategy = Strategy::Improvement(Improvement { plateau, ..Improvement::default() });
-        let refused = Study::new(two_by_three(), Spec { strategy, ..Spec::default() }).unwrap_err();
-        assert!(matches!(refused, Error::BadHyperparameter { name: "plateau", .. }), "{refused}");
+        let strategy = Strategy::Improvement(Improvement {
+            plateau,
+            ..Improvement::default()
+        });
+        let refused = Study::new(
+            two_by_three(),
+            Spec {
+                strategy,
+                ..Spec::default()
+            },
+        )
+        .unwrap_err();
+        assert!(
+            matches!(
+                refused,
+                Error::BadHyperparameter {
+                    name: "plateau",
+                    ..
+                }
+            ),
+            "{refused}"
+        );
     }
 }
 
@@ -418,7 +583,14 @@ fn what_is_near_failures_is_avoided() {
         let (mut failed, mut n) = (0.0, 0.0);
         for seed in 0..4 {
             let strategy = Strategy::named(name).unwrap();
-            let mut study = Study::new(space.clone(), Spec { strategy, ..thompson(seed) }).unwrap();
+            let mut study = Study::new(
+                space.clone(),
+                Spec {
+                    strategy,
+                    ..thompson(seed)
+                },
+            )
+            .unwrap();
             for k in 0..40 {
                 let suggestion = study.ask().unwrap();
                 let is_failure = fails(suggestion.point());
@@ -429,7 +601,9 @@ fn what_is_near_failures_is_avoided() {
                 if is_failure {
                     study.tell_failed(suggestion.id(), "crashed").unwrap();
                 } else {
-                    study.tell(suggestion.id(), objective(&space, suggestion.point())).unwrap();
+                    study
+                        .tell(suggestion.id(), objective(&space, suggestion.point()))
+                        .unwrap();
                 }
             }
         }
@@ -440,7 +614,10 @@ fn what_is_near_failures_is_avoided() {
     for name in ["improvement", "thompson-learned"] {
         let with_model = share(name);
         println!("{name}: {with_model} {by_chance}");
-        assert!(with_model < 0.5 * by_chance, "{name}: {with_model} {by_chance}");
+        assert!(
+            with_model < 0.5 * by_chance,
+            "{name}: {with_model} {by_chance}"
+        );
     }
 }
 
@@ -452,7 +629,14 @@ fn what_is_recommended_is_likely_to_have_a_value() {
     let space = space.build().unwrap();
     let at = |point: &Point| space.value(point, "x").and_then(|x| x.as_f64()).unwrap();
     for seed in 0..6 {
-        let mut study = Study::new(space.clone(), Spec { seed, ..Spec::default() }).unwrap();
+        let mut study = Study::new(
+            space.clone(),
+            Spec {
+                seed,
+                ..Spec::default()
+            },
+        )
+        .unwrap();
         for _ in 0..20 {
             let suggestion = study.ask().unwrap();
             let x = at(suggestion.point());
@@ -475,23 +659,48 @@ fn failures_by_chance_spoil_nothing() {
     let space = mixed_space();
     let mut ends = Vec::new();
     for seed in 0..4 {
-        let mut study = Study::new(space.clone(), Spec { seed, ..Spec::default() }).unwrap();
-        let mut reference = Study::new(space.clone(), Spec { seed, ..random(seed) }).unwrap();
+        let mut study = Study::new(
+            space.clone(),
+            Spec {
+                seed,
+                ..Spec::default()
+            },
+        )
+        .unwrap();
+        let mut reference = Study::new(
+            space.clone(),
+            Spec {
+                seed,
+                ..random(seed)
+            },
+        )
+        .unwrap();
         for k in 0..45 {
             for study in [&mut study, &mut reference] {
                 let suggestion = study.ask().unwrap();
                 if k % 3 == 1 {
                     study.tell_failed(suggestion.id(), "bad luck").unwrap();
                 } else {
-                    study.tell(suggestion.id(), objective(&space, suggestion.point())).unwrap();
+                    study
+                        .tell(suggestion.id(), objective(&space, suggestion.point()))
+                        .unwrap();
                 }
             }
         }
         let best = |study: &Study| study.best().and_then(Trial::value).unwrap();
         let recommended = study.recommend().unwrap();
         let truth = objective(&space, recommended.feasible.point());
-        println!("{seed}: {} {} {truth} {}", best(&study), best(&reference), recommended.mean);
-        assert!((recommended.mean - truth).abs() < 0.1, "{seed}: {} {truth}", recommended.mean);
+        println!(
+            "{seed}: {} {} {truth} {}",
+            best(&study),
+            best(&reference),
+            recommended.mean
+        );
+        assert!(
+            (recommended.mean - truth).abs() < 0.1,
+            "{seed}: {} {truth}",
+            recommended.mean
+        );
         ends.push((best(&study), best(&reference)));
     }
     let gain: f64 = ends.iter().map(|(ours, by_chance)| by_chance - ours).sum();
@@ -513,7 +722,10 @@ fn a_trial_that_is_given_twice_is_taken_in_once() {
 
 #[test]
 fn an_initial_design_without_end_is_refused() {
-    let spec = Spec { n_initial: Some(usize::MAX), ..Spec::default() };
+    let spec = Spec {
+        n_initial: Some(usize::MAX),
+        ..Spec::default()
+    };
 
     let refused = Study::new(mixed_space(), spec).unwrap_err();
 
@@ -529,11 +741,17 @@ fn a_real_that_an_equation_fixes_is_not_tried_twice() {
     space.subject_to("fixed", "5 * x == n");
     let space = space.build().unwrap();
     for seed in 0..10 {
-        let spec = Spec { n_initial: Some(3), ..improvement(seed) };
+        let spec = Spec {
+            n_initial: Some(3),
+            ..improvement(seed)
+        };
         let mut study = Study::new(space.clone(), spec).unwrap();
         let mut seen = BTreeSet::new();
         while let Ok(suggestion) = study.ask() {
-            let n = space.value(suggestion.point(), "n").and_then(|n| n.as_f64()).unwrap();
+            let n = space
+                .value(suggestion.point(), "n")
+                .and_then(|n| n.as_f64())
+                .unwrap();
             assert!(seen.insert(n.to_bits()), "seed {seed}: {n} again");
             study.tell(suggestion.id(), (n - 2.0).abs()).unwrap();
         }
@@ -544,11 +762,24 @@ fn a_real_that_an_equation_fixes_is_not_tried_twice() {
 fn thompson_samples_are_candidates_of_the_default_strategy_which_says_so() {
     let space = mixed_space();
     let origins = |draws: bool| {
-        let strategy = Strategy::Improvement(Improvement { draws, ..Improvement::default() });
-        let mut study = Study::new(space.clone(), Spec { seed: 1, strategy, ..Spec::default() }).unwrap();
+        let strategy = Strategy::Improvement(Improvement {
+            draws,
+            ..Improvement::default()
+        });
+        let mut study = Study::new(
+            space.clone(),
+            Spec {
+                seed: 1,
+                strategy,
+                ..Spec::default()
+            },
+        )
+        .unwrap();
         let next = |study: &mut Study| {
             let suggestion = study.ask().unwrap();
-            study.tell(suggestion.id(), objective(&space, suggestion.point())).unwrap();
+            study
+                .tell(suggestion.id(), objective(&space, suggestion.point()))
+                .unwrap();
             suggestion.origin()
         };
         (0..24).map(|_| next(&mut study)).collect::<Vec<_>>()
@@ -557,7 +788,10 @@ fn thompson_samples_are_candidates_of_the_default_strategy_which_says_so() {
 
     assert!(origins(true).iter().any(is_drawn));
     assert!(!origins(false).iter().any(is_drawn));
-    assert_eq!(Origin::Drawn(Kernel::Additive).to_string(), "improvement, by a Thompson sample");
+    assert_eq!(
+        Origin::Drawn(Kernel::Additive).to_string(),
+        "improvement, by a Thompson sample"
+    );
 }
 
 /// A choice of three models with parameters of their own. The last one can reach 0.1, the others 0.3 and 0.35, but its ordinary points
@@ -585,7 +819,11 @@ fn error_of_model(space: &Space, point: &Point) -> f64 {
     if let (Some(d), Some(f)) = (value("d"), value("f")) {
         return 0.3 + 0.02 * (d - 12.0).abs() + 0.1 * (f - 0.4).abs();
     }
-    let (lr, w, p) = (value("lr").unwrap(), value("w").unwrap(), value("p").unwrap());
+    let (lr, w, p) = (
+        value("lr").unwrap(),
+        value("w").unwrap(),
+        value("p").unwrap(),
+    );
     0.1 + 0.2 * (lr.log10() + 3.0).abs() + 0.02 * (w - 27.0).abs() + 0.3 * (p - 0.3).abs()
 }
 
@@ -597,7 +835,9 @@ fn a_branch_whose_first_points_are_ordinary_is_not_left_for_good() {
         let mut study = Study::new(space.clone(), improvement(seed)).unwrap();
         for _ in 0..40 {
             let suggestion = study.ask().unwrap();
-            study.tell(suggestion.id(), error_of_model(&space, suggestion.point())).unwrap();
+            study
+                .tell(suggestion.id(), error_of_model(&space, suggestion.point()))
+                .unwrap();
         }
 
         let best = study.best().and_then(Trial::value).unwrap();
@@ -619,7 +859,10 @@ fn a_value_of_a_choice_that_no_trial_has_is_tried_at_every_second_ask() {
         let suggestion = study.ask().unwrap();
         seen.insert(format!("{:?}", space.value(suggestion.point(), "kind")));
         // All kinds look alike, so a model has no reason to try a new one.
-        let x = space.value(suggestion.point(), "x").and_then(|x| x.as_f64()).unwrap();
+        let x = space
+            .value(suggestion.point(), "x")
+            .and_then(|x| x.as_f64())
+            .unwrap();
         study.tell(suggestion.id(), (x - 0.3).powi(2)).unwrap();
     }
 

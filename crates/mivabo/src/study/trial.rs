@@ -16,7 +16,11 @@ pub struct Suggestion {
 
 impl Suggestion {
     pub(super) fn new(id: u64, feasible: Feasible, origin: Origin) -> Suggestion {
-        Suggestion { id, feasible, origin }
+        Suggestion {
+            id,
+            feasible,
+            origin,
+        }
     }
 
     /// The number of the trial, to tell its value with.
@@ -107,7 +111,9 @@ impl State {
         if value.is_finite() {
             State::Complete(value)
         } else {
-            State::Failed { reason: format!("the value is {value}") }
+            State::Failed {
+                reason: format!("the value is {value}"),
+            }
         }
     }
 }

@@ -42,26 +42,41 @@ impl Turns {
         every: usize,
         stream: &mut Stream,
     ) -> Turns {
-        let branches = if every == 0 { Vec::new() } else { points.branches_by_value() };
+        let branches = if every == 0 {
+            Vec::new()
+        } else {
+            points.branches_by_value()
+        };
         let mut sharing = Vec::new();
         for branch in branches.into_iter().flatten() {
-            let (mut inside, outside): (Vec<&Feasible>, Vec<&Feasible>) =
-                probes.iter().partition(|probe| branch.holds(&probe.code().bits));
+            let (mut inside, outside): (Vec<&Feasible>, Vec<&Feasible>) = probes
+                .iter()
+                .partition(|probe| branch.holds(&probe.code().bits));
             let is_sought = inside.is_empty() && points.work() < MUCH_WORK;
-            let found = if is_sought { points.draw_in(&branch, stream) } else { None };
+            let found = if is_sought {
+                points.draw_in(&branch, stream)
+            } else {
+                None
+            };
             inside.extend(&found);
             if !inside.is_empty() {
                 let share = share(points.space(), &branch, &inside, &outside);
                 sharing.push(Sharing { branch, share });
             }
         }
-        Turns { every, branches: sharing }
+        Turns {
+            every,
+            branches: sharing,
+        }
     }
 
     /// The branch whose turn it is after trials with these codes: the one that has had the smallest part of its share.
     pub(super) fn due(&self, codes: &[&Encoded]) -> Option<&Branch> {
         let count = |branch: &Branch| codes.iter().filter(|code| branch.holds(&code.bits)).count();
-        let counted = self.branches.iter().map(|sharing| (count(&sharing.branch), sharing));
+        let counted = self
+            .branches
+            .iter()
+            .map(|sharing| (count(&sharing.branch), sharing));
         // n / share, by whole numbers.
         let (n, least) = counted.min_by(|a, b| (a.0 * b.1.share).cmp(&(b.0 * a.1.share)))?;
         (n < least.share && codes.len().is_multiple_of(self.every)).then_some(&least.branch)
@@ -74,7 +89,8 @@ fn share(space: &Space, branch: &Branch, inside: &[&Feasible], outside: &[&Feasi
     if !branch.parameters().iter().any(|p| switches.contains(p)) {
         return 1;
     }
-    let is_always = |p: usize, points: &[&Feasible]| points.iter().all(|at| at.point().settings[p].is_some());
+    let is_always =
+        |p: usize, points: &[&Feasible]| points.iter().all(|at| at.point().settings[p].is_some());
     let visible = (0..space.parameters().len()).filter(|p| !space.parameters()[*p].is_auxiliary());
     let own = visible.filter(|p| is_always(*p, inside) && !is_always(*p, outside));
     TRIALS * (1 + own.count())
@@ -127,11 +143,21 @@ mod tests {
             assert!(n % 2 == 0 || due.is_none());
             // All other asks go to the tool without parameters.
             let wanted = due.unwrap_or(&turns.branches[2].branch);
-            trials.push(probes.iter().find(|probe| wanted.holds(&probe.code().bits)).unwrap().clone());
+            trials.push(
+                probes
+                    .iter()
+                    .find(|probe| wanted.holds(&probe.code().bits))
+                    .unwrap()
+                    .clone(),
+            );
         }
 
-        let count =
-            |at: usize| trials.iter().filter(|t| turns.branches[at].branch.holds(&t.code().bits)).count();
+        let count = |at: usize| {
+            trials
+                .iter()
+                .filter(|t| turns.branches[at].branch.holds(&t.code().bits))
+                .count()
+        };
         assert_eq!((count(0), count(1)), (9, 6));
         assert!(count(3) > 0 && count(4) > 0);
     }

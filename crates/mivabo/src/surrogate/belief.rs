@@ -24,7 +24,13 @@ pub struct Belief {
 impl Belief {
     /// A belief without observations, from a surrogate that has none.
     pub fn new(surrogate: Surrogate, transform: Transform) -> Belief {
-        Belief { surrogate, transform, outputs: Outputs::default(), raw: Vec::new(), n_fitted: 0 }
+        Belief {
+            surrogate,
+            transform,
+            outputs: Outputs::default(),
+            raw: Vec::new(),
+            n_fitted: 0,
+        }
     }
 
     /// Takes in one observation.
@@ -34,9 +40,13 @@ impl Belief {
     /// unchanged.
     pub fn observe(&mut self, bits: &[bool], unit: &[f64], y: f64) -> Result<(), Error> {
         if !y.is_finite() {
-            return Err(Error::BadOutput { value: y, why: "it is not finite" });
+            return Err(Error::BadOutput {
+                value: y,
+                why: "it is not finite",
+            });
         }
-        self.surrogate.observe(bits, unit, self.outputs.to_model(y))?;
+        self.surrogate
+            .observe(bits, unit, self.outputs.to_model(y))?;
         self.raw.push(y);
         if self.raw.len() > self.n_fitted + self.n_fitted / 20 {
             self.refit_outputs()?;
@@ -84,21 +94,42 @@ mod tests {
 
     fn belief(transform: Transform) -> Belief {
         let features = Arc::new(Features::new(vec![0, 1], 1, &Settings::default(), 0).unwrap());
-        let gaussian = Gaussian::new(features, Prior { noise: 0.01, ..Prior::default() }).unwrap();
+        let gaussian = Gaussian::new(
+            features,
+            Prior {
+                noise: 0.01,
+                ..Prior::default()
+            },
+        )
+        .unwrap();
         Belief::new(Surrogate::Gaussian(gaussian), transform)
     }
 
     fn assert_sane(belief: &mut Belief) {
         let mut stream = stream(0, 0, Purpose::Weights);
         let prediction = belief.surrogate_mut().predict(&[true, false], &[0.5]);
-        assert!(prediction.mean.is_finite() && prediction.variance.is_finite(), "{prediction:?}");
+        assert!(
+            prediction.mean.is_finite() && prediction.variance.is_finite(),
+            "{prediction:?}"
+        );
         assert!(belief.surrogate_mut().evidence().unwrap().is_finite());
         assert!(
-            belief.surrogate_mut().sample(Scaling::None, &mut stream).matrix().iter().all(|w| w.is_finite())
+            belief
+                .surrogate_mut()
+                .sample(Scaling::None, &mut stream)
+                .matrix()
+                .iter()
+                .all(|w| w.is_finite())
         );
         assert!(belief.outputs().from_model(prediction.mean).is_finite());
-        belief.surrogate_mut().fit(Fit::default(), &mut stream).unwrap();
-        belief.surrogate_mut().grow(Growth::Discard, &[0, 1]).unwrap();
+        belief
+            .surrogate_mut()
+            .fit(Fit::default(), &mut stream)
+            .unwrap();
+        belief
+            .surrogate_mut()
+            .grow(Growth::Discard, &[0, 1])
+            .unwrap();
         assert!(belief.surrogate_mut().evidence().unwrap().is_finite());
     }
 
@@ -117,7 +148,9 @@ mod tests {
             for outputs in series {
                 let mut belief = belief(transform);
                 for (k, y) in outputs.iter().enumerate() {
-                    belief.observe(&[k % 2 == 0, true], &[0.2 * k as f64], *y).unwrap();
+                    belief
+                        .observe(&[k % 2 == 0, true], &[0.2 * k as f64], *y)
+                        .unwrap();
                 }
                 assert_sane(&mut belief);
             }
@@ -132,7 +165,10 @@ mod tests {
         assert!(belief.observe(&[true, true], &[0.1], f64::NAN).is_err());
         assert!(belief.observe(&[true], &[0.1], 1.0).is_err());
 
-        assert_eq!((belief.raw(), belief.surrogate().n_observations()), (&[3.0][..], 1));
+        assert_eq!(
+            (belief.raw(), belief.surrogate().n_observations()),
+            (&[3.0][..], 1)
+        );
     }
 
     #[test]
@@ -141,7 +177,13 @@ mod tests {
             let mut belief = belief(Transform::Standard);
             for k in 0..60_u32 {
                 let x = f64::from(k % 13) / 13.0;
-                belief.observe(&[k % 2 == 0, k % 3 == 0], &[x], scale * (x + f64::from(k % 2))).unwrap();
+                belief
+                    .observe(
+                        &[k % 2 == 0, k % 3 == 0],
+                        &[x],
+                        scale * (x + f64::from(k % 2)),
+                    )
+                    .unwrap();
             }
             let prediction = belief.surrogate_mut().predict(&[true, true], &[0.4]);
             belief.outputs().from_model(prediction.mean) / scale

@@ -41,7 +41,11 @@ pub struct Fit {
 
 impl Default for Fit {
     fn default() -> Self {
-        Fit { n_starts: 3, max_points: 400, max_iterations: 40 }
+        Fit {
+            n_starts: 3,
+            max_points: 400,
+            max_iterations: 40,
+        }
     }
 }
 
@@ -62,15 +66,27 @@ const REACH: f64 = 4.0;
 pub fn fitted(gaussian: &Gaussian, fit: Fit, stream: &mut Stream) -> Result<Gaussian, Error> {
     let chosen = spread_out(gaussian.n_observations(), fit.max_points);
     let evidence = Evidence::new(gaussian.records().subset(&chosen));
-    let bounds: Vec<(f64, f64)> =
-        evidence.beliefs.iter().map(|(m, s)| (m - REACH * s, m + REACH * s)).collect();
+    let bounds: Vec<(f64, f64)> = evidence
+        .beliefs
+        .iter()
+        .map(|(m, s)| (m - REACH * s, m + REACH * s))
+        .collect();
     let middle = evidence.beliefs.iter().map(|(m, _)| *m).collect();
     let mut starts = vec![logs(gaussian), middle];
     while starts.len() < fit.n_starts {
-        starts.push(evidence.beliefs.iter().map(|(m, s)| m + s * stream.normal()).collect());
+        starts.push(
+            evidence
+                .beliefs
+                .iter()
+                .map(|(m, s)| m + s * stream.normal())
+                .collect(),
+        );
     }
-    let settings =
-        lbfgs::Settings { max_iterations: fit.max_iterations, tolerance: 1e-4, ..Default::default() };
+    let settings = lbfgs::Settings {
+        max_iterations: fit.max_iterations,
+        tolerance: 1e-4,
+        ..Default::default()
+    };
     let descend = |start: &Vec<f64>| {
         let descent = |theta: &[f64], gradient: &mut [f64]| {
             let value = evidence.log_posterior(theta, gradient);
@@ -80,31 +96,57 @@ pub fn fitted(gaussian: &Gaussian, fit: Fit, stream: &mut Stream) -> Result<Gaus
         lbfgs::minimise(descent, start, &bounds, settings)
     };
     let found = starts.iter().take(fit.n_starts.max(1)).map(descend);
-    let best = found.min_by(|a, b| a.value.total_cmp(&b.value)).map(|m| m.x).unwrap_or_default();
+    let best = found
+        .min_by(|a, b| a.value.total_cmp(&b.value))
+        .map(|m| m.x)
+        .unwrap_or_default();
     if best.is_empty() {
         return Ok(gaussian.clone());
     }
     let (prior, bandwidths) = from_logs(&best);
-    gaussian.refitted(Arc::new(gaussian.features().with_bandwidths(&bandwidths)), prior)
+    gaussian.refitted(
+        Arc::new(gaussian.features().with_bandwidths(&bandwidths)),
+        prior,
+    )
 }
 
 /// At most `limit` of the numbers below `n`, evenly spread, the last one among them.
 pub(crate) fn spread_out(n: usize, limit: usize) -> Vec<usize> {
     let limit = limit.clamp(1, n.max(1));
-    if n == 0 { Vec::new() } else { (1..=limit).map(|k| k * n / limit - 1).collect() }
+    if n == 0 {
+        Vec::new()
+    } else {
+        (1..=limit).map(|k| k * n / limit - 1).collect()
+    }
 }
 
 /// θ of a belief.
 fn logs(gaussian: &Gaussian) -> Vec<f64> {
-    let Prior { variances: v, noise } = gaussian.prior();
+    let Prior {
+        variances: v,
+        noise,
+    } = gaussian.prior();
     let head = [v.discrete, v.continuous, v.mixed, noise.max(1e-50)];
-    head.iter().chain(gaussian.features().waves().bandwidths()).map(|x| x.ln()).collect()
+    head.iter()
+        .chain(gaussian.features().waves().bandwidths())
+        .map(|x| x.ln())
+        .collect()
 }
 
 fn from_logs(theta: &[f64]) -> (Prior, Vec<f64>) {
     let value = |k: usize| theta[k].exp().clamp(1e-50, 1e50);
-    let variances = Variances { discrete: value(0), continuous: value(1), mixed: value(2) };
-    (Prior { variances, noise: value(3) }, (FIRST_BANDWIDTH..theta.len()).map(value).collect())
+    let variances = Variances {
+        discrete: value(0),
+        continuous: value(1),
+        mixed: value(2),
+    };
+    (
+        Prior {
+            variances,
+            noise: value(3),
+        },
+        (FIRST_BANDWIDTH..theta.len()).map(value).collect(),
+    )
 }
 
 /// What of the evidence does not depend on θ.
@@ -123,16 +165,24 @@ impl Evidence {
         let n = records.n();
         let discrete = records.discrete_kernel();
         let all = records.features().mixed().groups();
-        let groups = all.iter().filter(|group| !group.waves.is_empty()).map(|group| {
-            let products = match all {
-                // All monomials but the empty one.
-                [_] => discrete.iter().map(|d| d - 1.0).collect(),
-                _ => records.monomial_gram(&group.monomials),
-            };
-            (group.clone(), products)
-        });
+        let groups = all
+            .iter()
+            .filter(|group| !group.waves.is_empty())
+            .map(|group| {
+                let products = match all {
+                    // All monomials but the empty one.
+                    [_] => discrete.iter().map(|d| d - 1.0).collect(),
+                    _ => records.monomial_gram(&group.monomials),
+                };
+                (group.clone(), products)
+            });
         let groups = groups.collect();
-        let mut evidence = Evidence { records, discrete, groups, beliefs: Vec::new() };
+        let mut evidence = Evidence {
+            records,
+            discrete,
+            groups,
+            beliefs: Vec::new(),
+        };
         evidence.beliefs = evidence.middle_of_prior(n);
         evidence
     }
@@ -141,16 +191,24 @@ impl Evidence {
         let features = self.records.features();
         let waves = Kernels::new(self, features);
         let diagonal = |k: &[f64]| (0..n).map(|i| k[i * n + i]).sum::<f64>() / n.max(1) as f64;
-        let sizes = [diagonal(&self.discrete), diagonal(&waves.all), diagonal(&waves.mixed)];
+        let sizes = [
+            diagonal(&self.discrete),
+            diagonal(&waves.all),
+            diagonal(&waves.mixed),
+        ];
         let share = 1.0 / sizes.iter().filter(|s| **s > 0.0).count().max(1) as f64;
-        let variances = sizes.map(|size| (if size > 0.0 { (share / size).ln() } else { 0.0 }, SPREAD));
+        let variances =
+            sizes.map(|size| (if size > 0.0 { (share / size).ln() } else { 0.0 }, SPREAD));
         let n_reals = features.waves().n_reals();
         // Half the diagonal of the coordinates that one wave sees.
-        let seen =
-            (0..features.waves().len()).map(|j| features.waves().reals_of(j).count()).max().unwrap_or(1);
+        let seen = (0..features.waves().len())
+            .map(|j| features.waves().reals_of(j).count())
+            .max()
+            .unwrap_or(1);
         let bandwidth = (0.5 * (seen.max(1) as f64).sqrt()).ln();
         let head = variances.into_iter().chain([(0.01_f64.ln(), SPREAD)]);
-        head.chain(std::iter::repeat_n((bandwidth, BANDWIDTH_SPREAD), n_reals)).collect()
+        head.chain(std::iter::repeat_n((bandwidth, BANDWIDTH_SPREAD), n_reals))
+            .collect()
     }
 
     /// log p(y | θ) + log p(θ) up to a constant, and its gradient.
@@ -166,19 +224,28 @@ impl Evidence {
 
     fn log_likelihood(&self, theta: &[f64], gradient: &mut [f64]) -> f64 {
         let n = self.records.n();
-        let (Prior { variances: v, noise }, bandwidths) = from_logs(theta);
+        let (
+            Prior {
+                variances: v,
+                noise,
+            },
+            bandwidths,
+        ) = from_logs(theta);
         let features = self.records.features().with_bandwidths(&bandwidths);
         let kernels = Kernels::new(self, &features);
         let parts = self.discrete.iter().zip(&kernels.all).zip(&kernels.mixed);
-        let mut k: Vec<f64> =
-            parts.map(|((d, c), m)| v.discrete * d + v.continuous * c + v.mixed * m).collect();
+        let mut k: Vec<f64> = parts
+            .map(|((d, c), m)| v.discrete * d + v.continuous * c + v.mixed * m)
+            .collect();
         (0..n).for_each(|i| k[i * n + i] += noise);
         let factor = Triangle::factor(&k, n);
         let mut alpha = self.records.y().to_vec();
         factor.solve(&mut alpha);
         let mut g = factor.inverse();
         for (i, row) in g.chunks_exact_mut(n.max(1)).enumerate() {
-            row.iter_mut().zip(&alpha).for_each(|(g, a)| *g = 0.5 * (alpha[i] * a - *g));
+            row.iter_mut()
+                .zip(&alpha)
+                .for_each(|(g, a)| *g = 0.5 * (alpha[i] * a - *g));
         }
         gradient[0] = v.discrete * dot(&g, &self.discrete);
         gradient[1] = v.continuous * dot(&g, &kernels.all);
@@ -200,15 +267,26 @@ impl Evidence {
         add_product(&mut q, matrix(g, n), matrix(b, m));
         scale(&mut q, v.continuous);
         for (group, products) in &self.groups {
-            let weighted: Vec<f64> = g.iter().zip(products).map(|(g, p)| v.mixed * g * p).collect();
+            let weighted: Vec<f64> = g
+                .iter()
+                .zip(products)
+                .map(|(g, p)| v.mixed * g * p)
+                .collect();
             let mut part = vec![0.0; n * group.waves.len()];
             add_product(
                 &mut part,
                 matrix(&weighted, n),
                 matrix(&columns(b, m, &group.waves), group.waves.len()),
             );
-            for (q, part) in q.chunks_exact_mut(m).zip(part.chunks_exact(group.waves.len())) {
-                group.waves.iter().zip(part).for_each(|(&j, part)| q[j] += part);
+            for (q, part) in q
+                .chunks_exact_mut(m)
+                .zip(part.chunks_exact(group.waves.len()))
+            {
+                group
+                    .waves
+                    .iter()
+                    .zip(part)
+                    .for_each(|(&j, part)| q[j] += part);
             }
         }
         q
@@ -219,7 +297,10 @@ impl Evidence {
         for (i, q) in q.chunks_exact(waves.len().max(1)).enumerate() {
             let slopes = waves.bandwidth_gradients(self.records.unit_of(i));
             for (q, slopes) in q.iter().zip(slopes.chunks_exact(gradient.len().max(1))) {
-                gradient.iter_mut().zip(slopes).for_each(|(g, s)| *g += 2.0 * q * s);
+                gradient
+                    .iter_mut()
+                    .zip(slopes)
+                    .for_each(|(g, s)| *g += 2.0 * q * s);
             }
         }
     }
@@ -238,14 +319,23 @@ struct Kernels {
 impl Kernels {
     fn new(evidence: &Evidence, features: &Features) -> Kernels {
         let (n, m) = (evidence.records.n(), features.waves().len());
-        let b: Vec<f64> = (0..n).flat_map(|i| features.waves().values(evidence.records.unit_of(i))).collect();
-        let all = if m == 0 { vec![0.0; n * n] } else { gram(&b, m) };
+        let b: Vec<f64> = (0..n)
+            .flat_map(|i| features.waves().values(evidence.records.unit_of(i)))
+            .collect();
+        let all = if m == 0 {
+            vec![0.0; n * n]
+        } else {
+            gram(&b, m)
+        };
         let mut mixed = vec![0.0; n * n];
         for (group, products) in &evidence.groups {
-            let some =
-                (group.waves.len() < m).then(|| gram(&columns(&b, m, &group.waves), group.waves.len()));
+            let some = (group.waves.len() < m)
+                .then(|| gram(&columns(&b, m, &group.waves), group.waves.len()));
             let waves = some.as_ref().unwrap_or(&all);
-            mixed.iter_mut().zip(products.iter().zip(waves)).for_each(|(k, (p, c))| *k += p * c);
+            mixed
+                .iter_mut()
+                .zip(products.iter().zip(waves))
+                .for_each(|(k, (p, c))| *k += p * c);
         }
         Kernels { b, all, mixed }
     }
@@ -253,7 +343,9 @@ impl Kernels {
 
 /// Some columns of a row-major matrix with `m` columns.
 pub(super) fn columns(b: &[f64], m: usize, chosen: &[usize]) -> Vec<f64> {
-    b.chunks_exact(m).flat_map(|row| chosen.iter().map(|&j| row[j])).collect()
+    b.chunks_exact(m)
+        .flat_map(|row| chosen.iter().map(|&j| row[j]))
+        .collect()
 }
 
 #[cfg(test)]
@@ -270,14 +362,20 @@ mod tests {
         } else {
             Expansion::Random { kernel, n: 6 }
         };
-        let settings = Settings { expansion, products, ..Settings::default() };
+        let settings = Settings {
+            expansion,
+            products,
+            ..Settings::default()
+        };
         let features = Features::new((0..4).collect(), 2, &settings, seed).unwrap();
         let mut gaussian = Gaussian::new(Arc::new(features), Prior::default()).unwrap();
         let mut stream = stream(seed, 0, Purpose::Design);
         for _ in 0..n {
             let bits: Vec<bool> = (0..4).map(|_| stream.unit() < 0.5).collect();
             let unit = [stream.unit(), stream.unit()];
-            let y = (5.0 * unit[0]).sin() + f64::from(u8::from(bits[1])) * unit[1] + 0.1 * stream.normal();
+            let y = (5.0 * unit[0]).sin()
+                + f64::from(u8::from(bits[1])) * unit[1]
+                + 0.1 * stream.normal();
             gaussian.observe(&bits, &unit, y).unwrap();
         }
         gaussian
@@ -342,7 +440,11 @@ mod tests {
 
         assert!(better.log_evidence() > gaussian.log_evidence() + 10.0);
         // The noise has standard deviation 0.1.
-        assert!((0.003..0.03).contains(&better.prior().noise), "{:?}", better.prior());
+        assert!(
+            (0.003..0.03).contains(&better.prior().noise),
+            "{:?}",
+            better.prior()
+        );
     }
 
     #[test]

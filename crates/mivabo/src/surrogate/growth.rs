@@ -45,7 +45,9 @@ const MAX_POINTS: usize = 200;
 pub fn owners(encoding: &Encoding) -> Vec<usize> {
     let mut owners = vec![0; encoding.n_bits()];
     for parameter in 0..encoding.model().parameters.len() {
-        encoding.bits_of(parameter).for_each(|bit| owners[bit] = parameter);
+        encoding
+            .bits_of(parameter)
+            .for_each(|bit| owners[bit] = parameter);
     }
     owners
 }
@@ -68,7 +70,9 @@ pub fn grown(gaussian: &Gaussian, growth: Growth, owners: &[usize]) -> Result<Ga
             break;
         }
     }
-    let features = gaussian.features().with_products(&Products::Listed(search.pairs(gaussian.features())));
+    let features = gaussian
+        .features()
+        .with_products(&Products::Listed(search.pairs(gaussian.features())));
     gaussian.refitted(Arc::new(features), gaussian.prior())
 }
 
@@ -79,7 +83,9 @@ struct Candidate {
 
 impl Candidate {
     fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.monomials.iter().flat_map(|&i| self.waves.iter().map(move |&j| (i, j)))
+        self.monomials
+            .iter()
+            .flat_map(|&i| self.waves.iter().map(move |&j| (i, j)))
     }
 }
 
@@ -88,14 +94,24 @@ fn candidates(features: &Features, owners: &[usize]) -> Vec<Candidate> {
     let owner = |bit: usize| owners.get(bit).copied().unwrap_or(bit);
     let mut monomials: BTreeMap<BTreeSet<usize>, Vec<usize>> = BTreeMap::new();
     for i in 1..features.monomials().len() {
-        monomials.entry(features.monomials().bits_of(i).map(owner).collect()).or_default().push(i);
+        monomials
+            .entry(features.monomials().bits_of(i).map(owner).collect())
+            .or_default()
+            .push(i);
     }
     let mut waves: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
     for j in 0..features.waves().len() {
-        waves.entry(features.waves().reals_of(j).collect()).or_default().push(j);
+        waves
+            .entry(features.waves().reals_of(j).collect())
+            .or_default()
+            .push(j);
     }
-    let pairs = monomials.values().flat_map(|m| waves.values().map(move |w| (m.clone(), w.clone())));
-    let mut all: Vec<Candidate> = pairs.map(|(monomials, waves)| Candidate { monomials, waves }).collect();
+    let pairs = monomials
+        .values()
+        .flat_map(|m| waves.values().map(move |w| (m.clone(), w.clone())));
+    let mut all: Vec<Candidate> = pairs
+        .map(|(monomials, waves)| Candidate { monomials, waves })
+        .collect();
     all.sort_by_key(|c| (c.monomials[0], c.waves[0]));
     all
 }
@@ -124,7 +140,9 @@ impl<'a> Search<'a> {
         let is_in = candidates.iter().map(|c| c.pairs().all(has)).collect();
         let mut wave_grams = BTreeMap::new();
         for c in &candidates {
-            wave_grams.entry(c.waves.clone()).or_insert_with(|| wave_gram(records, &c.waves));
+            wave_grams
+                .entry(c.waves.clone())
+                .or_insert_with(|| wave_gram(records, &c.waves));
         }
         let a = records.panel(0..records.n());
         let mut kernel = records.kernel_matrix(prior.variances);
@@ -151,8 +169,12 @@ impl<'a> Search<'a> {
         let mut best: Option<(usize, Vec<f64>, f64)> = None;
         for c in ranked {
             let change = self.kernel_of(&self.candidates[c]);
-            let kernel: Vec<f64> =
-                self.kernel.iter().zip(change).map(|(k, by)| k + sign * self.variance * by).collect();
+            let kernel: Vec<f64> = self
+                .kernel
+                .iter()
+                .zip(change)
+                .map(|(k, by)| k + sign * self.variance * by)
+                .collect();
             let evidence = log_evidence(&kernel, self.records.y());
             if best.as_ref().is_none_or(|best| evidence > best.2) {
                 best = Some((c, kernel, evidence));
@@ -162,7 +184,9 @@ impl<'a> Search<'a> {
             Growth::Add => evidence > self.evidence,
             _ => evidence >= self.evidence,
         };
-        let Some((c, kernel, evidence)) = best.filter(|best| helps(best.2)) else { return false };
+        let Some((c, kernel, evidence)) = best.filter(|best| helps(best.2)) else {
+            return false;
+        };
         self.is_in[c] = growth == Growth::Add;
         self.kernel = kernel;
         self.evidence = evidence;
@@ -178,7 +202,9 @@ impl<'a> Search<'a> {
         let n = alpha.len();
         let slope = |c: usize| {
             let k = self.kernel_of(&self.candidates[c]);
-            let fit: f64 = (0..n).map(|i| alpha[i] * dot(&k[i * n..][..n], &alpha)).sum();
+            let fit: f64 = (0..n)
+                .map(|i| alpha[i] * dot(&k[i * n..][..n], &alpha))
+                .sum();
             0.5 * sign * (fit - dot(&inverse, &k))
         };
         let possible = (0..self.candidates.len()).filter(|&c| self.is_in[c] == (sign < 0.0));
@@ -189,9 +215,16 @@ impl<'a> Search<'a> {
 
     /// K_c: products of its monomials times products of its waves.
     fn kernel_of(&self, candidate: &Candidate) -> Vec<f64> {
-        let a = columns(&self.a, self.records.features().monomials().len(), &candidate.monomials);
+        let a = columns(
+            &self.a,
+            self.records.features().monomials().len(),
+            &candidate.monomials,
+        );
         let mut kernel = gram(&a, candidate.monomials.len());
-        kernel.iter_mut().zip(&self.wave_grams[&candidate.waves]).for_each(|(k, c)| *k *= c);
+        kernel
+            .iter_mut()
+            .zip(&self.wave_grams[&candidate.waves])
+            .for_each(|(k, c)| *k *= c);
         kernel
     }
 
@@ -215,7 +248,10 @@ impl<'a> Search<'a> {
 fn wave_gram(records: &Records, waves: &[usize]) -> Vec<f64> {
     // Column 0 of b̃ is the constant.
     let shifted: Vec<usize> = waves.iter().map(|j| j + 1).collect();
-    gram(&columns(records.b(), records.features().n_columns(), &shifted), shifted.len())
+    gram(
+        &columns(records.b(), records.features().n_columns(), &shifted),
+        shifted.len(),
+    )
 }
 
 /// -½ yᵀK⁻¹y - ½ log det K, up to a constant that is the same for all structures.
@@ -236,16 +272,32 @@ mod tests {
     /// Five bits, two reals, 120 observations of weights drawn from a model in which only bits 1 and 3 interact with
     /// reals, with real 0 and real 1; believed under `products`.
     fn observed(products: &Products, seed: u64) -> Gaussian {
-        let expansion = Expansion::RandomAdditive { kernel: Kernel::SquaredExponential, n: 6 };
+        let expansion = Expansion::RandomAdditive {
+            kernel: Kernel::SquaredExponential,
+            n: 6,
+        };
         let truth = Products::Linked(vec![(1, 0), (3, 1)]);
-        let settings =
-            Settings { order: 1, expansion, bandwidth: 0.3, products: truth, ..Settings::default() };
+        let settings = Settings {
+            order: 1,
+            expansion,
+            bandwidth: 0.3,
+            products: truth,
+            ..Settings::default()
+        };
         let features = Features::new((0..5).collect(), 2, &settings, seed).unwrap();
-        let prior =
-            Prior { variances: Variances { discrete: 0.5, continuous: 1.0, mixed: 1.0 }, noise: 0.01 };
+        let prior = Prior {
+            variances: Variances {
+                discrete: 0.5,
+                continuous: 1.0,
+                mixed: 1.0,
+            },
+            noise: 0.01,
+        };
         let believed = Arc::new(features.with_products(products));
         let mut stream = stream(seed, 0, Purpose::Design);
-        let weights = Gaussian::new(Arc::new(features), prior).unwrap().sample(Scaling::None, &mut stream);
+        let weights = Gaussian::new(Arc::new(features), prior)
+            .unwrap()
+            .sample(Scaling::None, &mut stream);
         let mut gaussian = Gaussian::new(believed, prior).unwrap();
         for _ in 0..120 {
             let bits: Vec<bool> = (0..5).map(|_| stream.unit() < 0.5).collect();
@@ -273,7 +325,11 @@ mod tests {
 
             let found = grown(&gaussian, Growth::Add, &[0, 1, 2, 3, 4]).unwrap();
 
-            assert_eq!(structure(&found), BTreeSet::from([(1, 0), (3, 1)]), "seed {seed}");
+            assert_eq!(
+                structure(&found),
+                BTreeSet::from([(1, 0), (3, 1)]),
+                "seed {seed}"
+            );
             assert!(found.log_evidence() > gaussian.log_evidence());
         }
     }
@@ -285,7 +341,11 @@ mod tests {
 
             let found = grown(&gaussian, Growth::Discard, &[0, 1, 2, 3, 4]).unwrap();
 
-            assert_eq!(structure(&found), BTreeSet::from([(1, 0), (3, 1)]), "seed {seed}");
+            assert_eq!(
+                structure(&found),
+                BTreeSet::from([(1, 0), (3, 1)]),
+                "seed {seed}"
+            );
             assert!(found.log_evidence() > gaussian.log_evidence());
         }
     }
@@ -295,8 +355,14 @@ mod tests {
         let gaussian = observed(&Products::All, 8);
         let empty = Gaussian::new(gaussian.features().clone(), Prior::default()).unwrap();
 
-        assert_eq!(structure(&grown(&gaussian, Growth::Fixed, &[]).unwrap()).len(), 10);
-        assert_eq!(structure(&grown(&empty, Growth::Discard, &[]).unwrap()).len(), 10);
+        assert_eq!(
+            structure(&grown(&gaussian, Growth::Fixed, &[]).unwrap()).len(),
+            10
+        );
+        assert_eq!(
+            structure(&grown(&empty, Growth::Discard, &[]).unwrap()).len(),
+            10
+        );
     }
 
     #[test]
@@ -308,8 +374,20 @@ mod tests {
         for growth in [Growth::Discard, Growth::Add] {
             let found = grown(&gaussian, growth, &[0, 1, 2, 3, 4]).unwrap();
 
-            assert_eq!(found.features().mixed().waves_of(2).iter().filter(|j| **j < 6).count(), 1);
-            assert!(found.log_evidence() >= gaussian.log_evidence(), "{growth:?}");
+            assert_eq!(
+                found
+                    .features()
+                    .mixed()
+                    .waves_of(2)
+                    .iter()
+                    .filter(|j| **j < 6)
+                    .count(),
+                1
+            );
+            assert!(
+                found.log_evidence() >= gaussian.log_evidence(),
+                "{growth:?}"
+            );
         }
     }
 
@@ -322,10 +400,16 @@ mod tests {
 
         assert!(search.step(Growth::Add));
 
-        let features =
-            gaussian.features().with_products(&Products::Listed(search.pairs(gaussian.features())));
-        let refitted = gaussian.refitted(Arc::new(features), gaussian.prior()).unwrap();
+        let features = gaussian
+            .features()
+            .with_products(&Products::Listed(search.pairs(gaussian.features())));
+        let refitted = gaussian
+            .refitted(Arc::new(features), gaussian.prior())
+            .unwrap();
         let rise = refitted.log_evidence() - gaussian.log_evidence();
-        assert!((search.evidence - before - rise).abs() < 1e-6 * rise, "{rise}");
+        assert!(
+            (search.evidence - before - rise).abs() < 1e-6 * rise,
+            "{rise}"
+        );
     }
 }

@@ -16,7 +16,12 @@ const LEAST_PIVOT: f64 = 1e-14;
 /// Σ xᵢ yᵢ in eight interleaved sums, which the compiler turns into vector instructions.
 pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     let (x_chunks, y_chunks) = (x.chunks_exact(8), y.chunks_exact(8));
-    let rest: f64 = x_chunks.remainder().iter().zip(y_chunks.remainder()).map(|(x, y)| x * y).sum();
+    let rest: f64 = x_chunks
+        .remainder()
+        .iter()
+        .zip(y_chunks.remainder())
+        .map(|(x, y)| x * y)
+        .sum();
     let mut sums = [0.0; 8];
     for (x, y) in x_chunks.zip(y_chunks) {
         for k in 0..8 {
@@ -56,7 +61,9 @@ pub(crate) fn gram(data: &[f64], columns: usize) -> Vec<f64> {
 /// matrix is not positive definite.
 pub(crate) fn cholesky(symmetric: &[f64], n: usize) -> Option<Vec<f64>> {
     interrupt::check();
-    let factored = MatRef::from_row_major_slice(symmetric, n, n).llt(Side::Lower).ok()?;
+    let factored = MatRef::from_row_major_slice(symmetric, n, n)
+        .llt(Side::Lower)
+        .ok()?;
     let lower = factored.L();
     let mut packed = Vec::with_capacity(n * (n + 1) / 2);
     for i in 0..n {
@@ -94,7 +101,11 @@ impl Triangle {
         self.forward(&mut row);
         let left = diagonal - dot(&row, &row);
         self.packed.extend(row);
-        self.packed.push(left.max(LEAST_PIVOT * diagonal).max(f64::MIN_POSITIVE).sqrt());
+        self.packed.push(
+            left.max(LEAST_PIVOT * diagonal)
+                .max(f64::MIN_POSITIVE)
+                .sqrt(),
+        );
         self.n += 1;
     }
 
@@ -207,8 +218,12 @@ mod tests {
         (0..n).for_each(|i| grown.append(k[i * n..][..i].to_vec(), k[i * n + i]));
 
         let blocks = Triangle::factor(&k, n);
-        let difference =
-            grown.packed.iter().zip(&blocks.packed).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+        let difference = grown
+            .packed
+            .iter()
+            .zip(&blocks.packed)
+            .map(|(x, y)| (x - y).abs())
+            .fold(0.0, f64::max);
         assert!(difference < 1e-10, "{difference}");
     }
 

@@ -45,8 +45,15 @@ pub struct Outputs {
 impl Default for Outputs {
     /// The identity.
     fn default() -> Self {
-        let first = Affine { half_centre: 0.0, half_spread: 0.5 };
-        Outputs { first, power: None, largest: LARGEST_OUTPUT }
+        let first = Affine {
+            half_centre: 0.0,
+            half_spread: 0.5,
+        };
+        Outputs {
+            first,
+            power: None,
+            largest: LARGEST_OUTPUT,
+        }
     }
 }
 
@@ -69,36 +76,61 @@ impl Outputs {
     /// ```
     pub fn fit(y: &[f64], transform: Transform) -> Result<Outputs, Error> {
         if let Some(&value) = y.iter().find(|y| !y.is_finite()) {
-            return Err(Error::BadOutput { value, why: "it is not finite" });
+            return Err(Error::BadOutput {
+                value,
+                why: "it is not finite",
+            });
         }
         if y.is_empty() || transform == Transform::Identity {
             return Ok(Outputs::default());
         }
-        let standard = Outputs { first: Affine::standard(y), power: None, largest: LARGEST_DEVIATION };
+        let standard = Outputs {
+            first: Affine::standard(y),
+            power: None,
+            largest: LARGEST_DEVIATION,
+        };
         if transform == Transform::Standard {
             return Ok(standard);
         }
         let first = Affine::robust(y);
         let bulk: Vec<f64> = y.iter().map(|y| first.apply(*y)).collect();
-        let Some(lambda) = best_power(&bulk) else { return Ok(standard) };
+        let Some(lambda) = best_power(&bulk) else {
+            return Ok(standard);
+        };
         let bent: Vec<f64> = bulk.iter().map(|u| bend(*u, lambda)).collect();
         let power = Some((lambda, Affine::standard(&bent)));
-        Ok(Outputs { first, power, largest: LARGEST_DEVIATION })
+        Ok(Outputs {
+            first,
+            power,
+            largest: LARGEST_DEVIATION,
+        })
     }
 
     /// The model's number for an output. Drawn in to ±1e6 deviations (±1e100 by the identity), and 0 for NaN.
     pub fn to_model(&self, y: f64) -> f64 {
         let u = self.first.apply(y);
-        let z = self.power.map_or(u, |(lambda, then)| then.apply(bend(u, lambda)));
-        if z.is_nan() { 0.0 } else { z.clamp(-self.largest, self.largest) }
+        let z = self
+            .power
+            .map_or(u, |(lambda, then)| then.apply(bend(u, lambda)));
+        if z.is_nan() {
+            0.0
+        } else {
+            z.clamp(-self.largest, self.largest)
+        }
     }
 
     /// The output for a model's number: of a median the median, of a quantile the quantile. Saturates at the largest
     /// finite numbers.
     pub fn from_model(&self, z: f64) -> f64 {
-        let u = self.power.map_or(z, |(lambda, then)| unbend(then.invert(z), lambda));
+        let u = self
+            .power
+            .map_or(z, |(lambda, then)| unbend(then.invert(z), lambda));
         let y = self.first.invert(u);
-        if y.is_nan() { self.first.invert(0.0) } else { y.clamp(-f64::MAX, f64::MAX) }
+        if y.is_nan() {
+            self.first.invert(0.0)
+        } else {
+            y.clamp(-f64::MAX, f64::MAX)
+        }
     }
 }
 
@@ -126,7 +158,12 @@ impl Affine {
         let largest = off.iter().fold(0.0, |m: f64, d| m.max(d.abs()));
         let n = y.len() as f64;
         let mean = off.iter().map(|d| d / largest / n).sum::<f64>();
-        let deviation = (off.iter().map(|d| (d / largest - mean).powi(2)).sum::<f64>() / n).sqrt();
+        let deviation = (off
+            .iter()
+            .map(|d| (d / largest - mean).powi(2))
+            .sum::<f64>()
+            / n)
+            .sqrt();
         Affine::checked(0.5 * median + largest * mean, largest * deviation, median)
     }
 
@@ -145,9 +182,15 @@ impl Affine {
     /// A spread that is lost in the rounding of the values counts as none.
     fn checked(half_centre: f64, half_spread: f64, size: f64) -> Affine {
         if half_spread > 1e-14 * size.abs() && half_spread.is_normal() {
-            Affine { half_centre, half_spread }
+            Affine {
+                half_centre,
+                half_spread,
+            }
         } else {
-            Affine { half_centre: 0.5 * size, half_spread: 0.5 }
+            Affine {
+                half_centre: 0.5 * size,
+                half_spread: 0.5,
+            }
         }
     }
 }
@@ -157,7 +200,11 @@ fn median(y: &[f64]) -> f64 {
 }
 
 /// The value at a share of the sorted values; the lower one between two. `y` is not empty.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a length")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a length"
+)]
 fn quantile(y: &[f64], share: f64) -> f64 {
     let mut sorted = y.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -171,16 +218,28 @@ fn quantile(y: &[f64], share: f64) -> f64 {
 /// u < 0:  -((1 - u)^(2-λ) - 1) / (2 - λ)  or -log(1 - u) at λ = 2
 /// ```
 fn bend(u: f64, lambda: f64) -> f64 {
-    if u < 0.0 { -bend_positive(-u, 2.0 - lambda) } else { bend_positive(u, lambda) }
+    if u < 0.0 {
+        -bend_positive(-u, 2.0 - lambda)
+    } else {
+        bend_positive(u, lambda)
+    }
 }
 
 fn bend_positive(u: f64, power: f64) -> f64 {
     let log = u.ln_1p();
-    if power.abs() < 1e-8 { log } else { (power * log).exp_m1() / power }
+    if power.abs() < 1e-8 {
+        log
+    } else {
+        (power * log).exp_m1() / power
+    }
 }
 
 fn unbend(v: f64, lambda: f64) -> f64 {
-    if v < 0.0 { -unbend_positive(-v, 2.0 - lambda) } else { unbend_positive(v, lambda) }
+    if v < 0.0 {
+        -unbend_positive(-v, 2.0 - lambda)
+    } else {
+        unbend_positive(v, lambda)
+    }
 }
 
 fn unbend_positive(v: f64, power: f64) -> f64 {
@@ -189,7 +248,11 @@ fn unbend_positive(v: f64, power: f64) -> f64 {
     }
     // With a negative power ψ is bounded by -1/power: above it lies only infinity.
     let inside = power * v;
-    if inside <= -1.0 { f64::MAX } else { (inside.ln_1p() / power).exp_m1() }
+    if inside <= -1.0 {
+        f64::MAX
+    } else {
+        (inside.ln_1p() / power).exp_m1()
+    }
 }
 
 /// The λ of the greatest likelihood by golden sections; none where it lies at the limits or the data say nothing.
@@ -219,7 +282,11 @@ fn likelihood(u: &[f64], lambda: f64) -> f64 {
     let variance = bent.iter().map(|v| (v - mean).powi(2) / n).sum::<f64>();
     let jacobian: f64 = u.iter().map(|u| u.signum() * u.abs().ln_1p()).sum();
     let value = -0.5 * n * variance.ln() + (lambda - 1.0) * jacobian;
-    if value.is_finite() { value } else { f64::NEG_INFINITY }
+    if value.is_finite() {
+        value
+    } else {
+        f64::NEG_INFINITY
+    }
 }
 
 #[cfg(test)]
@@ -231,7 +298,10 @@ mod tests {
     fn moments(z: &[f64]) -> (f64, f64) {
         let n = z.len() as f64;
         let mean = z.iter().sum::<f64>() / n;
-        (mean, (z.iter().map(|z| (z - mean).powi(2)).sum::<f64>() / n).sqrt())
+        (
+            mean,
+            (z.iter().map(|z| (z - mean).powi(2)).sum::<f64>() / n).sqrt(),
+        )
     }
 
     fn transformed(y: &[f64], transform: Transform) -> Vec<f64> {
@@ -243,7 +313,10 @@ mod tests {
     fn outputs_of_any_size_get_mean_zero_and_deviation_one() {
         for scale in [1e-300, 1e-10, 1.0, 1e10, 1e307] {
             for shift in [0.0, 1.0, -7.0] {
-                let y: Vec<f64> = [1.0, 2.0, 4.0, 8.0, -3.0].iter().map(|y| (y + shift) * scale).collect();
+                let y: Vec<f64> = [1.0, 2.0, 4.0, 8.0, -3.0]
+                    .iter()
+                    .map(|y| (y + shift) * scale)
+                    .collect();
                 for transform in [Transform::Standard, Transform::Robust] {
                     let (mean, deviation) = moments(&transformed(&y, transform));
                     assert!(
@@ -259,7 +332,10 @@ mod tests {
     fn small_differences_of_large_outputs_keep_their_digits() {
         let z = transformed(&[1e10, 1e10 + 1.0, 1e10 + 2.0], Transform::Standard);
 
-        assert!((z[2] - 1.5_f64.sqrt()).abs() < 1e-9 && z[1].abs() < 1e-9, "{z:?}");
+        assert!(
+            (z[2] - 1.5_f64.sqrt()).abs() < 1e-9 && z[1].abs() < 1e-9,
+            "{z:?}"
+        );
     }
 
     #[test]
@@ -276,7 +352,11 @@ mod tests {
             for transform in [Transform::Standard, Transform::Robust] {
                 let outputs = Outputs::fit(&y, transform).unwrap();
                 assert!(y.iter().all(|y| outputs.to_model(*y).abs() < 1e-9), "{y:?}");
-                assert!([-3.0, 0.0, 1e300].iter().all(|z| outputs.from_model(*z).is_finite()));
+                assert!(
+                    [-3.0, 0.0, 1e300]
+                        .iter()
+                        .all(|z| outputs.from_model(*z).is_finite())
+                );
             }
         }
     }

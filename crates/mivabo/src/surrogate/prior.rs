@@ -37,7 +37,14 @@ pub struct Prior {
 
 impl Default for Prior {
     fn default() -> Self {
-        Prior { variances: Variances { discrete: 1.0, continuous: 2.0, mixed: 1.0 }, noise: 1.0 }
+        Prior {
+            variances: Variances {
+                discrete: 1.0,
+                continuous: 2.0,
+                mixed: 1.0,
+            },
+            noise: 1.0,
+        }
     }
 }
 
@@ -45,14 +52,24 @@ impl Prior {
     /// # Errors
     /// [`Error::BadHyperparameter`] when a variance or the noise is out of its range.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let Variances { discrete, continuous, mixed } = self.variances;
-        let variances =
-            [("discrete variance", discrete), ("continuous variance", continuous), ("mixed variance", mixed)];
+        let Variances {
+            discrete,
+            continuous,
+            mixed,
+        } = self.variances;
+        let variances = [
+            ("discrete variance", discrete),
+            ("continuous variance", continuous),
+            ("mixed variance", mixed),
+        ];
         if let Some(&(name, value)) = variances.iter().find(|(_, v)| !HYPERPARAMETERS.contains(v)) {
             return Err(Error::BadHyperparameter { name, value });
         }
         if !(self.noise == 0.0 || HYPERPARAMETERS.contains(&self.noise)) {
-            return Err(Error::BadHyperparameter { name: "noise", value: self.noise });
+            return Err(Error::BadHyperparameter {
+                name: "noise",
+                value: self.noise,
+            });
         }
         Ok(())
     }
@@ -62,9 +79,14 @@ impl Prior {
         let power = |j: &usize| features.waves().amplitude(*j).powi(2);
         let continuous: f64 = (0..features.waves().len()).map(|j| power(&j)).sum();
         let groups = features.mixed().groups().iter();
-        let mixed: f64 =
-            groups.map(|g| g.monomials.len() as f64 * g.waves.iter().map(power).sum::<f64>()).sum();
-        let Variances { discrete: v_d, continuous: v_c, mixed: v_m } = self.variances;
+        let mixed: f64 = groups
+            .map(|g| g.monomials.len() as f64 * g.waves.iter().map(power).sum::<f64>())
+            .sum();
+        let Variances {
+            discrete: v_d,
+            continuous: v_c,
+            mixed: v_m,
+        } = self.variances;
         let largest = v_d * features.monomials().len() as f64 + v_c * continuous + v_m * mixed;
         self.noise.max(JITTER * largest)
     }
@@ -73,7 +95,11 @@ impl Prior {
     pub(crate) fn deviations(&self, features: &Features) -> Vec<f64> {
         let columns = features.n_columns();
         let mut deviations = vec![0.0; features.monomials().len() * columns];
-        let Variances { discrete, continuous, mixed } = self.variances;
+        let Variances {
+            discrete,
+            continuous,
+            mixed,
+        } = self.variances;
         let (discrete, mixed) = (discrete.sqrt(), mixed.sqrt());
         for (i, row) in deviations.chunks_exact_mut(columns).enumerate() {
             row[0] = discrete;

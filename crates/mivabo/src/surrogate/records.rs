@@ -51,23 +51,44 @@ pub(crate) struct Site {
 
 impl Records {
     pub(crate) fn new(features: Arc<Features>) -> Records {
-        Records { features, words: Vec::new(), unit: Vec::new(), b: Vec::new(), y: Vec::new() }
+        Records {
+            features,
+            words: Vec::new(),
+            unit: Vec::new(),
+            b: Vec::new(),
+            y: Vec::new(),
+        }
     }
 
     /// The same points and outputs under features that differ in bandwidths or products only.
     pub(crate) fn with_features(&self, features: Arc<Features>) -> Records {
         let n_reals = features.waves().n_reals();
-        let b = (0..self.n()).flat_map(|i| features.b(&self.unit[i * n_reals..][..n_reals])).collect();
-        Records { features, b, ..self.clone() }
+        let b = (0..self.n())
+            .flat_map(|i| features.b(&self.unit[i * n_reals..][..n_reals]))
+            .collect();
+        Records {
+            features,
+            b,
+            ..self.clone()
+        }
     }
 
     /// Whether the points have as many bits and coordinates as other features need.
     pub(crate) fn check_features(&self, features: &Features) -> Result<(), Error> {
-        let sizes =
-            |f: &Features| [("bits", f.monomials().visible().len()), ("coordinates", f.waves().n_reals())];
-        for ((what, expected), (_, found)) in sizes(&self.features).into_iter().zip(sizes(features)) {
+        let sizes = |f: &Features| {
+            [
+                ("bits", f.monomials().visible().len()),
+                ("coordinates", f.waves().n_reals()),
+            ]
+        };
+        for ((what, expected), (_, found)) in sizes(&self.features).into_iter().zip(sizes(features))
+        {
             if found != expected {
-                return Err(Error::BadCode(BadCode::Length { what, found, expected }));
+                return Err(Error::BadCode(BadCode::Length {
+                    what,
+                    found,
+                    expected,
+                }));
             }
         }
         Ok(())
@@ -76,10 +97,17 @@ impl Records {
     /// The points with the given rising numbers.
     pub(crate) fn subset(&self, chosen: &[usize]) -> Records {
         let mut subset = Records::new(self.features.clone());
-        let (n_words, n_reals) = (self.features.monomials().n_words(), self.features.waves().n_reals());
+        let (n_words, n_reals) = (
+            self.features.monomials().n_words(),
+            self.features.waves().n_reals(),
+        );
         for &i in chosen {
-            subset.words.extend_from_slice(&self.words[i * n_words..][..n_words]);
-            subset.unit.extend_from_slice(&self.unit[i * n_reals..][..n_reals]);
+            subset
+                .words
+                .extend_from_slice(&self.words[i * n_words..][..n_words]);
+            subset
+                .unit
+                .extend_from_slice(&self.unit[i * n_reals..][..n_reals]);
             subset.b.extend_from_slice(self.b_of(i));
             subset.y.push(self.y[i]);
         }
@@ -124,7 +152,13 @@ impl Records {
     /// finite or beyond 1e100.
     pub(crate) fn check(&self, bits: &[bool], unit: &[f64], y: f64) -> Result<(), Error> {
         let needed = self.features.monomials().n_bits();
-        let length = |what, found, expected| Error::BadCode(BadCode::Length { what, found, expected });
+        let length = |what, found, expected| {
+            Error::BadCode(BadCode::Length {
+                what,
+                found,
+                expected,
+            })
+        };
         if bits.len() < needed {
             return Err(length("bits", bits.len(), needed));
         }
@@ -134,7 +168,10 @@ impl Records {
         }
         if let Some(k) = unit.iter().position(|x| !(0.0..=1.0).contains(x)) {
             let name = format!("continuous parameter {k}");
-            return Err(Error::BadCode(BadCode::Coordinate { name, value: unit[k] }));
+            return Err(Error::BadCode(BadCode::Coordinate {
+                name,
+                value: unit[k],
+            }));
         }
         check_output(y)
     }
@@ -151,7 +188,11 @@ impl Records {
     pub(crate) fn set_outputs(&mut self, y: &[f64]) -> Result<(), Error> {
         if y.len() != self.n() {
             let (found, expected) = (y.len(), self.n());
-            return Err(Error::BadCode(BadCode::Length { what: "outputs", found, expected }));
+            return Err(Error::BadCode(BadCode::Length {
+                what: "outputs",
+                found,
+                expected,
+            }));
         }
         y.iter().try_for_each(|&y| check_output(y))?;
         self.y.copy_from_slice(y);
@@ -160,8 +201,16 @@ impl Records {
 
     pub(crate) fn site(&self, bits: &[bool], unit: &[f64]) -> Site {
         let monomials = self.features.monomials();
-        let a = if self.needs_monomials() { monomials.values(bits) } else { Vec::new() };
-        Site { words: monomials.packed(bits), b: self.features.b(unit), a }
+        let a = if self.needs_monomials() {
+            monomials.values(bits)
+        } else {
+            Vec::new()
+        };
+        Site {
+            words: monomials.packed(bits),
+            b: self.features.b(unit),
+            a,
+        }
     }
 
     /// Whether the mixed kernel is not simply (k_d - 1) k_c or 0.
@@ -196,7 +245,12 @@ impl Records {
         let (words, b, a) = other;
         let discrete = self.features.monomials().kernel(&site.words, words);
         let continuous = dot(&site.b[1..], &b[1..]);
-        let groups = self.features.mixed().groups().iter().filter(|group| !group.waves.is_empty());
+        let groups = self
+            .features
+            .mixed()
+            .groups()
+            .iter()
+            .filter(|group| !group.waves.is_empty());
         let mixed: f64 = groups
             .map(|group| {
                 let monomials = if a.is_empty() {
@@ -234,9 +288,15 @@ impl Records {
 
     /// D: k_d over all records, row-major.
     pub(crate) fn discrete_kernel(&self) -> Vec<f64> {
-        let kernel =
-            |i: usize, j: usize| self.features.monomials().kernel(self.words_of(i), self.words_of(j));
-        (0..self.n()).flat_map(|i| (0..self.n()).map(move |j| (i, j))).map(|(i, j)| kernel(i, j)).collect()
+        let kernel = |i: usize, j: usize| {
+            self.features
+                .monomials()
+                .kernel(self.words_of(i), self.words_of(j))
+        };
+        (0..self.n())
+            .flat_map(|i| (0..self.n()).map(move |j| (i, j)))
+            .map(|(i, j)| kernel(i, j))
+            .collect()
     }
 
     /// P_g: products of some monomials over all records, row-major.
@@ -252,49 +312,79 @@ impl Records {
 
     /// Record `i` as a point to compare others with.
     fn site_of(&self, i: usize) -> Site {
-        let mut a = vec![0.0; if self.needs_monomials() { self.features.monomials().len() } else { 0 }];
+        let mut a = vec![
+            0.0;
+            if self.needs_monomials() {
+                self.features.monomials().len()
+            } else {
+                0
+            }
+        ];
         if !a.is_empty() {
             self.fill_a(i, &mut a);
         }
-        Site { words: self.words_of(i).to_vec(), b: self.b_of(i).to_vec(), a }
+        Site {
+            words: self.words_of(i).to_vec(),
+            b: self.b_of(i).to_vec(),
+            a,
+        }
     }
 
     /// φ_d of record `i`.
     pub(crate) fn fill_a(&self, i: usize, a: &mut [f64]) {
         let words = self.words_of(i);
-        self.features.monomials().fill(|bit| words[bit / 64] >> (bit % 64) & 1 == 1, a);
+        self.features
+            .monomials()
+            .fill(|bit| words[bit / 64] >> (bit % 64) & 1 == 1, a);
     }
 
     /// φ(xᵢ) as one row over all weights.
     pub(crate) fn flat_row(&self, i: usize) -> Vec<f64> {
         let mut a = vec![0.0; self.features.monomials().len()];
         self.fill_a(i, &mut a);
-        self.features.flatten(&Factors { a, b: self.b_of(i).to_vec() })
+        self.features.flatten(&Factors {
+            a,
+            b: self.b_of(i).to_vec(),
+        })
     }
 
     /// The rows of A in `range`, row-major.
     pub(crate) fn panel(&self, range: Range<usize>) -> Vec<f64> {
         let n = self.features.monomials().len();
         let mut panel = vec![0.0; range.len() * n];
-        panel.chunks_exact_mut(n).zip(range).for_each(|(a, i)| self.fill_a(i, a));
+        panel
+            .chunks_exact_mut(n)
+            .zip(range)
+            .for_each(|(a, i)| self.fill_a(i, a));
         panel
     }
 
     /// All records, as many at a time as a panel holds.
     fn panels(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (n, size) = (self.n(), (MAX_PANEL / self.features.monomials().len()).clamp(1, PANEL));
-        (0..n).step_by(size).map(move |start| start..(start + size).min(n))
+        let (n, size) = (
+            self.n(),
+            (MAX_PANEL / self.features.monomials().len()).clamp(1, PANEL),
+        );
+        (0..n)
+            .step_by(size)
+            .map(move |start| start..(start + size).min(n))
     }
 
     /// Φw: f(xᵢ) for every record, by one matrix product for each group and panel.
     pub(crate) fn times(&self, weights: &[f64]) -> Vec<f64> {
         let columns = self.features.n_columns();
-        let mut f: Vec<f64> = (0..self.n()).map(|i| dot(&weights[..columns], self.b_of(i))).collect();
-        let parts: Vec<Part<'_>> = self.parts().map(|part| part.gathering(weights, columns)).collect();
+        let mut f: Vec<f64> = (0..self.n())
+            .map(|i| dot(&weights[..columns], self.b_of(i)))
+            .collect();
+        let parts: Vec<Part<'_>> = self
+            .parts()
+            .map(|part| part.gathering(weights, columns))
+            .collect();
         for range in self.panels() {
             let panel = self.panel(range.clone());
             for part in &parts {
-                let b = part.columns_of(&self.b[range.start * columns..range.end * columns], columns);
+                let b =
+                    part.columns_of(&self.b[range.start * columns..range.end * columns], columns);
                 let mut q = vec![0.0; range.len() * part.width()];
                 let left = part.of_panel(&panel, self.features.monomials().len());
                 add_product(&mut q, left.view(), matrix(&part.weights, part.width()));
@@ -312,7 +402,10 @@ impl Records {
         let n_monomials = self.features.monomials().len();
         let mut weights = vec![0.0; n_monomials * columns];
         for (i, &v) in v.iter().enumerate() {
-            weights[..columns].iter_mut().zip(self.b_of(i)).for_each(|(w, b)| *w += v * b);
+            weights[..columns]
+                .iter_mut()
+                .zip(self.b_of(i))
+                .for_each(|(w, b)| *w += v * b);
         }
         weights[0] *= variances.discrete;
         scale(&mut weights[1..columns], variances.continuous);
@@ -320,7 +413,8 @@ impl Records {
         for range in self.panels() {
             let panel = self.panel(range.clone());
             for part in &mut parts {
-                let mut b = part.columns_of(&self.b[range.start * columns..range.end * columns], columns);
+                let mut b =
+                    part.columns_of(&self.b[range.start * columns..range.end * columns], columns);
                 for (b, v) in b.chunks_exact_mut(part.width()).zip(&v[range.clone()]) {
                     scale(b, *v);
                 }
@@ -342,15 +436,25 @@ impl Records {
 
 pub(super) fn check_output(y: f64) -> Result<(), Error> {
     if !y.is_finite() {
-        return Err(Error::BadOutput { value: y, why: "it is not finite" });
+        return Err(Error::BadOutput {
+            value: y,
+            why: "it is not finite",
+        });
     }
     if y.abs() > LARGEST_OUTPUT {
-        return Err(Error::BadOutput { value: y, why: "it is beyond ±1e100; standardise outputs first" });
+        return Err(Error::BadOutput {
+            value: y,
+            why: "it is beyond ±1e100; standardise outputs first",
+        });
     }
     Ok(())
 }
 
-fn rows<'a>(x: &'a [f64], y: &'a [f64], width: usize) -> impl Iterator<Item = (&'a [f64], &'a [f64])> {
+fn rows<'a>(
+    x: &'a [f64],
+    y: &'a [f64],
+    width: usize,
+) -> impl Iterator<Item = (&'a [f64], &'a [f64])> {
     x.chunks_exact(width).zip(y.chunks_exact(width))
 }
 
@@ -363,14 +467,27 @@ struct Part<'a> {
 
 /// Some columns of a panel, where they lie or gathered.
 enum Columns<'a> {
-    Adjacent { panel: &'a [f64], of: usize, first: usize, n: usize },
-    Gathered { data: Vec<f64>, n: usize },
+    Adjacent {
+        panel: &'a [f64],
+        of: usize,
+        first: usize,
+        n: usize,
+    },
+    Gathered {
+        data: Vec<f64>,
+        n: usize,
+    },
 }
 
 impl Columns<'_> {
     fn view(&self) -> faer::MatRef<'_, f64> {
         match self {
-            Columns::Adjacent { panel, of, first, n } => matrix(panel, *of).subcols(*first, *n),
+            Columns::Adjacent {
+                panel,
+                of,
+                first,
+                n,
+            } => matrix(panel, *of).subcols(*first, *n),
             Columns::Gathered { data, n } => matrix(data, *n),
         }
     }
@@ -378,7 +495,10 @@ impl Columns<'_> {
 
 impl<'a> Part<'a> {
     fn new(group: &'a Group) -> Part<'a> {
-        Part { group, weights: vec![0.0; group.monomials.len() * (group.waves.len() + 1)] }
+        Part {
+            group,
+            weights: vec![0.0; group.monomials.len() * (group.waves.len() + 1)],
+        }
     }
 
     fn width(&self) -> usize {
@@ -388,20 +508,35 @@ impl<'a> Part<'a> {
     /// Takes this part's weights out of W.
     fn gathering(mut self, weights: &[f64], columns: usize) -> Part<'a> {
         let group = self.group;
-        for (row, &i) in self.weights.chunks_exact_mut(group.waves.len() + 1).zip(&group.monomials) {
+        for (row, &i) in self
+            .weights
+            .chunks_exact_mut(group.waves.len() + 1)
+            .zip(&group.monomials)
+        {
             let from = &weights[i * columns..][..columns];
             row[0] = from[0];
-            row[1..].iter_mut().zip(&group.waves).for_each(|(w, &j)| *w = from[j + 1]);
+            row[1..]
+                .iter_mut()
+                .zip(&group.waves)
+                .for_each(|(w, &j)| *w = from[j + 1]);
         }
         self
     }
 
     /// Puts this part's weights into W, times their prior variances.
     fn scatter(&self, variances: Variances, columns: usize, weights: &mut [f64]) {
-        for (row, &i) in self.weights.chunks_exact(self.width()).zip(&self.group.monomials) {
+        for (row, &i) in self
+            .weights
+            .chunks_exact(self.width())
+            .zip(&self.group.monomials)
+        {
             let to = &mut weights[i * columns..][..columns];
             to[0] = variances.discrete * row[0];
-            self.group.waves.iter().zip(&row[1..]).for_each(|(&j, w)| to[j + 1] = variances.mixed * w);
+            self.group
+                .waves
+                .iter()
+                .zip(&row[1..])
+                .for_each(|(&j, w)| to[j + 1] = variances.mixed * w);
         }
     }
 
@@ -411,7 +546,9 @@ impl<'a> Part<'a> {
             return b.to_vec();
         }
         let row = |b: &'_ [f64]| {
-            std::iter::once(1.0).chain(self.group.waves.iter().map(|&j| b[j + 1])).collect::<Vec<_>>()
+            std::iter::once(1.0)
+                .chain(self.group.waves.iter().map(|&j| b[j + 1]))
+                .collect::<Vec<_>>()
         };
         b.chunks_exact(columns).flat_map(row).collect()
     }
@@ -421,9 +558,17 @@ impl<'a> Part<'a> {
         let monomials = &self.group.monomials;
         let (first, n) = (monomials[0], monomials.len());
         if monomials[n - 1] - first + 1 == n {
-            return Columns::Adjacent { panel, of, first, n };
+            return Columns::Adjacent {
+                panel,
+                of,
+                first,
+                n,
+            };
         }
-        let data = panel.chunks_exact(of).flat_map(|a| monomials.iter().map(|&i| a[i])).collect();
+        let data = panel
+            .chunks_exact(of)
+            .flat_map(|a| monomials.iter().map(|&i| a[i]))
+            .collect();
         Columns::Gathered { data, n }
     }
 }

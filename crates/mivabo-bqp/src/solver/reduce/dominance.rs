@@ -37,7 +37,11 @@ pub(crate) fn fix_dominated(
 }
 
 /// Free bits with the value that is never worse than the other.
-fn dominated(problem: &Bqp, propagator: &Propagator<'_>, assignment: &Assignment) -> Vec<(usize, bool)> {
+fn dominated(
+    problem: &Bqp,
+    propagator: &Propagator<'_>,
+    assignment: &Assignment,
+) -> Vec<(usize, bool)> {
     let mut safe = safe_for_objective(problem, assignment);
     if safe.iter().all(|safe| safe.value().is_none()) {
         return Vec::new();
@@ -53,25 +57,47 @@ fn dominated(problem: &Bqp, propagator: &Propagator<'_>, assignment: &Assignment
                     safe[bit].restrict_to(in_row);
                 }
             }
-            _ => constraint.bits().iter().for_each(|&bit| safe[bit] = Safe::default()),
+            _ => constraint
+                .bits()
+                .iter()
+                .for_each(|&bit| safe[bit] = Safe::default()),
         }
     }
-    safe.iter().enumerate().filter_map(|(bit, safe)| Some((bit, safe.value()?))).collect()
+    safe.iter()
+        .enumerate()
+        .filter_map(|(bit, safe)| Some((bit, safe.value()?)))
+        .collect()
 }
 
 fn safe_for_objective(problem: &Bqp, assignment: &Assignment) -> Vec<Safe> {
     let objective = problem.objective();
     let mut effects = Effects::new((0..problem.n()).map(|bit| assignment.value(bit)).collect());
-    objective.linear().iter().for_each(|&(i, l)| effects.add_linear(i, l));
-    objective.quadratic().iter().for_each(|&(i, j, q)| effects.add_pair(i, j, q));
+    objective
+        .linear()
+        .iter()
+        .for_each(|&(i, l)| effects.add_linear(i, l));
+    objective
+        .quadratic()
+        .iter()
+        .for_each(|&(i, j, q)| effects.add_pair(i, j, q));
     effects.safe(objective.rounding())
 }
 
 /// In the order of the row's bits.
 fn safe_for_row(row: &IntervalRow<'_>, assignment: &Assignment) -> Vec<Safe> {
-    let mut effects = Effects::new(row.bits().iter().map(|&bit| assignment.value(bit)).collect());
-    row.linear().iter().enumerate().for_each(|(i, &l)| effects.add_linear(i, l));
-    row.pairs().iter().for_each(|&(i, j, q)| effects.add_pair(i, j, q));
+    let mut effects = Effects::new(
+        row.bits()
+            .iter()
+            .map(|&bit| assignment.value(bit))
+            .collect(),
+    );
+    row.linear()
+        .iter()
+        .enumerate()
+        .for_each(|(i, &l)| effects.add_linear(i, l));
+    row.pairs()
+        .iter()
+        .for_each(|&(i, j, q)| effects.add_pair(i, j, q));
     effects.safe(row.row().form().rounding())
 }
 
@@ -141,8 +167,14 @@ impl Effects {
     fn safe(&self, rounding: f64) -> Vec<Safe> {
         let safe = |(effect, state): (&Effect, &Option<bool>)| match state {
             Some(_) => Safe::default(),
-            None if !effect.is_present => Safe { zero: true, one: true },
-            None => Safe { zero: effect.least >= rounding, one: effect.most <= -rounding },
+            None if !effect.is_present => Safe {
+                zero: true,
+                one: true,
+            },
+            None => Safe {
+                zero: effect.least >= rounding,
+                one: effect.most <= -rounding,
+            },
         };
         self.of.iter().zip(&self.state).map(safe).collect()
     }

@@ -20,7 +20,11 @@ impl Allowance {
         let value: Option<f64> = known.iter().map(Known::value).sum();
         let least_size = value.map_or(1.0, |value| (-value - constant).max(1.0));
         let undivided = (known.len() == 1).then_some(gap);
-        Self { undivided, left: gap * least_size, n_left: known.len() }
+        Self {
+            undivided,
+            left: gap * least_size,
+            n_left: known.len(),
+        }
     }
 
     /// The relative gap for the next part, whose best value so far is known or not; unused shares go to later ones.
@@ -29,7 +33,8 @@ impl Allowance {
         self.n_left = self.n_left.saturating_sub(1);
         // The part's final value is between its least and what is known.
         let most = known.unwrap_or_else(|| objective.max());
-        self.undivided.unwrap_or_else(|| share / objective.min().abs().max(most.abs()).max(1.0))
+        self.undivided
+            .unwrap_or_else(|| share / objective.min().abs().max(most.abs()).max(1.0))
     }
 
     pub fn spend(&mut self, outcome: &Outcome) {

@@ -30,12 +30,19 @@ impl Split<'_, '_> {
         }
         let mut constraints = vec![Vec::new(); self.groups.len()];
         for &constraint in &self.open {
-            if let Some(&first) = constraint.bits().iter().find(|&&bit| self.fixed.is_free(bit)) {
+            if let Some(&first) = constraint
+                .bits()
+                .iter()
+                .find(|&&bit| self.fixed.is_free(bit))
+            {
                 constraints[part_of[first]].push(constraint);
             }
         }
-        let drafts =
-            self.groups.iter().zip(&constraints).map(|(group, own)| Draft::new(group, own, self.fixed));
+        let drafts = self
+            .groups
+            .iter()
+            .zip(&constraints)
+            .map(|(group, own)| Draft::new(group, own, self.fixed));
         let mut drafts: Vec<Draft> = drafts.collect();
         let mut number = vec![0; self.problem.n()];
         for draft in &drafts {
@@ -50,21 +57,26 @@ impl Split<'_, '_> {
         }
         let is_single = drafts.len() == 1;
         let own = if is_single { left.constant() } else { 0.0 };
-        let parts = drafts.into_iter().zip(&constraints).map(|(draft, constraints)| {
-            draft.enumerate(&mut number);
-            draft.finish(own, constraints, self.fixed, &number)
-        });
+        let parts = drafts
+            .into_iter()
+            .zip(&constraints)
+            .map(|(draft, constraints)| {
+                draft.enumerate(&mut number);
+                draft.finish(own, constraints, self.fixed, &number)
+            });
         let parts = parts.collect();
         (left.constant() - own, parts)
     }
 
     /// The objective over the free bits, under their old numbers.
     fn left_of_objective(&self) -> Quadratic {
-        self.problem.objective().substituted(|bit| match self.fixed.value(bit) {
-            Some(false) => Role::Zero,
-            Some(true) => Role::One,
-            None => Role::Bit(bit),
-        })
+        self.problem
+            .objective()
+            .substituted(|bit| match self.fixed.value(bit) {
+                Some(false) => Role::Zero,
+                Some(true) => Role::One,
+                None => Role::Bit(bit),
+            })
     }
 }
 
@@ -82,14 +94,23 @@ impl Draft {
     /// A row of reals keeps the bits that are fixed to 1: without them its sum would round differently, and at the edge
     /// of its tolerance that decides whether a point is feasible.
     fn new(group: &[usize], constraints: &[&Constraint<'_>], fixed: &Assignment) -> Self {
-        let rows_of_reals = constraints.iter().filter(|constraint| is_of_reals(constraint));
-        let ones = rows_of_reals.flat_map(|row| row.bits()).filter(|&&bit| fixed.value(bit) == Some(true));
+        let rows_of_reals = constraints
+            .iter()
+            .filter(|constraint| is_of_reals(constraint));
+        let ones = rows_of_reals
+            .flat_map(|row| row.bits())
+            .filter(|&&bit| fixed.value(bit) == Some(true));
         let mut held: Vec<usize> = ones.copied().collect();
         held.sort_unstable();
         held.dedup();
         let mut bits = [group, &held].concat();
         bits.sort_unstable();
-        Self { bits, held, linear: Vec::new(), pairs: Vec::new() }
+        Self {
+            bits,
+            held,
+            linear: Vec::new(),
+            pairs: Vec::new(),
+        }
     }
 
     /// Gives its bits their numbers in the part.
@@ -117,14 +138,20 @@ impl Draft {
                 }
             }
         }
-        rows.extend(
-            self.held.iter().map(|&bit| {
-                Row::new("held", Quadratic::new(0.0, [(number[bit], 1.0)], []), Sense::Equal, 1.0)
-            }),
-        );
+        rows.extend(self.held.iter().map(|&bit| {
+            Row::new(
+                "held",
+                Quadratic::new(0.0, [(number[bit], 1.0)], []),
+                Sense::Equal,
+                1.0,
+            )
+        }));
         let objective = Quadratic::new(constant, self.linear, self.pairs);
         let problem = Bqp::of_parts(self.bits.len(), objective, rows, tables);
-        Part { problem: Cow::Owned(problem), bits: self.bits }
+        Part {
+            problem: Cow::Owned(problem),
+            bits: self.bits,
+        }
     }
 }
 

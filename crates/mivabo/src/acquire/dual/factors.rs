@@ -40,7 +40,12 @@ pub(super) struct Pattern<'a> {
 impl Pattern<'_> {
     /// λ·p
     pub fn dot(&self, multipliers: &[f64]) -> f64 {
-        self.bits.iter().zip(multipliers).filter(|(bit, _)| **bit).map(|(_, l)| l).sum()
+        self.bits
+            .iter()
+            .zip(multipliers)
+            .filter(|(bit, _)| **bit)
+            .map(|(_, l)| l)
+            .sum()
     }
 }
 
@@ -57,11 +62,19 @@ pub(super) fn factors<'a>(
     let mut factors = Vec::new();
     for (bits, rows) in joined(by_bits(weights), n_bits.min(MOST_BITS)) {
         if bits.len() > MOST_BITS {
-            let why = format!("a monomial has {} bits; factors have at most {MOST_BITS}", bits.len());
+            let why = format!(
+                "a monomial has {} bits; factors have at most {MOST_BITS}",
+                bits.len()
+            );
             return Err(Error::NoProgram { why });
         }
         let bits: Vec<usize> = bits.into_iter().collect();
-        factors.push(Factor::new(weights, &propagator, problem.n(), (bits, &rows)));
+        factors.push(Factor::new(
+            weights,
+            &propagator,
+            problem.n(),
+            (bits, &rows),
+        ));
     }
     Ok(factors)
 }
@@ -71,10 +84,16 @@ type Bits = BTreeSet<usize>;
 /// Rows of W with a product, by the bits of their monomials; the largest sets first.
 fn by_bits(weights: &Weights) -> Vec<(Bits, Vec<usize>)> {
     let features = weights.features();
-    let rows = weights.matrix().chunks_exact(features.n_columns()).enumerate().skip(1);
+    let rows = weights
+        .matrix()
+        .chunks_exact(features.n_columns())
+        .enumerate()
+        .skip(1);
     let mut of: BTreeMap<Bits, Vec<usize>> = BTreeMap::new();
     for (i, _) in rows.filter(|(_, row)| row[1..].iter().any(|w| *w != 0.0)) {
-        of.entry(features.monomials().bits_of(i).collect()).or_default().push(i);
+        of.entry(features.monomials().bits_of(i).collect())
+            .or_default()
+            .push(i);
     }
     let mut sets: Vec<(Bits, Vec<usize>)> = of.into_iter().collect();
     sets.sort_by_key(|(bits, _)| std::cmp::Reverse(bits.len()));
@@ -88,7 +107,11 @@ fn joined(sets: Vec<(Bits, Vec<usize>)>, n_bits: usize) -> Vec<(Bits, Vec<usize>
     for (bits, rows) in sets {
         let new = |factor: &Bits| bits.difference(factor).count();
         let fits = |factor: &Bits| new(factor) == 0 || factor.len() + new(factor) <= n_bits;
-        match factors.iter_mut().filter(|(factor, _)| fits(factor)).min_by_key(|(factor, _)| new(factor)) {
+        match factors
+            .iter_mut()
+            .filter(|(factor, _)| fits(factor))
+            .min_by_key(|(factor, _)| new(factor))
+        {
             Some((factor, old)) => {
                 factor.extend(bits);
                 old.extend(rows);
@@ -109,16 +132,23 @@ impl<'a> Factor<'a> {
         let features = weights.features();
         let columns = features.n_columns();
         let row = |i: usize| &weights.matrix()[i * columns + 1..(i + 1) * columns];
-        let has_wave: Vec<bool> = (0..columns - 1).map(|j| rows.iter().any(|i| row(*i)[j] != 0.0)).collect();
+        let has_wave: Vec<bool> = (0..columns - 1)
+            .map(|j| rows.iter().any(|i| row(*i)[j] != 0.0))
+            .collect();
         let mut has_real = vec![false; features.waves().n_reals()];
         for j in (0..has_wave.len()).filter(|j| has_wave[*j]) {
-            features.waves().reals_of(j).for_each(|k| has_real[k] = true);
+            features
+                .waves()
+                .reals_of(j)
+                .for_each(|k| has_real[k] = true);
         }
         let mut patterns = Vec::new();
         for code in 0_u32..1 << bits.len() {
             let pattern: Vec<bool> = (0..bits.len()).map(|at| code >> at & 1 == 1).collect();
             let mut assignment = Assignment::new(n);
-            bits.iter().zip(&pattern).for_each(|(bit, value)| assignment.fix(*bit, *value));
+            bits.iter()
+                .zip(&pattern)
+                .for_each(|(bit, value)| assignment.fix(*bit, *value));
             let point = assignment.to_point();
             if propagator.propagate_all(&mut assignment).is_err() {
                 continue;
@@ -126,12 +156,22 @@ impl<'a> Factor<'a> {
             let a = features.monomials().values(&point);
             let mut sum = vec![0.0; columns - 1];
             for i in rows.iter().filter(|i| a[**i] != 0.0) {
-                sum.iter_mut().zip(row(*i)).for_each(|(sum, w)| *sum += a[*i] * w);
+                sum.iter_mut()
+                    .zip(row(*i))
+                    .for_each(|(sum, w)| *sum += a[*i] * w);
             }
             let landscape = Landscape::of_weights(features.waves(), 0.0, &sum);
-            patterns.push(Pattern { bits: pattern, landscape });
+            patterns.push(Pattern {
+                bits: pattern,
+                landscape,
+            });
         }
-        Factor { bits, has_real, has_wave, patterns }
+        Factor {
+            bits,
+            has_real,
+            has_wave,
+            patterns,
+        }
     }
 }
 
@@ -182,7 +222,9 @@ mod tests {
     fn patterns_that_a_row_excludes_are_left_out() {
         let mut problem = Bqp::new(3);
         let sum = Quadratic::new(0.0, (0..3).map(|i| (i, 1.0)), []);
-        problem.add_row(Row::new("one of three", sum, Sense::Equal, 1.0)).unwrap();
+        problem
+            .add_row(Row::new("one of three", sum, Sense::Equal, 1.0))
+            .unwrap();
         let weights = drawn(3, &Settings::default(), 0);
 
         let factors = factors(&weights, &problem, 2).unwrap();
@@ -193,7 +235,10 @@ mod tests {
 
     #[test]
     fn a_monomial_of_too_many_bits_is_refused() {
-        let settings = Settings { order: 15, ..Settings::default() };
+        let settings = Settings {
+            order: 15,
+            ..Settings::default()
+        };
         let weights = drawn(15, &settings, 0);
 
         let refused = factors(&weights, &Bqp::new(15), 4);

@@ -154,7 +154,13 @@ pub fn minimise(
     settings: Settings,
 ) -> Result<Option<Decomposed>, Error> {
     let best = alternating::minimise(space, weights, starts, settings.polish)?;
-    let mut recovery = Recovery { space, weights, settings, tried: BTreeSet::new(), best };
+    let mut recovery = Recovery {
+        space,
+        weights,
+        settings,
+        tried: BTreeSet::new(),
+        best,
+    };
     // Beginning with the other half ends elsewhere.
     for start in starts {
         recovery.polish(Some(start.clone()))?;
@@ -176,7 +182,14 @@ pub fn minimise(
     let n_factors = slaves.factors.len();
     Ok(recovery.best.map(|Minimum { feasible, value }| {
         let bound = ascent.bound.min(value);
-        Decomposed { feasible, value, bound, gap: value - bound, iterations, n_factors }
+        Decomposed {
+            feasible,
+            value,
+            bound,
+            gap: value - bound,
+            iterations,
+            n_factors,
+        }
     }))
 }
 
@@ -202,14 +215,26 @@ impl Ascent {
     fn new(links: Vec<Link>) -> Ascent {
         let best = links.clone();
         let bound = f64::NEG_INFINITY;
-        Ascent { links, best, bound, relaxation: 1.0, n_vain: 0, n_steps: 0, is_flat: false }
+        Ascent {
+            links,
+            best,
+            bound,
+            relaxation: 1.0,
+            n_vain: 0,
+            n_steps: 0,
+            is_flat: false,
+        }
     }
 
     /// The slaves' answer, after the block steps where the master makes them; none when there is no feasible point.
     fn answer(&mut self, slaves: &mut Slaves<'_>, master: Master) -> Option<Answer> {
         let minima = slaves.minima(&self.links);
         if master == Master::BlockCoordinate {
-            let bits: BTreeSet<usize> = slaves.factors.iter().flat_map(|f| f.bits.iter().copied()).collect();
+            let bits: BTreeSet<usize> = slaves
+                .factors
+                .iter()
+                .flat_map(|f| f.bits.iter().copied())
+                .collect();
             for bit in bits {
                 slaves.average(bit, &mut self.links, &minima);
             }
@@ -226,7 +251,11 @@ impl Ascent {
             self.n_vain += 1;
         }
         // All copies agree with their originals: no multipliers are better.
-        self.is_flat = answer.differences.iter().flat_map(Link::all).all(|d| d.abs() <= AGREEMENT);
+        self.is_flat = answer
+            .differences
+            .iter()
+            .flat_map(Link::all)
+            .all(|d| d.abs() <= AGREEMENT);
     }
 
     fn is_over(&self, value: Option<f64>, gap: f64) -> bool {
@@ -250,9 +279,15 @@ impl Ascent {
         let square: f64 = directions.iter().flat_map(Link::all).map(|d| d * d).sum();
         // Without a value to aim at: steps whose lengths vanish and whose sum does not.
         let aim = value.map(|value| self.relaxation * (value - answer.bound));
-        let length = aim.filter(|aim| aim.is_finite()).unwrap_or(1.0 / self.n_steps as f64) / square;
+        let length = aim
+            .filter(|aim| aim.is_finite())
+            .unwrap_or(1.0 / self.n_steps as f64)
+            / square;
         if length.is_finite() {
-            self.links.iter_mut().zip(&directions).for_each(|(link, by)| link.add(length, by));
+            self.links
+                .iter_mut()
+                .zip(&directions)
+                .for_each(|(link, by)| link.add(length, by));
         }
     }
 }
@@ -269,7 +304,11 @@ struct Recovery<'a> {
 
 impl Recovery<'_> {
     fn recover(&mut self, answer: &Answer) -> Result<(), Error> {
-        if let Some(bits) = answer.bits.as_ref().filter(|bits| !self.tried.contains(*bits)) {
+        if let Some(bits) = answer
+            .bits
+            .as_ref()
+            .filter(|bits| !self.tried.contains(*bits))
+        {
             self.tried.insert(bits.clone());
             let mut starts = answer.copies.clone();
             starts.push(answer.unit.clone());
@@ -292,9 +331,14 @@ impl Recovery<'_> {
     /// The discrete half at these reals.
     fn given_reals(&self, unit: &[f64]) -> Result<Option<Feasible>, Error> {
         let encoding = self.space.encoding();
-        let Ok(problem) = encoding.given_reals(unit) else { return Ok(None) };
+        let Ok(problem) = encoding.given_reals(unit) else {
+            return Ok(None);
+        };
         let program = self.weights.program_given_reals(&problem, unit)?;
-        let limits = Limits { nodes: Some(self.settings.polish.nodes), ..Limits::default() };
+        let limits = Limits {
+            nodes: Some(self.settings.polish.nodes),
+            ..Limits::default()
+        };
         let outcome = Solver::default().minimise(&program, limits).ok();
         let solution = outcome.and_then(mivabo_bqp::Outcome::into_solution);
         Ok(solution.and_then(|s| Feasible::of_code(self.space, &s.x[..encoding.n_bits()], unit)))
@@ -306,9 +350,14 @@ impl Recovery<'_> {
         let mut last = f64::INFINITY;
         for _ in 0..self.settings.polish.rounds {
             let Encoded { bits, unit } = here.code();
-            let start = self.given_bits(bits, std::slice::from_ref(unit)).unwrap_or(here);
-            let end = alternating::minimise(self.space, self.weights, &[start], self.settings.polish)?;
-            let Some(end) = end.filter(|end| end.value < last) else { break };
+            let start = self
+                .given_bits(bits, std::slice::from_ref(unit))
+                .unwrap_or(here);
+            let end =
+                alternating::minimise(self.space, self.weights, &[start], self.settings.polish)?;
+            let Some(end) = end.filter(|end| end.value < last) else {
+                break;
+            };
             last = end.value;
             here = end.feasible.clone();
             if self.best.as_ref().is_none_or(|best| end.value < best.value) {

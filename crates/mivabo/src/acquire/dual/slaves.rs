@@ -32,14 +32,23 @@ pub(super) struct Link {
 
 impl Link {
     pub fn add(&mut self, step: f64, other: &Link) {
-        let parts = [(&mut self.bits, &other.bits), (&mut self.reals, &other.reals)];
+        let parts = [
+            (&mut self.bits, &other.bits),
+            (&mut self.reals, &other.reals),
+        ];
         for (to, from) in parts.into_iter().chain([(&mut self.waves, &other.waves)]) {
-            to.iter_mut().zip(from).for_each(|(to, from)| *to += step * from);
+            to.iter_mut()
+                .zip(from)
+                .for_each(|(to, from)| *to += step * from);
         }
     }
 
     pub fn all(&self) -> impl Iterator<Item = f64> + '_ {
-        self.bits.iter().chain(&self.reals).chain(&self.waves).copied()
+        self.bits
+            .iter()
+            .chain(&self.reals)
+            .chain(&self.waves)
+            .copied()
     }
 }
 
@@ -75,13 +84,20 @@ pub(super) struct Slaves<'a> {
 pub(super) struct NoPoint;
 
 impl<'a> Slaves<'a> {
-    pub fn new(space: &'a Space, weights: &'a Weights, settings: Settings) -> Result<Slaves<'a>, Error> {
+    pub fn new(
+        space: &'a Space,
+        weights: &'a Weights,
+        settings: Settings,
+    ) -> Result<Slaves<'a>, Error> {
         let (features, problem) = (weights.features(), space.encoding().problem());
         let columns = features.n_columns();
         let matrix = weights.matrix().iter().enumerate();
-        let of_bits = matrix.map(|(at, w)| if at.is_multiple_of(columns) { *w } else { 0.0 }).collect();
+        let of_bits = matrix
+            .map(|(at, w)| if at.is_multiple_of(columns) { *w } else { 0.0 })
+            .collect();
         let of_bits = Weights::new(features.clone(), of_bits);
-        let program = of_bits.program_given_reals(problem, &vec![0.5; space.encoding().n_reals()])?;
+        let program =
+            of_bits.program_given_reals(problem, &vec![0.5; space.encoding().n_reals()])?;
         Ok(Slaves {
             factors: factors(weights, problem, settings.factor_bits)?,
             settings,
@@ -97,7 +113,11 @@ impl<'a> Slaves<'a> {
 
     /// No multipliers yet.
     pub fn zeros(&self) -> Vec<Link> {
-        let n_waves = if self.settings.coupling == Coupling::Waves { self.waves.len() } else { 0 };
+        let n_waves = if self.settings.coupling == Coupling::Waves {
+            self.waves.len()
+        } else {
+            0
+        };
         let zero = |factor: &Factor<'_>| Link {
             bits: vec![0.0; factor.bits.len()],
             reals: vec![0.0; self.waves.n_reals()],
@@ -107,7 +127,11 @@ impl<'a> Slaves<'a> {
     }
 
     fn limits(&self) -> Limits {
-        Limits { boxes: self.settings.boxes, gap: self.settings.slave_gap, cutoff: f64::INFINITY }
+        Limits {
+            boxes: self.settings.boxes,
+            gap: self.settings.slave_gap,
+            cutoff: f64::INFINITY,
+        }
     }
 
     fn unit_box(&self) -> Vec<(f64, f64)> {
@@ -120,9 +144,16 @@ impl<'a> Slaves<'a> {
         let each = self.factors.iter().zip(links).map(|(factor, link)| {
             let (slope, weights) = (negative(&link.reals), negative(&link.waves));
             let minimum = |landscape: &Landscape<'_>| {
-                landscape.clone().tilted(&slope, &weights).minimise(&self.unit_box(), self.limits())
+                landscape
+                    .clone()
+                    .tilted(&slope, &weights)
+                    .minimise(&self.unit_box(), self.limits())
             };
-            factor.patterns.iter().map(|pattern| minimum(&pattern.landscape)).collect()
+            factor
+                .patterns
+                .iter()
+                .map(|pattern| minimum(&pattern.landscape))
+                .collect()
         });
         each.collect()
     }
@@ -133,19 +164,33 @@ impl<'a> Slaves<'a> {
         let sum = |part: fn(&Link) -> &Vec<f64>, n: usize| {
             let mut total = vec![0.0; n];
             for link in links {
-                total.iter_mut().zip(part(link)).for_each(|(total, l)| *total += l);
+                total
+                    .iter_mut()
+                    .zip(part(link))
+                    .for_each(|(total, l)| *total += l);
             }
             total
         };
         let n_reals = self.waves.n_reals();
         let tilted = self.continuous.clone();
-        let tilted = tilted.tilted(&sum(|l| &l.reals, n_reals), &sum(|l| &l.waves, self.waves.len()));
+        let tilted = tilted.tilted(
+            &sum(|l| &l.reals, n_reals),
+            &sum(|l| &l.waves, self.waves.len()),
+        );
         let original = tilted.minimise(&self.unit_box(), self.limits());
         let mut bound = of_discrete + original.bound;
         let (mut copies, mut differences) = (Vec::new(), Vec::new());
         for ((factor, link), minima) in self.factors.iter().zip(links).zip(minima) {
-            let tilted = || factor.patterns.iter().zip(minima).map(|(p, m)| (p, m, p.dot(&link.bits)));
-            bound += tilted().map(|(_, minimum, by)| minimum.bound - by).fold(f64::INFINITY, f64::min);
+            let tilted = || {
+                factor
+                    .patterns
+                    .iter()
+                    .zip(minima)
+                    .map(|(p, m)| (p, m, p.dot(&link.bits)))
+            };
+            bound += tilted()
+                .map(|(_, minimum, by)| minimum.bound - by)
+                .fold(f64::INFINITY, f64::min);
             // Without a pattern there is no point at all.
             let lowest = tilted().min_by(|a, b| (a.1.value - a.2).total_cmp(&(b.1.value - b.2)));
             let (pattern, minimum, _) = lowest.ok_or(NoPoint)?;
@@ -155,8 +200,18 @@ impl<'a> Slaves<'a> {
         }
         let bound = bound - self.rounding(links);
         // Sums of infinities of both signs are no number.
-        let bound = if bound.is_nan() { f64::NEG_INFINITY } else { bound };
-        Ok(Answer { bits, unit: original.x, copies, bound, differences })
+        let bound = if bound.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            bound
+        };
+        Ok(Answer {
+            bits,
+            unit: original.x,
+            copies,
+            bound,
+            differences,
+        })
     }
 
     /// Originals less copies, where the factor takes part.
@@ -169,14 +224,22 @@ impl<'a> Slaves<'a> {
         let less = |mine: bool, other: bool| f64::from(u8::from(mine)) - f64::from(u8::from(other));
         let of_bit = |at: usize| bits.map_or(0.0, |bits| less(bits[factor.bits[at]], pattern[at]));
         let masked = |a: &[f64], b: &[f64], has: &[bool]| -> Vec<f64> {
-            a.iter().zip(b).zip(has).map(|((a, b), has)| if *has { a - b } else { 0.0 }).collect()
+            a.iter()
+                .zip(b)
+                .zip(has)
+                .map(|((a, b), has)| if *has { a - b } else { 0.0 })
+                .collect()
         };
         Link {
             bits: (0..pattern.len()).map(of_bit).collect(),
             reals: masked(unit, x, &factor.has_real),
             waves: match self.settings.coupling {
                 Coupling::Coordinates => vec![],
-                Coupling::Waves => masked(&self.waves.values(unit), &self.waves.values(x), &factor.has_wave),
+                Coupling::Waves => masked(
+                    &self.waves.values(unit),
+                    &self.waves.values(x),
+                    &factor.has_wave,
+                ),
             },
         }
     }
@@ -187,11 +250,10 @@ impl<'a> Slaves<'a> {
         links: &[Link],
         held: Option<(usize, bool)>,
     ) -> Result<(Option<Vec<bool>>, f64), NoPoint> {
-        let linear = self
-            .factors
-            .iter()
-            .zip(links)
-            .flat_map(|(factor, link)| factor.bits.iter().copied().zip(link.bits.iter().copied()));
+        let linear =
+            self.factors.iter().zip(links).flat_map(|(factor, link)| {
+                factor.bits.iter().copied().zip(link.bits.iter().copied())
+            });
         let objective = self.discrete.plus(&Quadratic::new(0.0, linear, []));
         // The solver tells values apart that differ by 1e-9 of their size, in each of its parts.
         let size = objective.magnitude() + self.n_bits as f64;
@@ -206,10 +268,21 @@ impl<'a> Slaves<'a> {
         if !is_sound {
             return Ok((None, f64::NEG_INFINITY));
         }
-        let limits = Nodes { nodes: Some(self.settings.nodes), ..Nodes::default() };
-        let outcome = self.solver.minimise(&program, limits).map_err(|_| NoPoint)?;
+        let limits = Nodes {
+            nodes: Some(self.settings.nodes),
+            ..Nodes::default()
+        };
+        let outcome = self
+            .solver
+            .minimise(&program, limits)
+            .map_err(|_| NoPoint)?;
         let bound = outcome.bound() - 1e-9 * size;
-        Ok((outcome.into_solution().map(|solution| solution.x[..self.n_bits].to_vec()), bound))
+        Ok((
+            outcome
+                .into_solution()
+                .map(|solution| solution.x[..self.n_bits].to_vec()),
+            bound,
+        ))
     }
 
     /// The block step for one bit; see [`Master::BlockCoordinate`](super::Master).
@@ -220,17 +293,25 @@ impl<'a> Slaves<'a> {
             .enumerate()
             .filter_map(|(k, factor)| factor.bits.binary_search(&bit).ok().map(|at| (k, at)))
             .collect();
-        let mine = [true, false]
-            .map(|value| self.discrete(links, Some((bit, value))).map_or(f64::INFINITY, |m| m.1));
-        let theirs: Vec<f64> =
-            places.iter().map(|(k, at)| self.marginal(*k, *at, &links[*k], &minima[*k])).collect();
+        let mine = [true, false].map(|value| {
+            self.discrete(links, Some((bit, value)))
+                .map_or(f64::INFINITY, |m| m.1)
+        });
+        let theirs: Vec<f64> = places
+            .iter()
+            .map(|(k, at)| self.marginal(*k, *at, &links[*k], &minima[*k]))
+            .collect();
         let mine = mine[0] - mine[1];
         let mean = if mine.is_finite() {
             (mine + theirs.iter().sum::<f64>()) / (places.len() + 1) as f64
         } else {
             0.0
         };
-        for ((k, at), difference) in places.into_iter().zip(theirs).filter(|(_, d)| d.is_finite()) {
+        for ((k, at), difference) in places
+            .into_iter()
+            .zip(theirs)
+            .filter(|(_, d)| d.is_finite())
+        {
             links[k].bits[at] += difference - mean;
         }
     }
@@ -240,7 +321,8 @@ impl<'a> Slaves<'a> {
         let patterns = || self.factors[k].patterns.iter().zip(minima);
         let least = |value: bool| {
             let of = patterns().filter(|(pattern, _)| pattern.bits[at] == value);
-            of.map(|(pattern, minimum)| minimum.value - pattern.dot(&link.bits)).fold(f64::INFINITY, f64::min)
+            of.map(|(pattern, minimum)| minimum.value - pattern.dot(&link.bits))
+                .fold(f64::INFINITY, f64::min)
         };
         least(true) - least(false)
     }

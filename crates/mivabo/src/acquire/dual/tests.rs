@@ -15,12 +15,21 @@ const MASTERS: [Master; 2] = [Master::Subgradient, Master::BlockCoordinate];
 fn starts(space: &Space, seed: u64, n: usize) -> Vec<Feasible> {
     let points = RandomPoints::new(space);
     let mut draws = stream(seed, 0, Purpose::Acquisition);
-    (0..n).filter_map(|_| points.draw(&mut draws).ok()).collect()
+    (0..n)
+        .filter_map(|_| points.draw(&mut draws).ok())
+        .collect()
 }
 
 /// Few iterations: what is tested holds after any number of them.
 fn quick(master: Master, coupling: Coupling) -> Settings {
-    Settings { master, coupling, iterations: 4, boxes: 100, factor_bits: 3, ..Settings::default() }
+    Settings {
+        master,
+        coupling,
+        iterations: 4,
+        boxes: 100,
+        factor_bits: 3,
+        ..Settings::default()
+    }
 }
 
 proptest! {
@@ -51,20 +60,31 @@ proptest! {
 
 #[test]
 fn where_nothing_is_mixed_the_gap_closes_at_once() {
-    let settings = features::Settings { products: Products::None, ..features::Settings::default() };
+    let settings = features::Settings {
+        products: Products::None,
+        ..features::Settings::default()
+    };
     let mut n = 0;
     for seed in 0..60 {
-        let Some(space) = mixed_space(seed) else { continue };
+        let Some(space) = mixed_space(seed) else {
+            continue;
+        };
         if has_constrained_reals(&space) {
             continue;
         }
         let weights = drawn(&space, &settings, seed);
         for master in MASTERS {
-            let settings = Settings { master, ..Settings::default() };
+            let settings = Settings {
+                master,
+                ..Settings::default()
+            };
 
             let found = minimise(&space, &weights, &[], settings).unwrap().unwrap();
 
-            assert!(found.gap <= 1e-6 * found.value.abs().max(1.0), "seed {seed}: {found:?}");
+            assert!(
+                found.gap <= 1e-6 * found.value.abs().max(1.0),
+                "seed {seed}: {found:?}"
+            );
             assert_eq!((found.iterations, found.n_factors), (1, 0));
         }
         n += 1;
@@ -78,8 +98,14 @@ fn more_iterations_are_no_worse() {
     let weights = drawn(&space, &features::Settings::default(), 1);
     for master in MASTERS {
         let bound = |iterations: usize| {
-            let settings = Settings { iterations, ..quick(master, Coupling::Waves) };
-            minimise(&space, &weights, &starts(&space, 0, 2), settings).unwrap().unwrap().bound
+            let settings = Settings {
+                iterations,
+                ..quick(master, Coupling::Waves)
+            };
+            minimise(&space, &weights, &starts(&space, 0, 2), settings)
+                .unwrap()
+                .unwrap()
+                .bound
         };
 
         let bounds = [1, 2, 4, 8].map(bound);
@@ -91,16 +117,29 @@ fn more_iterations_are_no_worse() {
 #[test]
 fn one_factor_that_has_all_bits_closes_the_gap_by_its_waves() {
     let mut space = Space::builder();
-    let _ = (space.integer("n", 0..=3), space.bool("b"), space.float("x", 0.0..=1.0));
+    let _ = (
+        space.integer("n", 0..=3),
+        space.bool("b"),
+        space.float("x", 0.0..=1.0),
+    );
     let space = space.build().unwrap();
     for seed in 0..5 {
         let weights = drawn(&space, &features::Settings::default(), seed);
 
-        let settings = Settings { iterations: 200, gap: 1e-3, ..Settings::default() };
-        let found = minimise(&space, &weights, &starts(&space, seed, 3), settings).unwrap().unwrap();
+        let settings = Settings {
+            iterations: 200,
+            gap: 1e-3,
+            ..Settings::default()
+        };
+        let found = minimise(&space, &weights, &starts(&space, seed, 3), settings)
+            .unwrap()
+            .unwrap();
 
         assert_eq!(found.n_factors, 1);
-        assert!(found.gap <= 0.02 * found.value.abs().max(1.0), "seed {seed}: {found:?}");
+        assert!(
+            found.gap <= 0.02 * found.value.abs().max(1.0),
+            "seed {seed}: {found:?}"
+        );
     }
 }
 
@@ -109,17 +148,26 @@ fn one_factor_that_has_all_bits_closes_the_gap_by_its_waves() {
 fn values_are_within_a_hundredth_of_the_exact_minimum_in_nearly_all_small_problems() {
     let (mut n, mut n_good) = (0, 0);
     for seed in 0..40 {
-        let Some(space) = mixed_space(seed) else { continue };
+        let Some(space) = mixed_space(seed) else {
+            continue;
+        };
         let weights = drawn(&space, &features::Settings::default(), seed);
         let settings = quick(Master::Subgradient, Coupling::Waves);
         let exact = exact::minimise(&space, &weights, exact::Settings::default()).unwrap();
-        let Outcome::Found(exact) = exact else { continue };
+        let Outcome::Found(exact) = exact else {
+            continue;
+        };
 
-        let found = minimise(&space, &weights, &starts(&space, seed, 5), settings).unwrap().unwrap();
+        let found = minimise(&space, &weights, &starts(&space, seed, 5), settings)
+            .unwrap()
+            .unwrap();
 
         n += 1;
         n_good += usize::from(found.value - exact.value <= 0.01 * exact.value.abs().max(1.0));
-        assert!(exact.bound <= found.value && found.bound <= exact.value, "seed {seed}: {found:?} {exact:?}");
+        assert!(
+            exact.bound <= found.value && found.bound <= exact.value,
+            "seed {seed}: {found:?} {exact:?}"
+        );
     }
     assert!(n >= 30 && n_good * 100 >= 95 * n, "{n_good} of {n}");
 }
@@ -134,9 +182,16 @@ fn gaps_by_master_and_coupling() {
             .flat_map(move |coupling| [2, 4, 8].map(|factor_bits| (master, coupling, factor_bits)))
     });
     for (master, coupling, factor_bits) in settings {
-        let settings = Settings { master, coupling, factor_bits, gap: 1e-3, ..Settings::default() };
+        let settings = Settings {
+            master,
+            coupling,
+            factor_bits,
+            gap: 1e-3,
+            ..Settings::default()
+        };
         let (mut all, mut free) = (Vec::new(), Vec::new());
-        for (seed, space) in (0..30).filter_map(|seed| mixed_space(seed).map(|space| (seed, space))) {
+        for (seed, space) in (0..30).filter_map(|seed| mixed_space(seed).map(|space| (seed, space)))
+        {
             let weights = drawn(&space, &features::Settings::default(), seed);
             let found = minimise(&space, &weights, &starts(&space, seed, 5), settings).unwrap();
             let gap = found.map_or(f64::INFINITY, |found| found.gap);
@@ -170,8 +225,16 @@ fn an_iteration_with_fifty_bits() {
         (Master::Subgradient, Coupling::Waves, 2, 2),
     ] {
         let started = std::time::Instant::now();
-        let settings = Settings { master, coupling, iterations, factor_bits, ..Settings::default() };
-        let found = minimise(&space, &weights, &starts(&space, 0, 5), settings).unwrap().unwrap();
+        let settings = Settings {
+            master,
+            coupling,
+            iterations,
+            factor_bits,
+            ..Settings::default()
+        };
+        let found = minimise(&space, &weights, &starts(&space, 0, 5), settings)
+            .unwrap()
+            .unwrap();
         println!(
             "{master:?} {coupling:?} {factor_bits} bits {iterations}: {} factors, {} to {}, {:?}",
             found.n_factors,

@@ -14,7 +14,11 @@ use crate::random::{Purpose, Stream, stream};
 use crate::space::{Class, Domain};
 
 /// Weights from the standard normal distribution.
-pub(in crate::acquire) fn drawn(space: &Space, settings: &features::Settings, seed: u64) -> Weights {
+pub(in crate::acquire) fn drawn(
+    space: &Space,
+    settings: &features::Settings,
+    seed: u64,
+) -> Weights {
     let features = Features::for_encoding(space.encoding(), settings, seed).unwrap();
     let mut draws = stream(seed, 0, Purpose::Weights);
     let flat: Vec<f64> = (0..features.n_weights()).map(|_| draws.normal()).collect();
@@ -50,7 +54,10 @@ pub(in crate::acquire) fn mixed_space(seed: u64) -> Option<Space> {
             space.subject_to(format!("c{k}"), text.as_str());
         }
     }
-    space.build().ok().filter(|space| (4..=8).contains(&space.encoding().n_bits()))
+    space
+        .build()
+        .ok()
+        .filter(|space| (4..=8).contains(&space.encoding().n_bits()))
 }
 
 fn constraint(numbers: &[String], n_reals: usize, draws: &mut Stream) -> Option<String> {
@@ -70,7 +77,10 @@ fn constraint(numbers: &[String], n_reals: usize, draws: &mut Stream) -> Option<
 }
 
 pub(in crate::acquire) fn has_constrained_reals(space: &Space) -> bool {
-    space.constraints().iter().any(|constraint| constraint.class() >= Class::LinearContinuous)
+    space
+        .constraints()
+        .iter()
+        .any(|constraint| constraint.class() >= Class::LinearContinuous)
 }
 
 fn found(space: &Space, weights: &Weights, settings: Settings) -> Option<Exact> {
@@ -130,13 +140,16 @@ proptest! {
 fn small_problems_are_closed_and_agree_with_a_grid() {
     let mut n = 0;
     for seed in 0..40 {
-        let Some(space) = mixed_space(seed).filter(|space| space.encoding().n_reals() == 1) else { continue };
+        let Some(space) = mixed_space(seed).filter(|space| space.encoding().n_reals() == 1) else {
+            continue;
+        };
         let weights = drawn(&space, &features::Settings::default(), seed);
 
         let exact = found(&space, &weights, Settings::default());
 
         let all = Exhaustive::feasible_points(space.encoding().problem());
-        let codes = all.flat_map(|bits| (0..=200).map(move |k| (bits.clone(), [f64::from(k) / 200.0])));
+        let codes =
+            all.flat_map(|bits| (0..=200).map(move |k| (bits.clone(), [f64::from(k) / 200.0])));
         let points = codes.filter_map(|(bits, unit)| Feasible::of_code(&space, &bits, &unit));
         let values = points.map(|point| weights.value(&point.code().bits, &point.code().unit));
         let lowest = values.fold(f64::INFINITY, f64::min);
@@ -167,7 +180,15 @@ fn more_patterns_than_allowed_are_said() {
     let space = space.build().unwrap();
     let weights = drawn(&space, &features::Settings::default(), 0);
 
-    let refused = minimise(&space, &weights, Settings { patterns: 7, ..Settings::default() }).unwrap();
+    let refused = minimise(
+        &space,
+        &weights,
+        Settings {
+            patterns: 7,
+            ..Settings::default()
+        },
+    )
+    .unwrap();
 
     assert_eq!(refused, Outcome::TooManyPatterns);
 }
@@ -175,25 +196,44 @@ fn more_patterns_than_allowed_are_said() {
 /// By how much the alternating search from `n_starts` random starts misses the exact minimum, as a share of the range of f
 /// over the feasible set, and whether constraints speak of reals; for each seed whose space has feasible points.
 fn misses(seeds: std::ops::Range<u64>, bandwidth: f64, n_starts: usize) -> Vec<(bool, f64)> {
-    let settings = features::Settings { bandwidth, ..features::Settings::default() };
+    let settings = features::Settings {
+        bandwidth,
+        ..features::Settings::default()
+    };
     let mut misses = Vec::new();
     for seed in seeds {
-        let Some(space) = mixed_space(seed) else { continue };
+        let Some(space) = mixed_space(seed) else {
+            continue;
+        };
         let weights = drawn(&space, &settings, seed);
-        let Some(lowest) = found(&space, &weights, Settings::default()) else { continue };
+        let Some(lowest) = found(&space, &weights, Settings::default()) else {
+            continue;
+        };
         let negated: Vec<f64> = weights.to_flat().iter().map(|w| -w).collect();
         let negated = Weights::from_flat(weights.features().clone(), &negated);
-        let rough = Settings { gap: 1e-2, ..Settings::default() };
-        let Some(highest) = found(&space, &negated, rough) else { continue };
+        let rough = Settings {
+            gap: 1e-2,
+            ..Settings::default()
+        };
+        let Some(highest) = found(&space, &negated, rough) else {
+            continue;
+        };
         let points = RandomPoints::new(&space);
         let mut draws = stream(seed, 0, Purpose::Acquisition);
-        let starts: Vec<Feasible> = (0..n_starts).filter_map(|_| points.draw(&mut draws).ok()).collect();
+        let starts: Vec<Feasible> = (0..n_starts)
+            .filter_map(|_| points.draw(&mut draws).ok())
+            .collect();
 
-        let end = alternating::minimise(&space, &weights, &starts, alternating::Settings::default()).unwrap();
+        let end =
+            alternating::minimise(&space, &weights, &starts, alternating::Settings::default())
+                .unwrap();
 
         let value = end.map_or(f64::INFINITY, |end| end.value);
         assert!(value >= lowest.bound, "seed {seed}: {value} {lowest:?}");
-        assert!(lowest.value - lowest.bound <= 1e-5 * lowest.value.abs().max(1.0), "seed {seed}: {lowest:?}");
+        assert!(
+            lowest.value - lowest.bound <= 1e-5 * lowest.value.abs().max(1.0),
+            "seed {seed}: {lowest:?}"
+        );
         misses.push((
             has_constrained_reals(&space),
             (value - lowest.value) / (-highest.value - lowest.value).max(1e-9),
@@ -208,12 +248,20 @@ fn alternating_is_within_a_hundredth_of_the_range_in_nearly_all_small_problems()
     let misses = misses(0..170, 1.0, 5);
 
     let share = |of: &dyn Fn(bool) -> bool| {
-        let chosen: Vec<f64> = misses.iter().filter(|miss| of(miss.0)).map(|miss| miss.1).collect();
+        let chosen: Vec<f64> = misses
+            .iter()
+            .filter(|miss| of(miss.0))
+            .map(|miss| miss.1)
+            .collect();
         assert!(chosen.len() >= 50, "{}", chosen.len());
         chosen.iter().filter(|miss| **miss <= 0.01).count() as f64 / chosen.len() as f64
     };
     let (all, free) = (share(&|_| true), share(&|is_constrained| !is_constrained));
-    assert!(misses.len() >= 100 && free >= 0.95 && all >= 0.95, "{} problems: {all} {free}", misses.len());
+    assert!(
+        misses.len() >= 100 && free >= 0.95 && all >= 0.95,
+        "{} problems: {all} {free}",
+        misses.len()
+    );
 }
 
 #[test]
@@ -222,9 +270,14 @@ fn misses_by_bandwidth_and_starts() {
     for (bandwidth, n_starts) in [(0.3, 5), (1.0, 1), (1.0, 5), (1.0, 20)] {
         let all = misses(0..500, bandwidth, n_starts);
         for is_constrained in [false, true] {
-            let misses: Vec<f64> = all.iter().filter(|m| m.0 == is_constrained).map(|m| m.1).collect();
-            let share =
-                |most: f64| misses.iter().filter(|m| **m <= most).count() as f64 / misses.len() as f64;
+            let misses: Vec<f64> = all
+                .iter()
+                .filter(|m| m.0 == is_constrained)
+                .map(|m| m.1)
+                .collect();
+            let share = |most: f64| {
+                misses.iter().filter(|m| **m <= most).count() as f64 / misses.len() as f64
+            };
             println!(
                 "σ = {bandwidth}, {n_starts} starts, reals constrained: {is_constrained}, {} problems: within 1e-6 {:.3}, \
                  1 % {:.3}, 5 % {:.3}; worst {:.3}",

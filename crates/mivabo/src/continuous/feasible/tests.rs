@@ -30,23 +30,44 @@ fn vessel() -> Space {
 fn spaces() -> Vec<Space> {
     let real = |low, high| Domain::float(low, high);
     vec![
-        space(&[("a", real(-1.0, 2.0)), ("b", real(0.0, 30.0))], &["3 * a + 0.1 * b <= 1", "b >= 5 * a"]),
-        space(&[("a", unit()), ("b", unit()), ("c", unit())], &["a + b + c == 1"]),
-        space(&[("use_drug", Domain::bool()), ("dose", real(0.0, 20.0))], &["dose <= 10 * use_drug"]),
+        space(
+            &[("a", real(-1.0, 2.0)), ("b", real(0.0, 30.0))],
+            &["3 * a + 0.1 * b <= 1", "b >= 5 * a"],
+        ),
+        space(
+            &[("a", unit()), ("b", unit()), ("c", unit())],
+            &["a + b + c == 1"],
+        ),
+        space(
+            &[("use_drug", Domain::bool()), ("dose", real(0.0, 20.0))],
+            &["dose <= 10 * use_drug"],
+        ),
         vessel(),
         space(
-            &[("m", Domain::choice([1.5, 2.5, 4.0])), ("t", real(0.1, 5.0)), ("w", real(0.1, 50.0).log())],
+            &[
+                ("m", Domain::choice([1.5, 2.5, 4.0])),
+                ("t", real(0.1, 5.0)),
+                ("w", real(0.1, 50.0).log()),
+            ],
             &["m * t * sqrt(w) >= 9", "w * t ** 2 <= 40 + m"],
         ),
-        space(&[("x", real(-2.0, 2.0)), ("y", real(-2.0, 2.0))], &["x**2 + y**2 == 1", "abs(x - y) <= 0.5"]),
-        space(&[("k", Domain::int(0, 2)), ("x", unit()), ("y", unit())], &["k >= 1 -> x * y == 0.1 * k"]),
+        space(
+            &[("x", real(-2.0, 2.0)), ("y", real(-2.0, 2.0))],
+            &["x**2 + y**2 == 1", "abs(x - y) <= 0.5"],
+        ),
+        space(
+            &[("k", Domain::int(0, 2)), ("x", unit()), ("y", unit())],
+            &["k >= 1 -> x * y == 0.1 * k"],
+        ),
     ]
 }
 
 /// Feasible bits for the discrete constraints, at random.
 fn bits(space: &Space, stream: &mut Stream) -> Vec<bool> {
     loop {
-        let bits: Vec<bool> = (0..space.encoding().n_bits()).map(|_| stream.unit() < 0.5).collect();
+        let bits: Vec<bool> = (0..space.encoding().n_bits())
+            .map(|_| stream.unit() < 0.5)
+            .collect();
         if space.encoding().problem().is_feasible(&bits) {
             return bits;
         }
@@ -64,7 +85,10 @@ fn bowl(target: Vec<f64>) -> impl Fn(&[f64], &mut [f64]) -> f64 {
         for (k, g) in gradient.iter_mut().enumerate() {
             *g = 2.0 * (x[k] - target[k]) + 0.3 * (3.0 * x[k]).cos();
         }
-        x.iter().zip(&target).map(|(x, t)| (x - t).powi(2) + 0.1 * (3.0 * x).sin()).sum()
+        x.iter()
+            .zip(&target)
+            .map(|(x, t)| (x - t).powi(2) + 0.1 * (3.0 * x).sin())
+            .sum()
     }
 }
 
@@ -150,8 +174,12 @@ proptest! {
 #[test]
 fn the_best_known_vessel_is_found_at_its_thicknesses() {
     let space = vessel();
-    let values =
-        [("shell", 13.into()), ("head", 7.into()), ("radius", 42.0.into()), ("length", 180.0.into())];
+    let values = [
+        ("shell", 13.into()),
+        ("head", 7.into()),
+        ("radius", 42.0.into()),
+        ("length", 180.0.into()),
+    ];
     let bits = space.encoding().encode(&space.point(values).unwrap()).bits;
     let region = space.encoding().given_bits(&bits).unwrap();
     let cost = |u: &[f64], gradient: &mut [f64]| {
@@ -161,7 +189,9 @@ fn the_best_known_vessel_is_found_at_its_thicknesses() {
         gradient[1] = 190.0 * (0.6224 * s * r + 3.1661 * s * s);
         0.6224 * s * r * l + 1.7781 * h * r * r + 3.1661 * s * s * l + 19.84 * s * s * r
     };
-    let found = region.minimise(&cost, &[vec![0.5, 0.5]], Settings::default()).unwrap();
+    let found = region
+        .minimise(&cost, &[vec![0.5, 0.5]], Settings::default())
+        .unwrap();
 
     assert!(is_feasible(&space, &bits, &found.x));
     assert!((found.value - 6059.714).abs() < 0.01, "{found:?}");
@@ -172,13 +202,19 @@ fn thin_and_rare_sets_are_hit() {
     let names = ["a", "b", "c", "d", "e", "f"];
     let parameters: Vec<(&str, Domain)> = names.iter().map(|name| (*name, unit())).collect();
     // A ball of radius 0.05 in six dimensions: one in twelve million.
-    let ball = "(a-0.3)**2 + (b-0.7)**2 + (c-0.2)**2 + (d-0.9)**2 + (e-0.5)**2 + (f-0.6)**2 <= 0.0025";
-    for constraints in [vec![ball], vec!["a * b * c == 0.3", "exp(d) + e == 1.5", "a + f == 1.1"]] {
+    let ball =
+        "(a-0.3)**2 + (b-0.7)**2 + (c-0.2)**2 + (d-0.9)**2 + (e-0.5)**2 + (f-0.6)**2 <= 0.0025";
+    for constraints in [
+        vec![ball],
+        vec!["a * b * c == 0.3", "exp(d) + e == 1.5", "a + f == 1.1"],
+    ] {
         let space = space(&parameters, &constraints);
         let region = space.encoding().given_bits(&[]).unwrap();
 
         for trial in 0..10 {
-            let x = region.find(&mut stream(1, trial, Purpose::Design), 20).unwrap();
+            let x = region
+                .find(&mut stream(1, trial, Purpose::Design), 20)
+                .unwrap();
 
             assert!(is_feasible(&space, &[], &x));
         }
@@ -207,8 +243,11 @@ fn inactive_reals_are_held_in_the_middle() {
     let space = builder.build().unwrap();
     let f = bowl(vec![1.0, 1.0]);
 
-    let off =
-        space.encoding().given_bits(&[false]).unwrap().minimise(&f, &[vec![0.2, 0.2]], Settings::default());
+    let off = space.encoding().given_bits(&[false]).unwrap().minimise(
+        &f,
+        &[vec![0.2, 0.2]],
+        Settings::default(),
+    );
     let region = space.encoding().given_bits(&[true]).unwrap();
     let on = region.minimise(&f, &[vec![0.2, 0.2]], Settings::default());
 
@@ -218,20 +257,34 @@ fn inactive_reals_are_held_in_the_middle() {
 
 #[test]
 fn minima_on_a_bound_keep_it_without_any_tolerance() {
-    let two = || vec![("x", Domain::float(0.0, 1.0)), ("y", Domain::float(0.5, 80.0))];
+    let two = || {
+        vec![
+            ("x", Domain::float(0.0, 1.0)),
+            ("y", Domain::float(0.5, 80.0)),
+        ]
+    };
     let wide = space(&two(), &["x + y <= 61.2"]);
     let bent = space(&two(), &["x * y**2 <= 1234.5", "y >= 40 + 0.1 * x"]);
-    for (towards, slope) in [(&wide, [-1.0, -3.0]), (&bent, [-1.0, -0.3]), (&bent, [-1.0, 2.0])] {
+    for (towards, slope) in [
+        (&wide, [-1.0, -3.0]),
+        (&bent, [-1.0, -0.3]),
+        (&bent, [-1.0, 2.0]),
+    ] {
         let linear = |x: &[f64], gradient: &mut [f64]| {
             gradient.copy_from_slice(&slope);
             x[0] * slope[0] + x[1] * slope[1]
         };
         let region = towards.encoding().given_bits(&[]).unwrap();
         for start in [[0.3, 0.3], [0.9, 0.6], [0.1, 0.9]] {
-            let end = region.minimise(&linear, &[start.to_vec()], Settings::default()).unwrap();
+            let end = region
+                .minimise(&linear, &[start.to_vec()], Settings::default())
+                .unwrap();
 
             let point = towards.encoding().decode(&[], &end.x).unwrap();
-            let slacks = towards.margins(&point).into_iter().filter_map(|margin| margin.slack);
+            let slacks = towards
+                .margins(&point)
+                .into_iter()
+                .filter_map(|margin| margin.slack);
             let least = slacks.fold(f64::INFINITY, f64::min);
             assert!((0.0..1e-5).contains(&least), "{start:?} {least}");
         }

@@ -31,7 +31,11 @@ impl Dual {
         let mut kernel = records.kernel_matrix(prior.variances);
         (0..records.n()).for_each(|i| kernel[i * records.n() + i] += noise);
         let factor = Triangle::factor(&kernel, records.n());
-        let mut dual = Dual { factor, alpha: Vec::new(), noise };
+        let mut dual = Dual {
+            factor,
+            alpha: Vec::new(),
+            noise,
+        };
         dual.learn(records.y());
         dual
     }
@@ -39,7 +43,8 @@ impl Dual {
     /// Grows the factor by a point that is not yet in the records.
     pub(super) fn append(&mut self, records: &Records, prior: Prior, site: &Site) {
         let row = records.kernel_row(site, prior.variances);
-        self.factor.append(row, records.kernel_self(site, prior.variances) + self.noise);
+        self.factor
+            .append(row, records.kernel_self(site, prior.variances) + self.noise);
     }
 
     /// α for these outputs.
@@ -56,7 +61,10 @@ impl Dual {
         let mean = dot(&k, &self.alpha);
         self.factor.forward(&mut k);
         let variance = records.kernel_self(site, prior.variances) - dot(&k, &k);
-        Prediction { mean, variance: variance.max(0.0) }
+        Prediction {
+            mean,
+            variance: variance.max(0.0),
+        }
     }
 
     pub(super) fn mean(&self, records: &Records, prior: Prior) -> Vec<f64> {
@@ -71,7 +79,10 @@ impl Dual {
         stream: &mut Stream,
     ) -> Vec<f64> {
         let mut drawn = prior.deviations(records.features());
-        drawn.iter_mut().filter(|w| **w != 0.0).for_each(|w| *w *= scale * stream.normal());
+        drawn
+            .iter_mut()
+            .filter(|w| **w != 0.0)
+            .for_each(|w| *w *= scale * stream.normal());
         let noise = scale * self.noise.sqrt();
         let mut residual = records.times(&drawn);
         for (residual, y) in residual.iter_mut().zip(records.y()) {

@@ -102,7 +102,11 @@ impl Gaussian {
         } else {
             Path::Primal(Primal::new(&records, prior))
         };
-        Ok(Gaussian { records, prior, path })
+        Ok(Gaussian {
+            records,
+            prior,
+            path,
+        })
     }
 
     /// The belief from the same observations under other features (bandwidths or products) or another prior.
@@ -174,7 +178,9 @@ impl Gaussian {
     /// When there are fewer bits than the model needs.
     pub fn predict(&self, bits: &[bool], unit: &[f64]) -> Prediction {
         match &self.path {
-            Path::Dual(dual) => dual.predict(&self.records, self.prior, &self.records.site(bits, unit)),
+            Path::Dual(dual) => {
+                dual.predict(&self.records, self.prior, &self.records.site(bits, unit))
+            }
             Path::Primal(primal) => {
                 let features = self.features();
                 primal.predict(&features.flatten(&features.factors(bits, unit)))
@@ -185,7 +191,10 @@ impl Gaussian {
     /// m, the mean weights.
     pub fn mean(&self) -> Weights {
         match &self.path {
-            Path::Dual(dual) => Weights::new(self.features().clone(), dual.mean(&self.records, self.prior)),
+            Path::Dual(dual) => Weights::new(
+                self.features().clone(),
+                dual.mean(&self.records, self.prior),
+            ),
             Path::Primal(primal) => Weights::from_flat(self.features().clone(), &primal.mean()),
         }
     }
@@ -194,9 +203,10 @@ impl Gaussian {
     pub fn sample(&self, scaling: Scaling, stream: &mut Stream) -> Weights {
         let scale = scaling.factor(self.features().n_weights()).sqrt();
         match &self.path {
-            Path::Dual(dual) => {
-                Weights::new(self.features().clone(), dual.sample(&self.records, self.prior, scale, stream))
-            }
+            Path::Dual(dual) => Weights::new(
+                self.features().clone(),
+                dual.sample(&self.records, self.prior, scale, stream),
+            ),
             Path::Primal(primal) => {
                 Weights::from_flat(self.features().clone(), &primal.sample(scale, stream))
             }

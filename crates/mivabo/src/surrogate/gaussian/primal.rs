@@ -36,10 +36,19 @@ impl Primal {
     pub(super) fn new(records: &Records, prior: Prior) -> Primal {
         let features = records.features();
         let noise = prior.effective_noise(features);
-        let deviations: Vec<f64> = features.weights().map(|(i, j)| prior.variance_of(i, j).sqrt()).collect();
+        let deviations: Vec<f64> = features
+            .weights()
+            .map(|(i, j)| prior.variance_of(i, j).sqrt())
+            .collect();
         let m = deviations.len();
         let columns = (0..m).map(|k| unit_column(m - k)).collect();
-        let mut primal = Primal { columns, deviations, moment: Vec::new(), mean: Vec::new(), noise };
+        let mut primal = Primal {
+            columns,
+            deviations,
+            moment: Vec::new(),
+            mean: Vec::new(),
+            noise,
+        };
         primal.factor(records);
         primal.learn(records);
         primal
@@ -69,7 +78,9 @@ impl Primal {
     /// ψᵢ
     fn scaled_row(&self, records: &Records, i: usize) -> Vec<f64> {
         let mut row = records.flat_row(i);
-        row.iter_mut().zip(&self.deviations).for_each(|(x, d)| *x *= d);
+        row.iter_mut()
+            .zip(&self.deviations)
+            .for_each(|(x, d)| *x *= d);
         row
     }
 
@@ -130,20 +141,33 @@ impl Primal {
     }
 
     pub(super) fn predict(&self, flat: &[f64]) -> Prediction {
-        let mut psi: Vec<f64> = flat.iter().zip(&self.deviations).map(|(x, d)| x * d).collect();
+        let mut psi: Vec<f64> = flat
+            .iter()
+            .zip(&self.deviations)
+            .map(|(x, d)| x * d)
+            .collect();
         let mean = dot(&psi, &self.mean);
         self.forward(&mut psi);
-        Prediction { mean, variance: dot(&psi, &psi) }
+        Prediction {
+            mean,
+            variance: dot(&psi, &psi),
+        }
     }
 
     /// m = Λ^-½ û, in the order of flat rows.
     pub(super) fn mean(&self) -> Vec<f64> {
-        self.mean.iter().zip(&self.deviations).map(|(u, d)| u * d).collect()
+        self.mean
+            .iter()
+            .zip(&self.deviations)
+            .map(|(u, d)| u * d)
+            .collect()
     }
 
     /// Λ^-½ (û + √c R⁻ᵀ z), z ~ N(0, I)
     pub(super) fn sample(&self, deviation: f64, stream: &mut Stream) -> Vec<f64> {
-        let mut u: Vec<f64> = (0..self.mean.len()).map(|_| deviation * stream.normal()).collect();
+        let mut u: Vec<f64> = (0..self.mean.len())
+            .map(|_| deviation * stream.normal())
+            .collect();
         self.backward(&mut u);
         add_scaled(&mut u, 1.0, &self.mean);
         u.iter().zip(&self.deviations).map(|(u, d)| u * d).collect()

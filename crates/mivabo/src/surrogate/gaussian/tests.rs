@@ -19,13 +19,21 @@ fn textbook(gaussian: &Gaussian) -> (Vec<f64>, Mat<f64>, f64) {
     let rows: Vec<Vec<f64>> = (0..n).map(|i| records.flat_row(i)).collect();
     let phi = Mat::from_fn(n, m, |i, k| rows[i][k]);
     let y = Mat::from_fn(n, 1, |i, _| records.y()[i]);
-    let variances: Vec<f64> = gaussian.features().weights().map(|(i, j)| prior.variance_of(i, j)).collect();
+    let variances: Vec<f64> = gaussian
+        .features()
+        .weights()
+        .map(|(i, j)| prior.variance_of(i, j))
+        .collect();
     let precision = phi.transpose() * &phi * faer::Scale(1.0 / noise)
         + Mat::from_fn(m, m, |i, j| if i == j { 1.0 / variances[i] } else { 0.0 });
-    let covariance = precision.llt(Side::Lower).unwrap().solve(Mat::<f64>::identity(m, m));
+    let covariance = precision
+        .llt(Side::Lower)
+        .unwrap()
+        .solve(Mat::<f64>::identity(m, m));
     let mean = &covariance * phi.transpose() * &y * faer::Scale(1.0 / noise);
-    let kernel = &phi * Mat::from_fn(m, m, |i, j| if i == j { variances[i] } else { 0.0 }) * phi.transpose()
-        + Mat::from_fn(n, n, |i, j| if i == j { noise } else { 0.0 });
+    let kernel =
+        &phi * Mat::from_fn(m, m, |i, j| if i == j { variances[i] } else { 0.0 }) * phi.transpose()
+            + Mat::from_fn(n, n, |i, j| if i == j { noise } else { 0.0 });
     let factor = kernel.llt(Side::Lower).unwrap();
     let fit = (y.transpose() * factor.solve(&y))[(0, 0)];
     let log_determinant: f64 = (0..n).map(|i| 2.0 * factor.L()[(i, i)].ln()).sum();
@@ -73,8 +81,13 @@ fn points(case: &Case) -> Vec<(Vec<bool>, Vec<f64>, f64)> {
 }
 
 fn prior_belief(case: &Case) -> Gaussian {
-    let features =
-        Features::new((0..case.n_bits).collect(), case.n_reals, &case.settings, case.seed).unwrap();
+    let features = Features::new(
+        (0..case.n_bits).collect(),
+        case.n_reals,
+        &case.settings,
+        case.seed,
+    )
+    .unwrap();
     Gaussian::new(Arc::new(features), case.prior).unwrap()
 }
 
@@ -156,21 +169,49 @@ fn assert_samples(gaussian: &Gaussian, scaling: Scaling) {
     let n = f64::from(n_samples);
     for i in 0..m {
         let error = (scale * covariance[(i, i)] / n).sqrt();
-        assert!((sums[i] / n).abs() < 5.0 * error, "mean {i}: {} against {error}", sums[i] / n);
+        assert!(
+            (sums[i] / n).abs() < 5.0 * error,
+            "mean {i}: {} against {error}",
+            sums[i] / n
+        );
         for j in 0..m {
             let [ii, jj, ij] = [(i, i), (j, j), (i, j)].map(|at| scale * covariance[at]);
             let error = ((ii * jj + ij * ij) / n).sqrt();
             let found = products[i * m + j] / n;
-            assert!((found - ij).abs() < 5.0 * error, "covariance {i} {j}: {found} against {ij}, {error}");
+            assert!(
+                (found - ij).abs() < 5.0 * error,
+                "covariance {i} {j}: {found} against {ij}, {error}"
+            );
         }
     }
 }
 
 fn small_case(n: usize) -> Case {
-    let expansion = Expansion::Random { kernel: Kernel::SquaredExponential, n: 3 };
-    let settings = Settings { expansion, bandwidth: 0.4, ..Settings::default() };
-    let prior = Prior { variances: Variances { discrete: 1.0, continuous: 2.0, mixed: 0.5 }, noise: 0.05 };
-    Case { n_bits: 2, n_reals: 1, n, settings, prior, seed: 5 }
+    let expansion = Expansion::Random {
+        kernel: Kernel::SquaredExponential,
+        n: 3,
+    };
+    let settings = Settings {
+        expansion,
+        bandwidth: 0.4,
+        ..Settings::default()
+    };
+    let prior = Prior {
+        variances: Variances {
+            discrete: 1.0,
+            continuous: 2.0,
+            mixed: 0.5,
+        },
+        noise: 0.05,
+    };
+    Case {
+        n_bits: 2,
+        n_reals: 1,
+        n,
+        settings,
+        prior,
+        seed: 5,
+    }
 }
 
 #[test]
@@ -179,7 +220,13 @@ fn samples_of_the_dual_have_the_exact_mean_and_covariance() {
     assert!(matches!(gaussian.path, Path::Dual(_)));
 
     assert_samples(&gaussian, Scaling::None);
-    assert_samples(&gaussian, Scaling::Theory { horizon: 100, delta: 0.1 });
+    assert_samples(
+        &gaussian,
+        Scaling::Theory {
+            horizon: 100,
+            delta: 0.1,
+        },
+    );
 }
 
 #[test]
@@ -188,7 +235,13 @@ fn samples_of_the_primal_have_the_exact_mean_and_covariance() {
     assert!(matches!(gaussian.path, Path::Primal(_)));
 
     assert_samples(&gaussian, Scaling::None);
-    assert_samples(&gaussian, Scaling::Theory { horizon: 100, delta: 0.1 });
+    assert_samples(
+        &gaussian,
+        Scaling::Theory {
+            horizon: 100,
+            delta: 0.1,
+        },
+    );
 }
 
 #[test]
@@ -198,7 +251,11 @@ fn samples_of_the_prior_have_the_prior_variances() {
 
 #[test]
 fn the_theory_scales_by_24_m_ln_t_ln_one_over_delta() {
-    let factor = Scaling::Theory { horizon: 100, delta: 0.1 }.factor(7);
+    let factor = Scaling::Theory {
+        horizon: 100,
+        delta: 0.1,
+    }
+    .factor(7);
 
     assert!((factor - 24.0 * 7.0 * 100.0_f64.ln() * 10.0_f64.ln()).abs() < 1e-9);
     for delta in [0.0, 1.0, -3.0, f64::NAN, f64::INFINITY] {
@@ -227,17 +284,33 @@ fn the_path_changes_once_there_are_as_many_observations_as_weights() {
 fn assert_sane(gaussian: &Gaussian) {
     let mut stream = stream(1, 1, Purpose::Weights);
     let prediction = gaussian.predict(&[true, false], &[0.3]);
-    assert!(prediction.mean.is_finite() && prediction.variance.is_finite() && prediction.variance >= 0.0);
+    assert!(
+        prediction.mean.is_finite()
+            && prediction.variance.is_finite()
+            && prediction.variance >= 0.0
+    );
     assert!(gaussian.log_evidence().is_finite());
     assert!(gaussian.mean().matrix().iter().all(|w| w.is_finite()));
-    assert!(gaussian.sample(Scaling::None, &mut stream).matrix().iter().all(|w| w.is_finite()));
+    assert!(
+        gaussian
+            .sample(Scaling::None, &mut stream)
+            .matrix()
+            .iter()
+            .all(|w| w.is_finite())
+    );
 }
 
 #[test]
 fn repeated_points_without_noise_and_constant_outputs_give_numbers() {
     for noise in [0.0, 1e-50, 1e-12, 1.0, 1e50] {
         for value in [0.0, 1.0, -1e100, 1e-300] {
-            let case = Case { prior: Prior { noise, ..Prior::default() }, ..small_case(0) };
+            let case = Case {
+                prior: Prior {
+                    noise,
+                    ..Prior::default()
+                },
+                ..small_case(0)
+            };
             let mut gaussian = prior_belief(&case);
             assert_sane(&gaussian);
             for _ in 0..40 {
@@ -250,7 +323,13 @@ fn repeated_points_without_noise_and_constant_outputs_give_numbers() {
 
 #[test]
 fn without_noise_the_data_are_interpolated() {
-    let case = Case { prior: Prior { noise: 0.0, ..Prior::default() }, ..small_case(8) };
+    let case = Case {
+        prior: Prior {
+            noise: 0.0,
+            ..Prior::default()
+        },
+        ..small_case(8)
+    };
 
     let gaussian = posterior(&case);
 
@@ -264,12 +343,20 @@ fn without_noise_the_data_are_interpolated() {
 
 #[test]
 fn nearly_equal_points_without_noise_give_numbers_on_both_paths() {
-    let case = Case { prior: Prior { noise: 0.0, ..Prior::default() }, ..small_case(0) };
+    let case = Case {
+        prior: Prior {
+            noise: 0.0,
+            ..Prior::default()
+        },
+        ..small_case(0)
+    };
     let mut gaussian = prior_belief(&case);
 
     for step in 0..60_i32 {
         let x = 0.3 + 1e-9 * f64::from(step);
-        gaussian.observe(&[true, step % 2 == 0], &[x], f64::from(step % 3)).unwrap();
+        gaussian
+            .observe(&[true, step % 2 == 0], &[x], f64::from(step % 3))
+            .unwrap();
         assert_sane(&gaussian);
     }
 }
@@ -277,15 +364,25 @@ fn nearly_equal_points_without_noise_give_numbers_on_both_paths() {
 #[test]
 fn panels_of_few_rows_add_up_to_the_same_mean() {
     // 523,686 monomials: eight rows a panel, and the last of three is not full.
-    let settings = Settings { order: 4, ..Settings::default() };
+    let settings = Settings {
+        order: 4,
+        ..Settings::default()
+    };
     let features = Features::new((0..60).collect(), 0, &settings, 0).unwrap();
     let mut gaussian = Gaussian::new(Arc::new(features), Prior::default()).unwrap();
-    let bits = |k: usize| (0..60).map(|i| (i * i + k).is_multiple_of(k + 2)).collect::<Vec<bool>>();
+    let bits = |k: usize| {
+        (0..60)
+            .map(|i| (i * i + k).is_multiple_of(k + 2))
+            .collect::<Vec<bool>>()
+    };
     for k in 0..20 {
         gaussian.observe(&bits(k), &[], k as f64).unwrap();
     }
 
-    let (predicted, mean) = (gaussian.predict(&bits(21), &[]).mean, gaussian.mean().value(&bits(21), &[]));
+    let (predicted, mean) = (
+        gaussian.predict(&bits(21), &[]).mean,
+        gaussian.mean().value(&bits(21), &[]),
+    );
 
     assert!(close(predicted, mean), "{predicted} {mean}");
 }
@@ -296,7 +393,12 @@ fn features_of_another_space_are_refused() {
 
     for (n_bits, n_reals) in [(2, 2), (3, 1), (0, 0)] {
         let other = Features::new((0..n_bits).collect(), n_reals, &Settings::default(), 0).unwrap();
-        assert!(gaussian.refitted(Arc::new(other), Prior::default()).is_err(), "{n_bits} {n_reals}");
+        assert!(
+            gaussian
+                .refitted(Arc::new(other), Prior::default())
+                .is_err(),
+            "{n_bits} {n_reals}"
+        );
     }
 }
 
@@ -314,10 +416,17 @@ fn positions_of_bits_in_any_order_need_as_many_bits_as_the_largest() {
 fn wrong_outputs_points_and_priors_are_refused_and_change_nothing() {
     let mut gaussian = posterior(&small_case(3));
     let before = gaussian.log_evidence();
-    let at =
-        |gaussian: &mut Gaussian, y: f64| gaussian.observe(&[true, true], &[0.5], y).unwrap_err().to_string();
+    let at = |gaussian: &mut Gaussian, y: f64| {
+        gaussian
+            .observe(&[true, true], &[0.5], y)
+            .unwrap_err()
+            .to_string()
+    };
 
-    assert_eq!(at(&mut gaussian, f64::NAN), "the output NaN cannot be learned from: it is not finite");
+    assert_eq!(
+        at(&mut gaussian, f64::NAN),
+        "the output NaN cannot be learned from: it is not finite"
+    );
     assert_eq!(
         at(&mut gaussian, f64::NEG_INFINITY),
         "the output -inf cannot be learned from: it is not finite"
@@ -327,8 +436,14 @@ fn wrong_outputs_points_and_priors_are_refused_and_change_nothing() {
     assert!(gaussian.observe(&[true, true], &[], 0.0).is_err());
     assert!(gaussian.observe(&[true, true], &[f64::NAN], 0.0).is_err());
     assert!(gaussian.set_outputs(&[1.0]).is_err());
-    assert_eq!((gaussian.log_evidence(), gaussian.n_observations()), (before, 3));
+    assert_eq!(
+        (gaussian.log_evidence(), gaussian.n_observations()),
+        (before, 3)
+    );
 
-    let bad = Prior { noise: f64::NAN, ..Prior::default() };
+    let bad = Prior {
+        noise: f64::NAN,
+        ..Prior::default()
+    };
     assert!(gaussian.refitted(gaussian.features().clone(), bad).is_err());
 }

@@ -39,7 +39,10 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { max_iterations: 25, max_points: 300 }
+        Settings {
+            max_iterations: 25,
+            max_points: 300,
+        }
     }
 }
 
@@ -56,7 +59,11 @@ pub(super) fn n_points(n: usize, n_parameters: usize, settings: Settings) -> usi
 }
 
 /// θ of the greatest posterior density found from these starts; none without starts.
-pub(super) fn best(density: &Density<'_>, starts: &[Vec<f64>], settings: Settings) -> Option<Vec<f64>> {
+pub(super) fn best(
+    density: &Density<'_>,
+    starts: &[Vec<f64>],
+    settings: Settings,
+) -> Option<Vec<f64>> {
     let bounds = density.kernel.bounds(density.layout);
     let settings = lbfgs::Settings {
         max_iterations: settings.max_iterations,
@@ -67,7 +74,11 @@ pub(super) fn best(density: &Density<'_>, starts: &[Vec<f64>], settings: Setting
         let negative = |theta: &[f64], gradient: &mut [f64]| density.negative_log(theta, gradient);
         lbfgs::minimise(negative, start, &bounds, settings)
     };
-    starts.iter().map(descend).min_by(|a, b| a.value.total_cmp(&b.value)).map(|found| found.x)
+    starts
+        .iter()
+        .map(descend)
+        .min_by(|a, b| a.value.total_cmp(&b.value))
+        .map(|found| found.x)
 }
 
 /// What of the posterior density does not depend on θ.
@@ -85,14 +96,31 @@ pub(super) struct Density<'a> {
 }
 
 impl<'a> Density<'a> {
-    pub(super) fn new(kernel: Kernel, layout: &'a Layout, sites: &Sites, y: Vec<f64>) -> Density<'a> {
+    pub(super) fn new(
+        kernel: Kernel,
+        layout: &'a Layout,
+        sites: &Sites,
+        y: Vec<f64>,
+    ) -> Density<'a> {
         let prior = kernel.prior(layout);
         let middle: Vec<f64> = prior.iter().map(|(mean, _)| *mean).collect();
         let has_main = !kernel.terms(layout, &middle).main.is_empty();
         let of_parameter = |k: usize| (0..sites.n()).flat_map(move |i| sites.main_effects(k, i));
-        let main = if has_main { (0..layout.len()).flat_map(of_parameter).collect() } else { Vec::new() };
+        let main = if has_main {
+            (0..layout.len()).flat_map(of_parameter).collect()
+        } else {
+            Vec::new()
+        };
         let (columns, owners) = columns(layout.len(), sites);
-        Density { kernel, layout, prior, y, main, columns, owners }
+        Density {
+            kernel,
+            layout,
+            prior,
+            y,
+            main,
+            columns,
+            owners,
+        }
     }
 
     /// -log p(y, θ) up to a constant, and its gradient.
@@ -110,7 +138,13 @@ impl<'a> Density<'a> {
     /// -log p(y | θ), and its derivatives by the terms.
     fn likelihood(&self, terms: &Terms) -> (f64, Terms) {
         let n = self.y.len();
-        let Pairs { kernel, main: sums, products, matern, slope } = self.pairs(terms);
+        let Pairs {
+            kernel,
+            main: sums,
+            products,
+            matern,
+            slope,
+        } = self.pairs(terms);
         let mut k = vec![0.0; n * n];
         let diagonal = terms.variance() + terms.noise;
         for (i, row) in k.chunks_exact_mut(n.max(1)).enumerate() {
@@ -125,7 +159,11 @@ impl<'a> Density<'a> {
         let (weights, trace) = pair_weights(&factor.inverse(), &b);
         let half = 0.5 * trace;
         let main = self.by_main(terms, &weights, &sums, half);
-        let weighted: Vec<f64> = weights.iter().zip(&slope).map(|(w, s)| terms.interaction * w * s).collect();
+        let weighted: Vec<f64> = weights
+            .iter()
+            .zip(&slope)
+            .map(|(w, s)| terms.interaction * w * s)
+            .collect();
         let by = Terms {
             constant: weights.iter().sum::<f64>() + half,
             main,
@@ -141,32 +179,68 @@ impl<'a> Density<'a> {
         let n_pairs = before(self.y.len());
         let (mut main, mut main_squares) = (vec![0.0; n_pairs], vec![0.0; n_pairs]);
         if !self.main.is_empty() {
-            add_product(&mut main, matrix(&terms.main, terms.main.len()), matrix(&self.main, n_pairs));
-            for (a, row) in terms.main.iter().zip(self.main.chunks_exact(n_pairs.max(1))) {
-                main_squares.iter_mut().zip(row).for_each(|(sum, k)| *sum += (a * k) * (a * k));
+            add_product(
+                &mut main,
+                matrix(&terms.main, terms.main.len()),
+                matrix(&self.main, n_pairs),
+            );
+            for (a, row) in terms
+                .main
+                .iter()
+                .zip(self.main.chunks_exact(n_pairs.max(1)))
+            {
+                main_squares
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(sum, k)| *sum += (a * k) * (a * k));
             }
         }
-        let products: Vec<f64> =
-            main.iter().zip(&main_squares).map(|(sum, squares)| 0.5 * (sum * sum - squares)).collect();
+        let products: Vec<f64> = main
+            .iter()
+            .zip(&main_squares)
+            .map(|(sum, squares)| 0.5 * (sum * sum - squares))
+            .collect();
         let squares = self.squares(&terms.relevance);
-        let (values, slope): (Vec<f64>, Vec<f64>) = squares.iter().map(|square| matern(*square)).unzip();
+        let (values, slope): (Vec<f64>, Vec<f64>) =
+            squares.iter().map(|square| matern(*square)).unzip();
         let mut kernel: Vec<f64> = main.iter().map(|main| terms.constant + main).collect();
         add_scaled(&mut kernel, terms.pairs, &products);
         add_scaled(&mut kernel, terms.interaction, &values);
-        Pairs { kernel, main, products, matern: values, slope }
+        Pairs {
+            kernel,
+            main,
+            products,
+            matern: values,
+            slope,
+        }
     }
 
     /// The derivatives by a, with 2W of the pairs and half the trace of 2W.
     fn by_main(&self, terms: &Terms, weights: &[f64], sums: &[f64], half: f64) -> Vec<f64> {
         let sum: f64 = terms.main.iter().sum();
-        let mut by: Vec<f64> = terms.main.iter().map(|a| half * (1.0 + terms.pairs * (sum - a))).collect();
+        let mut by: Vec<f64> = terms
+            .main
+            .iter()
+            .map(|a| half * (1.0 + terms.pairs * (sum - a)))
+            .collect();
         if self.main.is_empty() || weights.is_empty() {
             return by;
         }
-        let weighted = weights.iter().zip(sums).map(|(w, sum)| w * (1.0 + terms.pairs * sum));
+        let weighted = weights
+            .iter()
+            .zip(sums)
+            .map(|(w, sum)| w * (1.0 + terms.pairs * sum));
         let weighted: Vec<f64> = weighted.collect();
-        add_product(&mut by, matrix(&self.main, weights.len()), matrix(&weighted, 1));
-        for ((by, a), row) in by.iter_mut().zip(&terms.main).zip(self.main.chunks_exact(weights.len())) {
+        add_product(
+            &mut by,
+            matrix(&self.main, weights.len()),
+            matrix(&weighted, 1),
+        );
+        for ((by, a), row) in by
+            .iter_mut()
+            .zip(&terms.main)
+            .zip(self.main.chunks_exact(weights.len()))
+        {
             let own: f64 = row.iter().zip(weights).map(|(k, w)| w * k * k).sum();
             *by -= terms.pairs * a * own;
         }
@@ -178,8 +252,9 @@ impl<'a> Density<'a> {
         let n = self.y.len();
         let roots: Vec<f64> = self.owners.iter().map(|k| relevance[*k].sqrt()).collect();
         let rows = self.columns.chunks_exact(roots.len().max(1));
-        let scaled: Vec<f64> =
-            rows.flat_map(|row| row.iter().zip(&roots).map(|(f, root)| f * root)).collect();
+        let scaled: Vec<f64> = rows
+            .flat_map(|row| row.iter().zip(&roots).map(|(f, root)| f * root))
+            .collect();
         if scaled.is_empty() {
             return vec![0.0; before(n)];
         }
@@ -208,8 +283,16 @@ impl<'a> Density<'a> {
             return by;
         }
         let mut product = vec![0.0; n * width];
-        add_product(&mut product, matrix(&omega, n), matrix(&self.columns, width));
-        for (i, (f, product)) in self.columns.chunks_exact(width).zip(product.chunks_exact(width)).enumerate()
+        add_product(
+            &mut product,
+            matrix(&omega, n),
+            matrix(&self.columns, width),
+        );
+        for (i, (f, product)) in self
+            .columns
+            .chunks_exact(width)
+            .zip(product.chunks_exact(width))
+            .enumerate()
         {
             let total: f64 = omega[i * n..][..n].iter().sum();
             for ((f, product), owner) in f.iter().zip(product).zip(&self.owners) {
@@ -229,8 +312,11 @@ fn columns(n_parameters: usize, sites: &Sites) -> (Vec<f64>, Vec<usize>) {
         labels.sort_by(f64::total_cmp);
         labels.dedup();
         if is_label {
-            let indicator =
-                |label: f64| at.iter().map(|x| if *x == label { FRAC_1_SQRT_2 } else { 0.0 }).collect();
+            let indicator = |label: f64| {
+                at.iter()
+                    .map(|x| if *x == label { FRAC_1_SQRT_2 } else { 0.0 })
+                    .collect()
+            };
             columns.extend(labels.into_iter().map(indicator));
         } else {
             columns.push(at.iter().map(|u| u - 0.5).collect::<Vec<f64>>());
@@ -267,7 +353,12 @@ fn pair_weights(inverse: &[f64], b: &[f64]) -> (Vec<f64>, f64) {
     let mut trace = 0.0;
     for i in 0..n {
         let row = &inverse[i * n..][..=i];
-        weights.extend(row[..i].iter().zip(b).map(|(inverse, bj)| inverse - b[i] * bj));
+        weights.extend(
+            row[..i]
+                .iter()
+                .zip(b)
+                .map(|(inverse, bj)| inverse - b[i] * bj),
+        );
         trace += row[i] - b[i] * b[i];
     }
     (weights, trace)

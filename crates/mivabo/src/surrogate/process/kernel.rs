@@ -72,12 +72,18 @@ pub(super) struct Terms {
 impl Terms {
     /// k(x, x)
     pub(super) fn variance(&self) -> f64 {
-        self.constant + self.main.iter().sum::<f64>() + self.pairs * self.main_pairs() + self.interaction
+        self.constant
+            + self.main.iter().sum::<f64>()
+            + self.pairs * self.main_pairs()
+            + self.interaction
     }
 
     /// Σ_{i<j} aᵢaⱼ
     pub(super) fn main_pairs(&self) -> f64 {
-        let (sum, squares): (f64, f64) = (self.main.iter().sum(), self.main.iter().map(|a| a * a).sum());
+        let (sum, squares): (f64, f64) = (
+            self.main.iter().sum(),
+            self.main.iter().map(|a| a * a).sum(),
+        );
         0.5 * (sum * sum - squares)
     }
 }
@@ -89,18 +95,29 @@ impl Kernel {
         match self {
             Kernel::Additive => {
                 let relevances = layout.shares().iter().map(|p| ((p / d).ln(), 1.0));
-                relevances.chain([(0.3_f64.ln(), 1.0), (0.01_f64.ln(), 1.5), (0.3_f64.ln(), 1.0)]).collect()
+                relevances
+                    .chain([
+                        (0.3_f64.ln(), 1.0),
+                        (0.01_f64.ln(), 1.5),
+                        (0.3_f64.ln(), 1.0),
+                    ])
+                    .collect()
             }
             Kernel::Product => {
                 let lengths = std::iter::repeat_n(((0.5 * d.sqrt()).ln(), 0.6), layout.len());
-                lengths.chain([(0.0, 1.5), (0.001_f64.ln(), 2.0), (0.1_f64.ln(), 1.5)]).collect()
+                lengths
+                    .chain([(0.0, 1.5), (0.001_f64.ln(), 2.0), (0.1_f64.ln(), 1.5)])
+                    .collect()
             }
         }
     }
 
     /// Where θ may lie.
     pub(super) fn bounds(self, layout: &Layout) -> Vec<(f64, f64)> {
-        self.prior(layout).into_iter().map(|(m, s)| (m - REACH * s, m + REACH * s)).collect()
+        self.prior(layout)
+            .into_iter()
+            .map(|(m, s)| (m - REACH * s, m + REACH * s))
+            .collect()
     }
 
     /// The weights at θ.
@@ -114,12 +131,26 @@ impl Kernel {
                 let relevance = shares.map(|(p, log)| 4.0 * p / d as f64 * pull(*p, d, *log).exp());
                 let main = logs.iter().map(|log| log.exp()).collect();
                 let pairs = theta[d + 2].exp();
-                Terms { constant: 1.0, main, pairs, interaction, relevance: relevance.collect(), noise }
+                Terms {
+                    constant: 1.0,
+                    main,
+                    pairs,
+                    interaction,
+                    relevance: relevance.collect(),
+                    noise,
+                }
             }
             Kernel::Product => {
                 let relevance = logs.iter().map(|log| (-2.0 * log).exp()).collect();
                 let (constant, main, pairs) = (theta[d + 2].exp(), Vec::new(), 0.0);
-                Terms { constant, main, pairs, interaction, relevance, noise }
+                Terms {
+                    constant,
+                    main,
+                    pairs,
+                    interaction,
+                    relevance,
+                    noise,
+                }
             }
         };
         terms.noise = terms.noise.max(JITTER * terms.variance());
@@ -136,14 +167,26 @@ impl Kernel {
                 let slope = |i: usize| {
                     let off = pull(layout.shares()[i], d, theta[i]);
                     let is_pulled = PULL.0 < off && off < PULL.1;
-                    let by_relevance = if is_pulled { at.relevance[i] * by.relevance[i] } else { 0.0 };
+                    let by_relevance = if is_pulled {
+                        at.relevance[i] * by.relevance[i]
+                    } else {
+                        0.0
+                    };
                     at.main[i] * by.main[i] + by_relevance
                 };
-                (0..d).map(slope).chain(tail).chain([at.pairs * by.pairs]).collect()
+                (0..d)
+                    .map(slope)
+                    .chain(tail)
+                    .chain([at.pairs * by.pairs])
+                    .collect()
             }
             Kernel::Product => {
                 let slope = |i: usize| -2.0 * at.relevance[i] * by.relevance[i];
-                (0..d).map(slope).chain(tail).chain([at.constant * by.constant]).collect()
+                (0..d)
+                    .map(slope)
+                    .chain(tail)
+                    .chain([at.constant * by.constant])
+                    .collect()
             }
         }
     }
@@ -158,7 +201,10 @@ fn pull(share: f64, d: usize, log: f64) -> f64 {
 pub(super) fn matern(square: f64) -> (f64, f64) {
     let r = (5.0 * square).sqrt();
     let decay = (-r).exp();
-    ((1.0 + r + r * r / 3.0) * decay, -5.0 / 6.0 * (1.0 + r) * decay)
+    (
+        (1.0 + r + r * r / 3.0) * decay,
+        -5.0 / 6.0 * (1.0 + r) * decay,
+    )
 }
 
 #[cfg(test)]

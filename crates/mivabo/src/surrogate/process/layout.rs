@@ -66,7 +66,10 @@ impl Layout {
                 kinds.push((p, kind));
             }
         }
-        Layout { shares: vec![1.0; kinds.len()], kinds }
+        Layout {
+            shares: vec![1.0; kinds.len()],
+            kinds,
+        }
     }
 
     /// The same with other shares p: how often each parameter is active, relative to the others.
@@ -76,7 +79,10 @@ impl Layout {
     pub fn with_shares(self, shares: Vec<f64>) -> Result<Layout, Error> {
         self.check_length("shares", shares.len())?;
         match shares.iter().find(|share| !HYPERPARAMETERS.contains(share)) {
-            Some(&value) => Err(Error::BadHyperparameter { name: "activity share", value }),
+            Some(&value) => Err(Error::BadHyperparameter {
+                name: "activity share",
+                value,
+            }),
             None => Ok(Layout { shares, ..self }),
         }
     }
@@ -91,7 +97,10 @@ impl Layout {
                 *count += f64::from(u8::from(point.settings[*p].is_some()));
             }
         }
-        let floored: Vec<f64> = counts.iter().map(|count| f64::max(count / n, LEAST_SHARE)).collect();
+        let floored: Vec<f64> = counts
+            .iter()
+            .map(|count| f64::max(count / n, LEAST_SHARE))
+            .collect();
         let mean = floored.iter().sum::<f64>() / self.len().max(1) as f64;
         floored.iter().map(|share| share / mean).collect()
     }
@@ -134,7 +143,11 @@ impl Layout {
 
     /// Which trait belongs to each continuous coordinate, in order.
     pub fn reals(&self) -> impl Iterator<Item = usize> {
-        self.kinds.iter().enumerate().filter(|(_, (_, kind))| matches!(kind, Kind::Real(_))).map(|(t, _)| t)
+        self.kinds
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, kind))| matches!(kind, Kind::Real(_)))
+            .map(|(t, _)| t)
     }
 
     pub(super) fn is_label(&self) -> impl Iterator<Item = bool> {
@@ -146,7 +159,11 @@ impl Layout {
         if found == expected {
             Ok(())
         } else {
-            Err(Error::BadCode(BadCode::Length { what, found, expected }))
+            Err(Error::BadCode(BadCode::Length {
+                what,
+                found,
+                expected,
+            }))
         }
     }
 }
@@ -187,7 +204,9 @@ mod tests {
     fn traits(n: i64) -> Vec<f64> {
         let space = space();
         let point = point(&space, n);
-        Layout::new(&space).traits(&point, &space.encoding().encode(&point)).0
+        Layout::new(&space)
+            .traits(&point, &space.encoding().encode(&point))
+            .0
     }
 
     #[test]
@@ -195,7 +214,13 @@ mod tests {
         let found = traits(4);
 
         let expected = [0.25, 2.0 / 3.0, 0.5, 1.0, 2.0, 0.5, 0.75];
-        assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-12), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .zip(expected)
+                .all(|(f, e)| (f - e).abs() < 1e-12),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -214,7 +239,12 @@ mod tests {
         let mean = (5.0 + 0.1 + 0.25) / 7.0;
         assert_eq!(shares[0], 1.0 / mean);
         assert_eq!((shares[4], shares[6]), (0.1 / mean, 0.25 / mean));
-        assert!(layout.shares_of([]).iter().all(|share| (share - 1.0).abs() < 1e-12));
+        assert!(
+            layout
+                .shares_of([])
+                .iter()
+                .all(|share| (share - 1.0).abs() < 1e-12)
+        );
         assert!(layout.clone().with_shares(shares).is_ok());
         assert!(layout.clone().with_shares(vec![1.0; 6]).is_err());
         assert!(layout.with_shares(vec![f64::NAN; 7]).is_err());
@@ -225,7 +255,10 @@ mod tests {
         let space = space();
         let (layout, point) = (Layout::new(&space), point(&space, 4));
 
-        let moved = layout.moved(&layout.traits(&point, &space.encoding().encode(&point)), &[0.1, 0.2]);
+        let moved = layout.moved(
+            &layout.traits(&point, &space.encoding().encode(&point)),
+            &[0.1, 0.2],
+        );
 
         assert_eq!((moved.0[0], moved.0[6]), (0.1, 0.2));
     }

@@ -67,7 +67,16 @@ impl Process {
         let theta = middle(kernel, &layout);
         let terms = kernel.terms(&layout, &theta);
         let (sites, factor) = (Sites::new(&layout, 1.0), Triangle::default());
-        Process { layout, kernel, theta, terms, sites, y: Vec::new(), factor, weights: Vec::new() }
+        Process {
+            layout,
+            kernel,
+            theta,
+            terms,
+            sites,
+            y: Vec::new(),
+            factor,
+            weights: Vec::new(),
+        }
     }
 
     /// Takes in one observation.
@@ -78,8 +87,12 @@ impl Process {
     pub fn observe(&mut self, traits: &Traits, y: f64) -> Result<(), Error> {
         self.layout.check_length("traits", traits.0.len())?;
         check_output(y)?;
-        let row = self.sites.row(&self.terms, traits, self.n_observations()).kernel;
-        self.factor.append(row, self.terms.variance() + self.terms.noise);
+        let row = self
+            .sites
+            .row(&self.terms, traits, self.n_observations())
+            .kernel;
+        self.factor
+            .append(row, self.terms.variance() + self.terms.noise);
         self.sites.push(traits);
         self.y.push(y);
         self.learn();
@@ -110,7 +123,11 @@ impl Process {
     pub fn set_outputs(&mut self, y: &[f64]) -> Result<(), Error> {
         let (what, found, expected) = ("outputs", y.len(), self.n_observations());
         if found != expected {
-            return Err(Error::BadCode(BadCode::Length { what, found, expected }));
+            return Err(Error::BadCode(BadCode::Length {
+                what,
+                found,
+                expected,
+            }));
         }
         y.iter().try_for_each(|y| check_output(*y))?;
         self.y = y.to_vec();
@@ -143,16 +160,29 @@ impl Process {
         let bounds = self.kernel.bounds(&self.layout);
         let (what, found, expected) = ("hyper-parameters", theta.len(), bounds.len());
         if found != expected {
-            return Err(Error::BadCode(BadCode::Length { what, found, expected }));
+            return Err(Error::BadCode(BadCode::Length {
+                what,
+                found,
+                expected,
+            }));
         }
         // `max` before `min`: a NaN becomes the low bound.
-        self.become_theta(theta.iter().zip(bounds).map(|(t, (low, high))| t.max(low).min(high)).collect());
+        self.become_theta(
+            theta
+                .iter()
+                .zip(bounds)
+                .map(|(t, (low, high))| t.max(low).min(high))
+                .collect(),
+        );
         Ok(())
     }
 
     /// Mean and variance of f, without noise.
     pub fn predict(&self, traits: &Traits) -> Prediction {
-        let mut k = self.sites.row(&self.terms, traits, self.n_observations()).kernel;
+        let mut k = self
+            .sites
+            .row(&self.terms, traits, self.n_observations())
+            .kernel;
         let mean = dot(&k, &self.weights);
         self.factor.forward(&mut k);
         self.prediction(mean, &k)
@@ -166,11 +196,15 @@ impl Process {
         for points in points.chunks(BATCH) {
             interrupt::check();
             let mut rows = self.sites.rows(&self.terms, points);
-            let means: Vec<f64> =
-                (0..points.len()).map(|i| dot(&rows[i * n..][..n], &self.weights)).collect();
+            let means: Vec<f64> = (0..points.len())
+                .map(|i| dot(&rows[i * n..][..n], &self.weights))
+                .collect();
             factor.forward(&mut rows);
             predictions.extend(
-                means.iter().enumerate().map(|(i, mean)| self.prediction(*mean, &rows[i * n..][..n])),
+                means
+                    .iter()
+                    .enumerate()
+                    .map(|(i, mean)| self.prediction(*mean, &rows[i * n..][..n])),
             );
         }
         predictions
@@ -184,17 +218,34 @@ impl Process {
         self.factor.forward(&mut k);
         let prediction = self.prediction(mean, &k);
         self.factor.backward(&mut k);
-        let slopes = self.layout.reals().map(|t| self.sites.slopes(&self.terms, &row, (t, traits.0[t])));
-        let (mean, variance) = slopes.map(|s| (dot(&s, &self.weights), -2.0 * dot(&s, &k))).unzip();
-        Sloped { prediction, mean, variance }
+        let slopes = self
+            .layout
+            .reals()
+            .map(|t| self.sites.slopes(&self.terms, &row, (t, traits.0[t])));
+        let (mean, variance) = slopes
+            .map(|s| (dot(&s, &self.weights), -2.0 * dot(&s, &k)))
+            .unzip();
+        Sloped {
+            prediction,
+            mean,
+            variance,
+        }
     }
 
     /// The value to improve on: the lowest output where they are nearly exact, else the lowest mean at the observations.
     /// None without observations.
     pub fn target(&self) -> Option<f64> {
-        let noise = if self.terms.noise > QUIET { self.terms.noise } else { 0.0 };
+        let noise = if self.terms.noise > QUIET {
+            self.terms.noise
+        } else {
+            0.0
+        };
         // K b = y - noise b
-        self.y.iter().zip(&self.weights).map(|(y, b)| y - noise * b).min_by(f64::total_cmp)
+        self.y
+            .iter()
+            .zip(&self.weights)
+            .map(|(y, b)| y - noise * b)
+            .min_by(f64::total_cmp)
     }
 
     /// log p(y | θ)
@@ -206,7 +257,10 @@ impl Process {
     /// log p(y, θ) up to the constant of the prior: by how much one kernel explains the observations better than another.
     pub fn log_posterior(&self) -> f64 {
         let prior = self.kernel.prior(&self.layout).into_iter().zip(&self.theta);
-        self.log_evidence() - prior.map(|((mean, sd), t)| 0.5 * ((t - mean) / sd).powi(2)).sum::<f64>()
+        self.log_evidence()
+            - prior
+                .map(|((mean, sd), t)| 0.5 * ((t - mean) / sd).powi(2))
+                .sum::<f64>()
     }
 
     /// The same process with the length-scales of numbers divided by `sharpness`, until hyper-parameters are set again: it
@@ -252,7 +306,10 @@ impl Process {
 
     /// `forward` is L⁻¹k.
     fn prediction(&self, mean: f64, forward: &[f64]) -> Prediction {
-        Prediction { mean, variance: (self.terms.variance() - dot(forward, forward)).max(0.0) }
+        Prediction {
+            mean,
+            variance: (self.terms.variance() - dot(forward, forward)).max(0.0),
+        }
     }
 
     fn learn(&mut self) {
@@ -288,11 +345,20 @@ impl Process {
         for i in chosen {
             sites.push(&self.sites.traits(*i));
         }
-        fit::Density::new(self.kernel, &self.layout, &sites, chosen.iter().map(|i| self.y[*i]).collect())
+        fit::Density::new(
+            self.kernel,
+            &self.layout,
+            &sites,
+            chosen.iter().map(|i| self.y[*i]).collect(),
+        )
     }
 }
 
 /// The means of the priors.
 fn middle(kernel: Kernel, layout: &Layout) -> Vec<f64> {
-    kernel.prior(layout).into_iter().map(|(mean, _)| mean).collect()
+    kernel
+        .prior(layout)
+        .into_iter()
+        .map(|(mean, _)| mean)
+        .collect()
 }

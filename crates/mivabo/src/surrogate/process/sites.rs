@@ -46,18 +46,27 @@ struct Sums {
 
 impl Sums {
     fn zeros(n: usize) -> Sums {
-        Sums { main: vec![0.0; n], main_squares: vec![0.0; n], squares: vec![0.0; n] }
+        Sums {
+            main: vec![0.0; n],
+            main_squares: vec![0.0; n],
+            squares: vec![0.0; n],
+        }
     }
 
     /// Adds what one parameter has, to the places from `at` on.
     fn add(&mut self, at: usize, main: &[f64], squares: &[f64]) {
         let places = at..at + main.len();
-        let sums = self.main[places.clone()].iter_mut().zip(&mut self.main_squares[places.clone()]);
+        let sums = self.main[places.clone()]
+            .iter_mut()
+            .zip(&mut self.main_squares[places.clone()]);
         for ((sum, sum_of_squares), effect) in sums.zip(main) {
             *sum += effect;
             *sum_of_squares += effect * effect;
         }
-        self.squares[places].iter_mut().zip(squares).for_each(|(sum, square)| *sum += square);
+        self.squares[places]
+            .iter_mut()
+            .zip(squares)
+            .for_each(|(sum, square)| *sum += square);
     }
 
     /// k and dM/dS of each pair.
@@ -66,7 +75,10 @@ impl Sums {
         sums.map(|((main, main_squares), square)| {
             let pairs = 0.5 * (main * main - main_squares);
             let (value, slope) = matern(*square);
-            (terms.constant + main + terms.pairs * pairs + terms.interaction * value, slope)
+            (
+                terms.constant + main + terms.pairs * pairs + terms.interaction * value,
+                slope,
+            )
         })
     }
 }
@@ -93,8 +105,10 @@ impl Column {
         }
         let (rise, fall) = ((self.rate * x).exp(), (-self.rate * x).exp());
         let powers = self.rise[..n].iter().zip(&self.fall[..n]);
-        for ((main, square), (y, (up, down))) in
-            main.iter_mut().zip(squares).zip(self.at[..n].iter().zip(powers))
+        for ((main, square), (y, (up, down))) in main
+            .iter_mut()
+            .zip(squares)
+            .zip(self.at[..n].iter().zip(powers))
         {
             let (before, after) = (rise * down, fall * up);
             let decay = if before < after { before } else { after };
@@ -110,12 +124,24 @@ impl Sites {
     /// Without points. Main effects have their usual length-scale divided by `sharpness`.
     pub(super) fn new(layout: &Layout, sharpness: f64) -> Sites {
         let rate = 5.0_f64.sqrt() / LENGTH * sharpness;
-        let column = |is_label| Column { is_label, rate, at: vec![], rise: vec![], fall: vec![] };
-        Sites { columns: layout.is_label().map(column).collect(), n: 0 }
+        let column = |is_label| Column {
+            is_label,
+            rate,
+            at: vec![],
+            rise: vec![],
+            fall: vec![],
+        };
+        Sites {
+            columns: layout.is_label().map(column).collect(),
+            n: 0,
+        }
     }
 
     pub(super) fn push(&mut self, traits: &Traits) {
-        self.columns.iter_mut().zip(&traits.0).for_each(|(column, x)| column.push(*x));
+        self.columns
+            .iter_mut()
+            .zip(&traits.0)
+            .for_each(|(column, x)| column.push(*x));
         self.n += 1;
     }
 
@@ -129,7 +155,10 @@ impl Sites {
 
     /// One parameter at all points, and whether it is a label.
     pub(super) fn column(&self, parameter: usize) -> (&[f64], bool) {
-        (&self.columns[parameter].at, self.columns[parameter].is_label)
+        (
+            &self.columns[parameter].at,
+            self.columns[parameter].is_label,
+        )
     }
 
     /// kᵢ of one parameter between point `j` and all before it.
@@ -151,7 +180,11 @@ impl Sites {
             sums.add(0, &main, &square);
         }
         let (kernel, slope) = sums.kernel_and_slope(terms).unzip();
-        Row { kernel, slope, main: sums.main }
+        Row {
+            kernel,
+            slope,
+            main: sums.main,
+        }
     }
 
     /// k(x, xⱼ) of many points, one after the other. Equal values share their part: those of discrete parameters are few.
@@ -160,7 +193,11 @@ impl Sites {
         let mut sums = Sums::zeros(points.len() * n);
         let (mut main, mut square) = (vec![0.0; n], vec![0.0; n]);
         for (k, column) in self.columns.iter().enumerate() {
-            let mut values: Vec<(f64, usize)> = points.iter().enumerate().map(|(i, x)| (x.0[k], i)).collect();
+            let mut values: Vec<(f64, usize)> = points
+                .iter()
+                .enumerate()
+                .map(|(i, x)| (x.0[k], i))
+                .collect();
             values.sort_by(|a, b| a.0.total_cmp(&b.0));
             let mut last = f64::NAN;
             for (x, i) in values {
@@ -173,7 +210,9 @@ impl Sites {
                 sums.add(i * n, &main, &square);
             }
         }
-        sums.kernel_and_slope(terms).map(|(kernel, _)| kernel).collect()
+        sums.kernel_and_slope(terms)
+            .map(|(kernel, _)| kernel)
+            .collect()
     }
 
     /// ∂k(x, xⱼ)/∂u for one parameter that is a number.
@@ -181,7 +220,12 @@ impl Sites {
     /// ```text
     /// 2(u - uⱼ) (aᵢ/ℓ² M'((u - uⱼ)²/ℓ²) (1 + w Σ_{j≠i} aⱼkⱼ) + v λᵢ M'(S))
     /// ```
-    pub(super) fn slopes(&self, terms: &Terms, row: &Row, (parameter, u): (usize, f64)) -> Vec<f64> {
+    pub(super) fn slopes(
+        &self,
+        terms: &Terms,
+        row: &Row,
+        (parameter, u): (usize, f64),
+    ) -> Vec<f64> {
         let (a, relevance) = weights(terms, parameter);
         let column = &self.columns[parameter];
         let rate = column.rate * column.rate / 5.0;
@@ -191,11 +235,20 @@ impl Sites {
             let others = 1.0 + terms.pairs * (main - a * alone);
             2.0 * off * (a * rate * by * others + terms.interaction * relevance * slope)
         };
-        column.at.iter().zip(&row.slope).zip(&row.main).map(at_point).collect()
+        column
+            .at
+            .iter()
+            .zip(&row.slope)
+            .zip(&row.main)
+            .map(at_point)
+            .collect()
     }
 }
 
 /// aᵢ and λᵢ
 fn weights(terms: &Terms, parameter: usize) -> (f64, f64) {
-    (terms.main.get(parameter).copied().unwrap_or(0.0), terms.relevance[parameter])
+    (
+        terms.main.get(parameter).copied().unwrap_or(0.0),
+        terms.relevance[parameter],
+    )
 }

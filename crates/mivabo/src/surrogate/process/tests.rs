@@ -18,22 +18,42 @@ fn layout() -> Layout {
     let _ = space.add("kind", Domain::choice(["a", "b", "c"]));
     let _ = space.float("z", 0.0..=1.0);
     let _ = space.add("size", Domain::ordinal([1, 2, 5]));
-    Layout::new(&space.build().unwrap()).with_shares(vec![1.2, 1.2, 1.2, 1.2, 0.6, 0.6]).unwrap()
+    Layout::new(&space.build().unwrap())
+        .with_shares(vec![1.2, 1.2, 1.2, 1.2, 0.6, 0.6])
+        .unwrap()
 }
 
 fn random_traits(draws: &mut Stream) -> Traits {
-    let (n, b, kind, size) = (draws.below(5), draws.below(2), draws.below(3), draws.below(3));
-    Traits(vec![draws.unit(), n as f64 / 4.0, b as f64, kind as f64, draws.unit(), size as f64 / 2.0])
+    let (n, b, kind, size) = (
+        draws.below(5),
+        draws.below(2),
+        draws.below(3),
+        draws.below(3),
+    );
+    Traits(vec![
+        draws.unit(),
+        n as f64 / 4.0,
+        b as f64,
+        kind as f64,
+        draws.unit(),
+        size as f64 / 2.0,
+    ])
 }
 
 /// Within three deviations of the prior, and so within the bounds.
 fn random_theta(kernel: Kernel, draws: &mut Stream) -> Vec<f64> {
-    kernel.prior(&layout()).into_iter().map(|(m, s)| m + s * (4.0 * draws.unit() - 2.0)).collect()
+    kernel
+        .prior(&layout())
+        .into_iter()
+        .map(|(m, s)| m + s * (4.0 * draws.unit() - 2.0))
+        .collect()
 }
 
 fn process(kernel: Kernel, n: usize, draws: &mut Stream) -> (Process, Vec<Traits>) {
     let mut process = Process::new(layout(), kernel);
-    process.set_hyperparameters(&random_theta(kernel, draws)).unwrap();
+    process
+        .set_hyperparameters(&random_theta(kernel, draws))
+        .unwrap();
     let points: Vec<Traits> = (0..n).map(|_| random_traits(draws)).collect();
     for traits in &points {
         process.observe(traits, draws.normal()).unwrap();
@@ -48,12 +68,22 @@ fn slow_kernel(kernel: Kernel, theta: &[f64], x: &Traits, y: &Traits) -> (f64, f
     let matern = |s: f64| crate::features::Kernel::Matern52.at(s.sqrt());
     let is_label: Vec<bool> = layout.is_label().collect();
     let different = |i: usize| f64::from(u8::from(x.0[i] != y.0[i]));
-    let distance = |i: usize| if is_label[i] { different(i) } else { (x.0[i] - y.0[i]).powi(2) };
+    let distance = |i: usize| {
+        if is_label[i] {
+            different(i)
+        } else {
+            (x.0[i] - y.0[i]).powi(2)
+        }
+    };
     let (v, noise) = (theta[d].exp(), theta[d + 1].exp());
     let k = match kernel {
         Kernel::Additive => {
             let alone = |i: usize| {
-                if is_label[i] { 1.0 - different(i) } else { matern(((x.0[i] - y.0[i]) / 0.5).powi(2)) }
+                if is_label[i] {
+                    1.0 - different(i)
+                } else {
+                    matern(((x.0[i] - y.0[i]) / 0.5).powi(2))
+                }
             };
             let relevance = |i: usize| {
                 let p = layout.shares()[i];
@@ -70,7 +100,8 @@ fn slow_kernel(kernel: Kernel, theta: &[f64], x: &Traits, y: &Traits) -> (f64, f
                 + v * matern((0..d).map(|i| relevance(i) * distance(i)).sum())
         }
         Kernel::Product => {
-            theta[d + 2].exp() + v * matern((0..d).map(|i| distance(i) / theta[i].exp().powi(2)).sum())
+            theta[d + 2].exp()
+                + v * matern((0..d).map(|i| distance(i) / theta[i].exp().powi(2)).sum())
         }
     };
     (k, noise)
@@ -82,7 +113,9 @@ fn slow_matrix(kernel: Kernel, theta: &[f64], points: &[Traits]) -> Vec<Vec<f64>
         let (k, noise) = slow_kernel(kernel, theta, &points[i], &points[j]);
         if i == j { k + noise } else { k }
     };
-    (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect()
+    (0..n)
+        .map(|i| (0..n).map(|j| entry(i, j)).collect())
+        .collect()
 }
 
 /// K⁻¹b and log det K by Gaussian elimination.
@@ -212,15 +245,26 @@ proptest! {
 fn a_fit_is_no_worse_than_its_starts_and_stays_in_its_bounds() {
     for kernel in KERNELS {
         let (mut process, _) = process(kernel, 25, &mut stream(3, 0, Purpose::Design));
-        let starts = [process.hyperparameters().to_vec(), middle(kernel, &layout())];
+        let starts = [
+            process.hyperparameters().to_vec(),
+            middle(kernel, &layout()),
+        ];
         let n = process.n_observations();
 
         process.fit(Settings::default());
 
         let density = process.density(&(0..n).collect::<Vec<_>>());
         let at = |theta: &[f64]| density.negative_log(theta, &mut vec![0.0; theta.len()]);
-        assert!(starts.iter().all(|start| at(process.hyperparameters()) <= at(start)));
-        for (t, (low, high)) in process.hyperparameters().iter().zip(kernel.bounds(&layout())) {
+        assert!(
+            starts
+                .iter()
+                .all(|start| at(process.hyperparameters()) <= at(start))
+        );
+        for (t, (low, high)) in process
+            .hyperparameters()
+            .iter()
+            .zip(kernel.bounds(&layout()))
+        {
             assert!((low..=high).contains(t));
         }
     }
@@ -232,7 +276,9 @@ fn a_fit_finds_the_parameters_that_matter() {
     let mut process = Process::new(layout(), Kernel::Additive);
     for _ in 0..40 {
         let traits = random_traits(&mut draws);
-        process.observe(&traits, (5.0 * traits.0[4]).sin() + 0.5 * traits.0[2] - 0.5).unwrap();
+        process
+            .observe(&traits, (5.0 * traits.0[4]).sin() + 0.5 * traits.0[2] - 0.5)
+            .unwrap();
     }
 
     process.fit(Settings::default());
@@ -240,7 +286,11 @@ fn a_fit_finds_the_parameters_that_matter() {
     let main = &process.terms.main;
     assert!(main[4] > 4.0 * main[0] && main[2] > main[3], "{main:?}");
     let x = Traits(vec![0.3, 0.25, 1.0, 2.0, 0.55, 0.5]);
-    assert!((process.predict(&x).mean - 2.75_f64.sin()).abs() < 0.1, "{:?}", process.predict(&x));
+    assert!(
+        (process.predict(&x).mean - 2.75_f64.sin()).abs() < 0.1,
+        "{:?}",
+        process.predict(&x)
+    );
 }
 
 #[test]
@@ -251,7 +301,10 @@ fn without_observations_the_prior_speaks() {
     let prediction = process.predict(&random_traits(&mut stream(0, 0, Purpose::Design)));
 
     assert_eq!((prediction.mean, process.target()), (0.0, None));
-    assert!((prediction.variance - (2.3 + 0.3 * 0.41)).abs() < 1e-12, "{prediction:?}");
+    assert!(
+        (prediction.variance - (2.3 + 0.3 * 0.41)).abs() < 1e-12,
+        "{prediction:?}"
+    );
     assert!(process.predict_all(&[]).is_empty());
 }
 
@@ -272,13 +325,25 @@ fn repeated_points_and_constant_or_wild_outputs_give_numbers() {
             let outputs = Outputs::fit(raw, Transform::Robust).unwrap();
             let mut process = Process::new(layout(), kernel);
             for (i, y) in raw.iter().enumerate() {
-                process.observe(&points[i % 2], outputs.to_model(*y)).unwrap();
+                process
+                    .observe(&points[i % 2], outputs.to_model(*y))
+                    .unwrap();
             }
             process.fit(Settings::default());
             for x in points.iter().chain([&random_traits(&mut draws)]) {
-                let Sloped { prediction, mean, variance } = process.predict_with_gradient(x);
-                assert!(prediction.mean.is_finite() && prediction.variance >= 0.0, "{raw:?}");
-                assert!(mean.iter().chain(&variance).all(|g| g.is_finite()), "{raw:?}");
+                let Sloped {
+                    prediction,
+                    mean,
+                    variance,
+                } = process.predict_with_gradient(x);
+                assert!(
+                    prediction.mean.is_finite() && prediction.variance >= 0.0,
+                    "{raw:?}"
+                );
+                assert!(
+                    mean.iter().chain(&variance).all(|g| g.is_finite()),
+                    "{raw:?}"
+                );
             }
             assert!(process.log_evidence().is_finite() && process.target().unwrap().is_finite());
         }
@@ -307,14 +372,22 @@ fn the_target_is_a_mean_only_where_outputs_are_noisy() {
     for x in &points {
         process.observe(x, draws.normal()).unwrap();
     }
-    let lowest = |process: &Process| points.iter().map(|x| process.predict(x).mean).min_by(f64::total_cmp);
+    let lowest = |process: &Process| {
+        points
+            .iter()
+            .map(|x| process.predict(x).mean)
+            .min_by(f64::total_cmp)
+    };
 
     assert!((process.target().unwrap() - lowest(&process).unwrap()).abs() < 1e-9);
 
     let mut theta = process.hyperparameters().to_vec();
     theta[7] = 1e-4_f64.ln();
     process.set_hyperparameters(&theta).unwrap();
-    assert_eq!(process.target(), process.y.iter().copied().min_by(f64::total_cmp));
+    assert_eq!(
+        process.target(),
+        process.y.iter().copied().min_by(f64::total_cmp)
+    );
 }
 
 #[test]
@@ -348,7 +421,9 @@ fn a_sharpened_process_knows_its_observations_and_believes_less_between_them() {
 fn many_observations_at_once_are_as_good_as_one_by_one() {
     let mut draws = stream(3, 1, Purpose::Weights);
     for kernel in KERNELS {
-        let seen: Vec<(Traits, f64)> = (0..12).map(|_| (random_traits(&mut draws), draws.normal())).collect();
+        let seen: Vec<(Traits, f64)> = (0..12)
+            .map(|_| (random_traits(&mut draws), draws.normal()))
+            .collect();
         let mut single = Process::new(layout(), kernel);
         let mut all = single.clone();
 
@@ -359,8 +434,13 @@ fn many_observations_at_once_are_as_good_as_one_by_one() {
 
         let at = random_traits(&mut draws);
         let (one, other) = (single.predict(&at), all.predict(&at));
-        assert!((one.mean - other.mean).abs() < 1e-9 && (one.variance - other.variance).abs() < 1e-9);
-        assert!(all.observe_all(&[seen[0].clone(), (seen[1].0.clone(), f64::NAN)]).is_err());
+        assert!(
+            (one.mean - other.mean).abs() < 1e-9 && (one.variance - other.variance).abs() < 1e-9
+        );
+        assert!(
+            all.observe_all(&[seen[0].clone(), (seen[1].0.clone(), f64::NAN)])
+                .is_err()
+        );
         assert_eq!(all.n_observations(), 12);
     }
 }

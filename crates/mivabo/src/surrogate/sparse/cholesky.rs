@@ -3,7 +3,9 @@
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::matmul::{matmul, triangular};
-use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use mivabo_bqp::interrupt;
 use triangular::BlockStructure::{Rectangular, TriangularLower};
@@ -41,7 +43,9 @@ impl Cholesky {
 
     /// log|A| = 2 Σ log L_ii
     pub(super) fn log_determinant(&self) -> f64 {
-        2.0 * (0..self.lower.nrows()).map(|i| self.lower[(i, i)].ln()).sum::<f64>()
+        2.0 * (0..self.lower.nrows())
+            .map(|i| self.lower[(i, i)].ln())
+            .sum::<f64>()
     }
 
     /// x ← L⁻¹x
@@ -67,7 +71,11 @@ impl Cholesky {
 fn factor(a: &mut Mat<f64>) -> bool {
     interrupt::check();
     let n = a.nrows();
-    let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(n, Par::Seq, faer::prelude::default()));
+    let mut memory = MemBuffer::new(cholesky_in_place_scratch::<f64>(
+        n,
+        Par::Seq,
+        faer::prelude::default(),
+    ));
     let done = cholesky_in_place(
         a.as_mut(),
         faer::prelude::default(),
@@ -110,7 +118,14 @@ fn lower_product(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Mat<f64> {
 pub(super) fn times(rows: &[f64], n: usize, x: &[f64]) -> Vec<f64> {
     let mut product = vec![0.0; n];
     let a = MatRef::from_row_major_slice(rows, n, x.len());
-    matmul(column_mut(&mut product, n), Accum::Replace, a, column(x), 1.0, Par::Seq);
+    matmul(
+        column_mut(&mut product, n),
+        Accum::Replace,
+        a,
+        column(x),
+        1.0,
+        Par::Seq,
+    );
     product
 }
 
@@ -118,7 +133,14 @@ pub(super) fn times(rows: &[f64], n: usize, x: &[f64]) -> Vec<f64> {
 pub(super) fn transposed_times(rows: &[f64], m: usize, x: &[f64]) -> Vec<f64> {
     let mut product = vec![0.0; m];
     let a = MatRef::from_row_major_slice(rows, x.len(), m);
-    matmul(column_mut(&mut product, m), Accum::Replace, a.transpose(), column(x), 1.0, Par::Seq);
+    matmul(
+        column_mut(&mut product, m),
+        Accum::Replace,
+        a.transpose(),
+        column(x),
+        1.0,
+        Par::Seq,
+    );
     product
 }
 

@@ -83,7 +83,10 @@ pub(super) struct Propagated {
 impl Sites {
     /// The Gaussian of the prior's own moments: exact without data.
     fn of_prior(prior: &impl Prior, m: usize) -> Self {
-        Self { precision: vec![1.0 / prior.variance(); m], pull: vec![0.0; m] }
+        Self {
+            precision: vec![1.0 / prior.variance(); m],
+            pull: vec![0.0; m],
+        }
     }
 
     /// Sites for m weights: these, cut or continued by the prior's.
@@ -91,13 +94,20 @@ impl Sites {
         self.precision.resize(m, 1.0 / prior.variance());
         self.pull.resize(m, 0.0);
         let (least, most) = limits(prior);
-        self.precision.iter_mut().for_each(|precision| *precision = precision.clamp(least, most));
+        self.precision
+            .iter_mut()
+            .for_each(|precision| *precision = precision.clamp(least, most));
         self
     }
 
     fn diagonal(&self) -> Diagonal {
         Diagonal {
-            mean: self.pull.iter().zip(&self.precision).map(|(h, p)| h / p).collect(),
+            mean: self
+                .pull
+                .iter()
+                .zip(&self.precision)
+                .map(|(h, p)| h / p)
+                .collect(),
             variance: self.precision.iter().map(|p| 1.0 / p).collect(),
         }
     }
@@ -110,15 +120,36 @@ fn limits(prior: &impl Prior) -> (f64, f64) {
 }
 
 /// Runs until no marginal changes, from given sites or from the prior's.
-pub(super) fn propagate(prior: &impl Prior, design: &Design, noise: f64, start: Option<Sites>) -> Propagated {
+pub(super) fn propagate(
+    prior: &impl Prior,
+    design: &Design,
+    noise: f64,
+    start: Option<Sites>,
+) -> Propagated {
     let m = design.m;
     let regression = Regression::new(design);
-    let start = start.map_or_else(|| Sites::of_prior(prior, m), |sites| sites.resized(prior, m));
-    let Search { sites, n_rounds, converged } = search(prior, &regression, noise, start);
+    let start = start.map_or_else(
+        || Sites::of_prior(prior, m),
+        |sites| sites.resized(prior, m),
+    );
+    let Search {
+        sites,
+        n_rounds,
+        converged,
+    } = search(prior, &regression, noise, start);
     let gaussian = regression.posterior(&sites.diagonal(), noise);
-    let cavities = (0..m).map(|k| cavity(&gaussian, &sites, k)).collect::<Vec<_>>();
+    let cavities = (0..m)
+        .map(|k| cavity(&gaussian, &sites, k))
+        .collect::<Vec<_>>();
     let log_evidence = log_evidence(prior, &gaussian, &sites, &cavities);
-    Propagated { gaussian, cavities, sites, log_evidence, n_rounds, converged }
+    Propagated {
+        gaussian,
+        cavities,
+        sites,
+        log_evidence,
+        n_rounds,
+        converged,
+    }
 }
 
 struct Search {
@@ -141,7 +172,11 @@ fn search(prior: &impl Prior, regression: &Regression, noise: f64, start: Sites)
         let mut moved = sites.clone();
         let change = advance(prior, &gaussian, &mut moved, step);
         if change < TOLERANCE {
-            return Search { sites: moved, n_rounds: round, converged: true };
+            return Search {
+                sites: moved,
+                n_rounds: round,
+                converged: true,
+            };
         }
         // A change that does not shrink is a swing around the fixed point.
         if change > 0.95 * last {
@@ -156,7 +191,11 @@ fn search(prior: &impl Prior, regression: &Regression, noise: f64, start: Sites)
         }
         sites = moved;
     }
-    Search { sites: best.1, n_rounds: best.2, converged: false }
+    Search {
+        sites: best.1,
+        n_rounds: best.2,
+        converged: false,
+    }
 }
 
 /// Moves every site towards its target; the greatest distance to one, in deviations of its marginal.
@@ -184,7 +223,10 @@ fn cavity(gaussian: &Gaussian, sites: &Sites, k: usize) -> Cavity {
     let left = gaussian.left[k];
     let q = (1.0 - left) * sites.precision[k];
     let m0 = sites.pull[k] / sites.precision[k];
-    Cavity { precision: q / left, pull: (gaussian.pull[k] + q * m0) / left }
+    Cavity {
+        precision: q / left,
+        pull: (gaussian.pull[k] + q * m0) / left,
+    }
 }
 
 /// ```text
@@ -192,13 +234,22 @@ fn cavity(gaussian: &Gaussian, sites: &Sites, k: usize) -> Cavity {
 ///
 /// log ∫ N(w; m₀, v) exp(-½ρw² + ηw) dw = -½ log(1 + ρv) + ½ (η²v + 2ηm₀ - ρm₀²)/(1 + ρv)
 /// ```
-fn log_evidence(prior: &impl Prior, gaussian: &Gaussian, sites: &Sites, cavities: &[Cavity]) -> f64 {
+fn log_evidence(
+    prior: &impl Prior,
+    gaussian: &Gaussian,
+    sites: &Sites,
+    cavities: &[Cavity],
+) -> f64 {
     let terms = cavities.iter().enumerate().map(|(k, &cavity)| {
         let v = 1.0 / sites.precision[k];
         let m0 = sites.pull[k] * v;
-        let Cavity { precision: rho, pull: eta } = cavity;
+        let Cavity {
+            precision: rho,
+            pull: eta,
+        } = cavity;
         let grown = 1.0 + rho * v;
-        let of_site = -0.5 * grown.ln() + 0.5 * (eta * eta * v + 2.0 * eta * m0 - rho * m0 * m0) / grown;
+        let of_site =
+            -0.5 * grown.ln() + 0.5 * (eta * eta * v + 2.0 * eta * m0 - rho * m0 * m0) / grown;
         prior.tilted(cavity).log_mass - of_site
     });
     gaussian.log_evidence + terms.sum::<f64>()

@@ -60,7 +60,11 @@ pub(super) struct Gaussian {
 #[derive(Debug, Clone)]
 enum Factor {
     /// L and G, row by row.
-    Dual { lower: Cholesky, g: Vec<f64>, noise: f64 },
+    Dual {
+        lower: Cholesky,
+        g: Vec<f64>,
+        noise: f64,
+    },
     /// R⁻¹, row by row.
     Primal { inverse: Vec<f64> },
     /// No data, or none that floating point can hold.
@@ -77,12 +81,20 @@ impl<'a> Regression<'a> {
     pub(super) fn posterior(&self, prior: &Diagonal, noise: f64) -> Gaussian {
         let deviation: Vec<f64> = prior.variance.iter().map(|v| v.sqrt()).collect();
         let fitted = times(&self.design.rows, self.design.n, &prior.mean);
-        let residual: Vec<f64> = self.design.y.iter().zip(&fitted).map(|(y, f)| y - f).collect();
+        let residual: Vec<f64> = self
+            .design
+            .y
+            .iter()
+            .zip(&fitted)
+            .map(|(y, f)| y - f)
+            .collect();
         let known = match &self.gram {
             Some(gram) => self.primal(gram, &deviation, &residual, noise),
             None => self.dual(&deviation, &residual, noise),
         };
-        let known = known.filter(Known::is_usable).unwrap_or_else(|| Known::nothing(prior.mean.len()));
+        let known = known
+            .filter(Known::is_usable)
+            .unwrap_or_else(|| Known::nothing(prior.mean.len()));
         known.gaussian(prior, deviation)
     }
 
@@ -97,20 +109,37 @@ impl<'a> Regression<'a> {
         lower.forward_rows(&mut g, m);
         let mut white = residual.to_vec();
         lower.forward(&mut white);
-        let pull = transposed_times(&g, m, &white).iter().zip(deviation).map(|(t, d)| t / d).collect();
+        let pull = transposed_times(&g, m, &white)
+            .iter()
+            .zip(deviation)
+            .map(|(t, d)| t / d)
+            .collect();
         let mut left = vec![1.0; m];
         for row in g.chunks_exact(m.max(1)) {
-            left.iter_mut().zip(row).for_each(|(left, g)| *left -= g * g);
+            left.iter_mut()
+                .zip(row)
+                .for_each(|(left, g)| *left -= g * g);
         }
         let log_evidence = log_normal(n, lower.log_determinant(), dot(&white, &white));
-        Some(Known { pull, left, log_evidence, factor: Factor::Dual { lower, g, noise } })
+        Some(Known {
+            pull,
+            left,
+            log_evidence,
+            factor: Factor::Dual { lower, g, noise },
+        })
     }
 
     /// ```text
     /// t = V^½Φᵀr/σ²,   pull = V^-½ B⁻¹t,   left = (B⁻¹)_kk = ‖R⁻¹e_k‖²,
     /// log|C| = n log σ² + log|B|,   rᵀC⁻¹r = ‖r - Φδ‖²/σ² + δᵀV⁻¹δ   with the shift δ = V^½B⁻¹t
     /// ```
-    fn primal(&self, gram: &Mat<f64>, deviation: &[f64], residual: &[f64], noise: f64) -> Option<Known> {
+    fn primal(
+        &self,
+        gram: &Mat<f64>,
+        deviation: &[f64],
+        residual: &[f64],
+        noise: f64,
+    ) -> Option<Known> {
         let (n, m) = (self.design.n, self.design.m);
         let factor = Cholesky::new(&normal_matrix(gram, deviation, noise))?;
         let mut inverse = vec![0.0; m * m];
@@ -122,17 +151,40 @@ impl<'a> Regression<'a> {
             .map(|(t, d)| t * d / noise)
             .collect();
         let unit_shift = transposed_times(&inverse, m, &times(&inverse, m, &t));
-        let pull = unit_shift.iter().zip(deviation).map(|(u, d)| u / d).collect();
+        let pull = unit_shift
+            .iter()
+            .zip(deviation)
+            .map(|(u, d)| u / d)
+            .collect();
         let mut left = vec![0.0; m];
         for row in inverse.chunks_exact(m.max(1)) {
-            left.iter_mut().zip(row).for_each(|(left, r)| *left += r * r);
+            left.iter_mut()
+                .zip(row)
+                .for_each(|(left, r)| *left += r * r);
         }
-        let shift: Vec<f64> = unit_shift.iter().zip(deviation).map(|(u, d)| u * d).collect();
+        let shift: Vec<f64> = unit_shift
+            .iter()
+            .zip(deviation)
+            .map(|(u, d)| u * d)
+            .collect();
         let fitted = times(&self.design.rows, self.design.n, &shift);
-        let error: f64 = residual.iter().zip(&fitted).map(|(r, f)| (r - f) * (r - f)).sum();
+        let error: f64 = residual
+            .iter()
+            .zip(&fitted)
+            .map(|(r, f)| (r - f) * (r - f))
+            .sum();
         let log_determinant = n as f64 * noise.ln() + factor.log_determinant();
-        let log_evidence = log_normal(n, log_determinant, error / noise + dot(&unit_shift, &unit_shift));
-        Some(Known { pull, left, log_evidence, factor: Factor::Primal { inverse } })
+        let log_evidence = log_normal(
+            n,
+            log_determinant,
+            error / noise + dot(&unit_shift, &unit_shift),
+        );
+        Some(Known {
+            pull,
+            left,
+            log_evidence,
+            factor: Factor::Primal { inverse },
+        })
     }
 
     /// A draw from the posterior under the prior N(0, V), without its moments: half the work of [`Self::posterior`].
@@ -149,15 +201,28 @@ impl<'a> Regression<'a> {
         };
         let solved = solved.filter(|(_, log_evidence)| log_evidence.abs() < HUGE);
         let (solved, log_evidence) = solved.unwrap_or((Solved::Prior, 0.0));
-        Marginal { log_evidence, deviation, noise, solved }
+        Marginal {
+            log_evidence,
+            deviation,
+            noise,
+            solved,
+        }
     }
 
     /// log N(y; 0, C) with yᵀC⁻¹y = yᵀy/σ² - ‖R⁻¹t‖² and t = V^½Φᵀy/σ².
-    fn marginal_primal(&self, gram: &Mat<f64>, deviation: &[f64], noise: f64) -> Option<(Solved, f64)> {
+    fn marginal_primal(
+        &self,
+        gram: &Mat<f64>,
+        deviation: &[f64],
+        noise: f64,
+    ) -> Option<(Solved, f64)> {
         let Design { n, m, rows, y } = self.design;
         let factor = Cholesky::new(&normal_matrix(gram, deviation, noise))?;
         let mut white = transposed_times(rows, *m, y);
-        white.iter_mut().zip(deviation).for_each(|(t, d)| *t *= d / noise);
+        white
+            .iter_mut()
+            .zip(deviation)
+            .for_each(|(t, d)| *t *= d / noise);
         factor.forward(&mut white);
         let log_determinant = *n as f64 * noise.ln() + factor.log_determinant();
         let log_evidence = log_normal(*n, log_determinant, dot(y, y) / noise - dot(&white, &white));
@@ -219,15 +284,27 @@ impl Marginal {
             Solved::Dual { lower, scaled } => {
                 let seen = times(scaled, design.n, &z);
                 let outputs = design.y.iter().zip(&seen);
-                let mut missed: Vec<f64> =
-                    outputs.map(|(y, seen)| y - seen - self.noise.sqrt() * stream.normal()).collect();
+                let mut missed: Vec<f64> = outputs
+                    .map(|(y, seen)| y - seen - self.noise.sqrt() * stream.normal())
+                    .collect();
                 lower.forward(&mut missed);
                 lower.backward(&mut missed);
-                transposed_times(scaled, z.len(), &missed).iter().zip(&z).map(|(u, z)| u + z).collect()
+                transposed_times(scaled, z.len(), &missed)
+                    .iter()
+                    .zip(&z)
+                    .map(|(u, z)| u + z)
+                    .collect()
             }
         };
-        let unit = if unit.iter().all(|u| u.abs() < HUGE) { unit } else { z };
-        unit.iter().zip(&self.deviation).map(|(u, d)| u * d).collect()
+        let unit = if unit.iter().all(|u| u.abs() < HUGE) {
+            unit
+        } else {
+            z
+        };
+        unit.iter()
+            .zip(&self.deviation)
+            .map(|(u, d)| u * d)
+            .collect()
     }
 }
 
@@ -241,21 +318,47 @@ struct Known {
 
 impl Known {
     fn nothing(m: usize) -> Self {
-        Self { pull: vec![0.0; m], left: vec![1.0; m], log_evidence: 0.0, factor: Factor::Prior }
+        Self {
+            pull: vec![0.0; m],
+            left: vec![1.0; m],
+            log_evidence: 0.0,
+            factor: Factor::Prior,
+        }
     }
 
     fn is_usable(&self) -> bool {
-        let mut numbers = self.pull.iter().chain(&self.left).chain([&self.log_evidence]);
+        let mut numbers = self
+            .pull
+            .iter()
+            .chain(&self.left)
+            .chain([&self.log_evidence]);
         numbers.all(|x| x.abs() < HUGE)
     }
 
     /// mean = m₀ + V pull,   variance = V left
     fn gaussian(self, prior: &Diagonal, deviation: Vec<f64>) -> Gaussian {
-        let left: Vec<f64> = self.left.iter().map(|left| left.clamp(LEAST_LEFT, 1.0)).collect();
-        let shift = self.pull.iter().zip(&prior.variance).map(|(pull, v)| pull * v);
+        let left: Vec<f64> = self
+            .left
+            .iter()
+            .map(|left| left.clamp(LEAST_LEFT, 1.0))
+            .collect();
+        let shift = self
+            .pull
+            .iter()
+            .zip(&prior.variance)
+            .map(|(pull, v)| pull * v);
         Gaussian {
-            mean: prior.mean.iter().zip(shift).map(|(mean, shift)| mean + shift).collect(),
-            variance: left.iter().zip(&prior.variance).map(|(left, v)| left * v).collect(),
+            mean: prior
+                .mean
+                .iter()
+                .zip(shift)
+                .map(|(mean, shift)| mean + shift)
+                .collect(),
+            variance: left
+                .iter()
+                .zip(&prior.variance)
+                .map(|(left, v)| left * v)
+                .collect(),
             left,
             pull: self.pull,
             log_evidence: self.log_evidence,
@@ -280,20 +383,34 @@ impl Gaussian {
             Factor::Primal { inverse } => transposed_times(inverse, m, &z),
             Factor::Dual { lower, g, noise } => {
                 let seen = times(g, lower.order(), &z);
-                let mut missed: Vec<f64> = seen.iter().map(|_| noise.sqrt() * stream.normal()).collect();
+                let mut missed: Vec<f64> = seen
+                    .iter()
+                    .map(|_| noise.sqrt() * stream.normal())
+                    .collect();
                 lower.forward(&mut missed);
-                missed.iter_mut().zip(&seen).for_each(|(missed, seen)| *missed += seen);
+                missed
+                    .iter_mut()
+                    .zip(&seen)
+                    .for_each(|(missed, seen)| *missed += seen);
                 let correction = transposed_times(g, m, &missed);
                 z.iter().zip(&correction).map(|(z, c)| z - c).collect()
             }
         };
         let shift = unit.iter().zip(&self.deviation).map(|(u, d)| u * d);
-        self.mean.iter().zip(shift).map(|(mean, shift)| mean + shift).collect()
+        self.mean
+            .iter()
+            .zip(shift)
+            .map(|(mean, shift)| mean + shift)
+            .collect()
     }
 
     /// Mean and variance of φᵀw, without the noise of an observation.
     pub(super) fn predict(&self, row: &[f64]) -> (f64, f64) {
-        let t: Vec<f64> = row.iter().zip(&self.deviation).map(|(x, d)| x * d).collect();
+        let t: Vec<f64> = row
+            .iter()
+            .zip(&self.deviation)
+            .map(|(x, d)| x * d)
+            .collect();
         let all = dot(&t, &t);
         let variance = match &self.factor {
             Factor::Prior => all,
@@ -323,7 +440,11 @@ fn scale_columns(rows: &[f64], diagonal: &[f64], scaled: &mut Vec<f64>) {
 fn normal_matrix(gram: &Mat<f64>, deviation: &[f64], noise: f64) -> Mat<f64> {
     let m = deviation.len();
     let entry = |i: usize, j: usize| {
-        if i < j { 0.0 } else { gram[(i, j)] * (deviation[i] / noise) * deviation[j] }
+        if i < j {
+            0.0
+        } else {
+            gram[(i, j)] * (deviation[i] / noise) * deviation[j]
+        }
     };
     plus_diagonal(Mat::from_fn(m, m, entry), 1.0)
 }
@@ -357,7 +478,14 @@ mod tests {
         let mut normals = |n: usize| (0..n).map(|_| stream.normal()).collect::<Vec<f64>>();
         let design = Design::new(m, normals(n * m), normals(n));
         let variance = normals(m).iter().map(|x| (2.0 * x).exp()).collect();
-        Problem { design, prior: Diagonal { mean: normals(m), variance }, noise }
+        Problem {
+            design,
+            prior: Diagonal {
+                mean: normals(m),
+                variance,
+            },
+            noise,
+        }
     }
 
     /// The same design, worked on in the primal or in the dual, whatever its shape.
@@ -369,18 +497,28 @@ mod tests {
     /// (V⁻¹ + ΦᵀΦ/σ²)⁻¹ by Gauss and Jordan.
     fn covariance(design: &Design, variance: &[f64], noise: f64) -> Vec<Vec<f64>> {
         let m = design.m;
-        let gram = |i: usize, j: usize| design.rows.chunks_exact(m).map(|r| r[i] * r[j]).sum::<f64>() / noise;
+        let gram = |i: usize, j: usize| {
+            design
+                .rows
+                .chunks_exact(m)
+                .map(|r| r[i] * r[j])
+                .sum::<f64>()
+                / noise
+        };
         let unit = |i: usize, j: usize| f64::from(u8::from(i == j));
         let row = |i: usize| {
             let left = (0..m).map(move |j| gram(i, j) + unit(i, j) / variance[i]);
-            left.chain((0..m).map(move |j| unit(i, j))).collect::<Vec<f64>>()
+            left.chain((0..m).map(move |j| unit(i, j)))
+                .collect::<Vec<f64>>()
         };
         let mut a: Vec<Vec<f64>> = (0..m).map(row).collect();
         for k in 0..m {
             let pivot: Vec<f64> = a[k].iter().map(|x| x / a[k][k]).collect();
             for i in (0..m).filter(|i| *i != k) {
                 let factor = a[i][k];
-                a[i].iter_mut().zip(&pivot).for_each(|(x, p)| *x -= factor * p);
+                a[i].iter_mut()
+                    .zip(&pivot)
+                    .for_each(|(x, p)| *x -= factor * p);
             }
             a[k] = pivot;
         }
@@ -410,7 +548,11 @@ mod tests {
     #[test]
     fn marginals_are_those_of_the_inverse_matrix() {
         for (n, m) in [(3, 6), (6, 3)] {
-            let Problem { design, prior, noise } = problem(n, m, 0.1, 5);
+            let Problem {
+                design,
+                prior,
+                noise,
+            } = problem(n, m, 0.1, 5);
 
             let posterior = Regression::new(&design).posterior(&prior, noise);
 
@@ -425,12 +567,23 @@ mod tests {
         for i in 0..mean.len() {
             let error = (covariance[i][i] / n).sqrt();
             let drawn = draws.iter().map(|w| w[i]).sum::<f64>() / n;
-            assert!((drawn - mean[i]).abs() < 5.0 * error, "mean {i}: {drawn} ± {error}, not {}", mean[i]);
+            assert!(
+                (drawn - mean[i]).abs() < 5.0 * error,
+                "mean {i}: {drawn} ± {error}, not {}",
+                mean[i]
+            );
             for j in 0..=i {
                 let wanted = covariance[i][j];
                 let error = ((covariance[i][i] * covariance[j][j] + wanted * wanted) / n).sqrt();
-                let drawn = draws.iter().map(|w| (w[i] - mean[i]) * (w[j] - mean[j])).sum::<f64>() / n;
-                assert!((drawn - wanted).abs() < 5.0 * error, "{i} {j}: {drawn} ± {error}, not {wanted}");
+                let drawn = draws
+                    .iter()
+                    .map(|w| (w[i] - mean[i]) * (w[j] - mean[j]))
+                    .sum::<f64>()
+                    / n;
+                assert!(
+                    (drawn - wanted).abs() < 5.0 * error,
+                    "{i} {j}: {drawn} ± {error}, not {wanted}"
+                );
             }
         }
     }
@@ -439,7 +592,11 @@ mod tests {
     fn draws_have_the_exact_mean_and_covariance() {
         let n_draws = 20_000;
         for (n, m) in [(3, 5), (5, 3)] {
-            let Problem { design, mut prior, noise } = problem(n, m, 0.2, 9);
+            let Problem {
+                design,
+                mut prior,
+                noise,
+            } = problem(n, m, 0.2, 9);
             prior.mean = vec![0.0; m];
             let exact = covariance(&design, &prior.variance, noise);
             for primal in [false, true] {
@@ -447,9 +604,12 @@ mod tests {
                 let regression = forced(&design, primal);
                 let posterior = regression.posterior(&prior, noise);
 
-                let kept: Vec<_> = (0..n_draws).map(|_| posterior.sample(&mut stream)).collect();
-                let fast: Vec<_> =
-                    (0..n_draws).map(|_| regression.draw(&prior.variance, noise, &mut stream)).collect();
+                let kept: Vec<_> = (0..n_draws)
+                    .map(|_| posterior.sample(&mut stream))
+                    .collect();
+                let fast: Vec<_> = (0..n_draws)
+                    .map(|_| regression.draw(&prior.variance, noise, &mut stream))
+                    .collect();
 
                 assert_gaussian(&kept, &posterior.mean, &exact);
                 assert_gaussian(&fast, &posterior.mean, &exact);

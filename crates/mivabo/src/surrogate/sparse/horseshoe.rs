@@ -157,9 +157,15 @@ impl<'a> Chain<'a> {
         };
         let global = positive_or(settings.global * settings.global, 1.0);
         // With λ = 1, outputs have the variance that was seen.
-        let spread = positive_or(design.y.len() as f64 * squares / dot(&design.rows, &design.rows), global);
-        let fresh =
-            HorseshoeState { local: Vec::new(), global: spread.clamp(1e-12, 1e12), noise: first_noise };
+        let spread = positive_or(
+            design.y.len() as f64 * squares / dot(&design.rows, &design.rows),
+            global,
+        );
+        let fresh = HorseshoeState {
+            local: Vec::new(),
+            global: spread.clamp(1e-12, 1e12),
+            noise: first_noise,
+        };
         let mut state = start.unwrap_or(fresh);
         state.local.resize(design.m, 1.0);
         if noise.is_none() {
@@ -212,8 +218,15 @@ impl<'a> Chain<'a> {
     ///
     /// The sum is the mass that the slab leaves of each N(0, λ²τ²).
     fn given_global(&self, global: f64) -> (Marginal, f64) {
-        let plain = self.state.local.iter().map(|local| (local * global).max(SQUARE.0));
-        let variance: Vec<f64> = plain.clone().map(|v| v / (1.0 + v * self.slab_precision)).collect();
+        let plain = self
+            .state
+            .local
+            .iter()
+            .map(|local| (local * global).max(SQUARE.0));
+        let variance: Vec<f64> = plain
+            .clone()
+            .map(|v| v / (1.0 + v * self.slab_precision))
+            .collect();
         let slab: f64 = plain.map(|v| (v * self.slab_precision).ln_1p()).sum();
         let marginal = self.regression.marginal(&variance, self.state.noise);
         let log_prior = 0.5 * global.ln() - (global / self.global).ln_1p();
@@ -236,18 +249,31 @@ impl<'a> Chain<'a> {
 
     fn draw_noise(&mut self, scale: f64, weights: &[f64], stream: &mut Stream) {
         let fitted = times(&self.design.rows, self.design.n, weights);
-        let error: f64 = self.design.y.iter().zip(&fitted).map(|(y, f)| (y - f) * (y - f)).sum();
+        let error: f64 = self
+            .design
+            .y
+            .iter()
+            .zip(&fitted)
+            .map(|(y, f)| (y - f) * (y - f))
+            .sum();
         let mixing = inverse_gamma(1.0, 1.0 / scale + 1.0 / self.state.noise, stream);
         let shape = 0.5 * (self.design.n as f64 + 1.0);
-        self.state.noise = inverse_gamma(shape, 1.0 / mixing + 0.5 * error, stream).max(self.noise_floor);
+        self.state.noise =
+            inverse_gamma(shape, 1.0 / mixing + 0.5 * error, stream).max(self.noise_floor);
     }
 }
 
 /// rate / Gamma(shape, 1), within [`SQUARE`].
 fn inverse_gamma(shape: f64, rate: f64, stream: &mut Stream) -> f64 {
-    let gamma = if shape == 1.0 { stream.exponential() } else { stream.gamma(shape, 1.0) };
+    let gamma = if shape == 1.0 {
+        stream.exponential()
+    } else {
+        stream.gamma(shape, 1.0)
+    };
     // Unlike `clamp`, this turns NaN into a number.
-    (rate / gamma.max(f64::MIN_POSITIVE)).max(SQUARE.0).min(SQUARE.1)
+    (rate / gamma.max(f64::MIN_POSITIVE))
+        .max(SQUARE.0)
+        .min(SQUARE.1)
 }
 
 #[cfg(test)]
@@ -269,9 +295,23 @@ mod tests {
 
     /// Posterior means of w₁, w₁², w₂, w₂² by quadrature over λ₁, λ₂ and τ, given which the weights are Gaussian.
     fn two_weights(design: &Design, noise: f64, global: f64, slab: f64) -> [f64; 4] {
-        let gram = |i: usize, j: usize| design.rows.chunks_exact(2).map(|r| r[i] * r[j]).sum::<f64>() / noise;
-        let pull =
-            |i: usize| design.rows.chunks_exact(2).zip(&design.y).map(|(r, y)| r[i] * y).sum::<f64>() / noise;
+        let gram = |i: usize, j: usize| {
+            design
+                .rows
+                .chunks_exact(2)
+                .map(|r| r[i] * r[j])
+                .sum::<f64>()
+                / noise
+        };
+        let pull = |i: usize| {
+            design
+                .rows
+                .chunks_exact(2)
+                .zip(&design.y)
+                .map(|(r, y)| r[i] * y)
+                .sum::<f64>()
+                / noise
+        };
         let ([a, b, c], [p, q]) = ([gram(0, 0), gram(0, 1), gram(1, 1)], [pull(0), pull(1)]);
         let nodes = half_cauchy();
         let (mut mass, mut sums) = (0.0, [0.0; 4]);
@@ -289,9 +329,14 @@ mod tests {
                         * (prior[0] * prior[1] / determinant).sqrt()
                         * exponent.exp();
                     mass += weight;
-                    let squares = [c / determinant + mean[0].powi(2), a / determinant + mean[1].powi(2)];
+                    let squares = [
+                        c / determinant + mean[0].powi(2),
+                        a / determinant + mean[1].powi(2),
+                    ];
                     let terms = [mean[0], squares[0], mean[1], squares[1]];
-                    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += weight * term);
+                    sums.iter_mut()
+                        .zip(terms)
+                        .for_each(|(sum, term)| *sum += weight * term);
                 }
             }
         }
@@ -301,9 +346,18 @@ mod tests {
     /// Posterior means of w, w² and σ² by quadrature over λ, τ and σ.
     fn one_weight_and_noise(design: &Design, scale: f64, slab: f64) -> [f64; 3] {
         let square = |f: &dyn Fn(f64, f64) -> f64| {
-            design.rows.iter().zip(&design.y).map(|(x, y)| f(*x, *y)).sum::<f64>()
+            design
+                .rows
+                .iter()
+                .zip(&design.y)
+                .map(|(x, y)| f(*x, *y))
+                .sum::<f64>()
         };
-        let (xx, xy, yy) = (square(&|x, _| x * x), square(&|x, y| x * y), square(&|_, y| y * y));
+        let (xx, xy, yy) = (
+            square(&|x, _| x * x),
+            square(&|x, y| x * y),
+            square(&|_, y| y * y),
+        );
         let nodes = half_cauchy();
         let (mut mass, mut sums) = (0.0, [0.0; 3]);
         for (sigma, at_sigma) in &nodes {
@@ -318,7 +372,9 @@ mod tests {
                     let weight = at_sigma * at_tau * at_local * normal * exponent.exp();
                     mass += weight;
                     let terms = [mean, 1.0 / precision + mean * mean, noise];
-                    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += weight * term);
+                    sums.iter_mut()
+                        .zip(terms)
+                        .for_each(|(sum, term)| *sum += weight * term);
                 }
             }
         }
@@ -328,12 +384,20 @@ mod tests {
     /// The mean of a chain is that of a law within five standard errors, which 40 batch means estimate: batches are so
     /// much longer than the chain remembers that their means are independent.
     fn assert_mean(chain: &[f64], wanted: f64, what: &str) {
-        let batches: Vec<f64> =
-            chain.chunks_exact(chain.len() / 40).map(|batch| moments(batch.iter().copied()).0).collect();
+        let batches: Vec<f64> = chain
+            .chunks_exact(chain.len() / 40)
+            .map(|batch| moments(batch.iter().copied()).0)
+            .collect();
         let (mean, variance) = moments(batches.iter().copied());
         let error = (variance / 39.0).sqrt();
-        assert!((mean - wanted).abs() < 5.0 * error, "{what}: {mean} ± {error}, not {wanted}");
-        assert!(error < 0.05 * (wanted.abs() + 0.2), "{what}: too short a chain, ± {error}");
+        assert!(
+            (mean - wanted).abs() < 5.0 * error,
+            "{what}: {mean} ± {error}, not {wanted}"
+        );
+        assert!(
+            error < 0.05 * (wanted.abs() + 0.2),
+            "{what}: too short a chain, ± {error}"
+        );
     }
 
     #[test]
@@ -353,7 +417,14 @@ mod tests {
             let fit = horseshoe.fit(&design, &mut stream(seed, 0, Purpose::Inference));
 
             let exact = two_weights(&design, 0.3, 0.5, 2.0);
-            let draws = |k: usize| fit.draws().iter().skip(k).step_by(2).copied().collect::<Vec<f64>>();
+            let draws = |k: usize| {
+                fit.draws()
+                    .iter()
+                    .skip(k)
+                    .step_by(2)
+                    .copied()
+                    .collect::<Vec<f64>>()
+            };
             for k in 0..2 {
                 let squares: Vec<f64> = draws(k).iter().map(|w| w * w).collect();
                 assert_mean(&draws(k), exact[2 * k], "mean");
@@ -365,8 +436,11 @@ mod tests {
 
     #[test]
     fn a_weight_and_the_noise_have_the_moments_of_quadrature() {
-        let design =
-            Design::new(1, vec![1.0, -0.5, 0.8, 1.2, -1.0, 0.3], vec![1.1, -0.2, 0.9, 1.6, -0.7, 0.0]);
+        let design = Design::new(
+            1,
+            vec![1.0, -0.5, 0.8, 1.2, -1.0, 0.3],
+            vec![1.1, -0.2, 0.9, 1.6, -0.7, 0.0],
+        );
         let horseshoe = Horseshoe {
             global: 1.0,
             slab: 3.0,
@@ -399,7 +473,10 @@ mod tests {
         let small = Design::new(1, vec![1.0, 2.0], vec![1.0, 2.0]);
         let large = Design::new(3, vec![1.0, 0.0, 0.5, 2.0, 1.0, 0.0], vec![1.0, 2.0]);
         let mut stream = stream(0, 0, Purpose::Inference);
-        let state = Horseshoe::default().fit(&small, &mut stream).state().cloned();
+        let state = Horseshoe::default()
+            .fit(&small, &mut stream)
+            .state()
+            .cloned();
 
         let fit = Horseshoe::default().fit_from(&large, state, &mut stream);
 

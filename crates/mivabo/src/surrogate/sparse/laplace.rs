@@ -25,7 +25,10 @@ pub struct Laplace {
 impl Default for Laplace {
     /// For standardised outputs and a few dozen features of order 1 that are not 0 at a point.
     fn default() -> Self {
-        Self { scale: 0.2, noise: 0.01 }
+        Self {
+            scale: 0.2,
+            noise: 0.01,
+        }
     }
 }
 
@@ -37,7 +40,9 @@ impl Laplace {
 
     /// The same, starting from the [`SparsePosterior::sites`] of a fit to fewer observations.
     pub(crate) fn fit_from(&self, design: &Design, start: Option<Sites>) -> SparsePosterior {
-        let prior = Term { rate: 1.0 / positive_or(self.scale, 1.0) };
+        let prior = Term {
+            rate: 1.0 / positive_or(self.scale, 1.0),
+        };
         let noise = design.floored(self.noise, prior.variance());
         SparsePosterior::propagated(propagate(&prior, design, noise, start), None)
     }
@@ -64,13 +69,18 @@ impl Prior for Term {
         let above = half_line(precision, cavity.pull - self.rate);
         let below = half_line(precision, -cavity.pull - self.rate);
         let larger = above.log_mass.max(below.log_mass);
-        let (up, down) = ((above.log_mass - larger).exp(), (below.log_mass - larger).exp());
+        let (up, down) = (
+            (above.log_mass - larger).exp(),
+            (below.log_mass - larger).exp(),
+        );
         let (p_up, p_down) = (up / (up + down), down / (up + down));
         let apart = above.mean + below.mean;
         Tilted {
             log_mass: (0.5 * self.rate).ln() + larger + (up + down).ln(),
             mean: p_up * above.mean - p_down * below.mean,
-            variance: p_up * above.variance + p_down * below.variance + p_up * p_down * apart * apart,
+            variance: p_up * above.variance
+                + p_down * below.variance
+                + p_up * p_down * apart * apart,
         }
     }
 }
@@ -94,8 +104,11 @@ mod tests {
         for code in 0..width.pow(u32::try_from(m).unwrap()) {
             let digit = |k: usize| code / width.pow(u32::try_from(k).unwrap()) % width - n_steps;
             let w: Vec<f64> = (0..m).map(|k| f64::from(digit(k)) * step).collect();
-            let errors =
-                design.rows.chunks_exact(m).zip(&design.y).map(|(row, y)| (dot(row, &w) - y).powi(2));
+            let errors = design
+                .rows
+                .chunks_exact(m)
+                .zip(&design.y)
+                .map(|(row, y)| (dot(row, &w) - y).powi(2));
             let density = (-0.5 * errors.sum::<f64>() / laplace.noise
                 - w.iter().map(|w| w.abs()).sum::<f64>() / laplace.scale)
                 .exp();
@@ -106,33 +119,66 @@ mod tests {
             }
         }
         let mean: Vec<f64> = first.iter().map(|f| f / mass).collect();
-        let variance = second.iter().zip(&mean).map(|(s, mean)| s / mass - mean * mean).collect();
+        let variance = second
+            .iter()
+            .zip(&mean)
+            .map(|(s, mean)| s / mass - mean * mean)
+            .collect();
         let normal = 0.5 * design.n as f64 * (2.0 * std::f64::consts::PI * laplace.noise).ln();
         let log_evidence = mass.ln() + m as f64 * (step / (2.0 * laplace.scale)).ln() - normal;
-        Exact { mean, variance, log_evidence }
+        Exact {
+            mean,
+            variance,
+            log_evidence,
+        }
     }
 
     fn problem(n: usize, m: usize, seed: u64) -> Design {
         let mut stream = stream(seed, 0, Purpose::Inference);
         let mut normals = |n: usize| (0..n).map(|_| stream.normal()).collect::<Vec<f64>>();
         let (rows, weights, errors) = (normals(n * m), normals(m), normals(n));
-        let y = rows.chunks_exact(m).zip(errors).map(|(row, e)| dot(row, &weights) + 0.4 * e).collect();
+        let y = rows
+            .chunks_exact(m)
+            .zip(errors)
+            .map(|(row, e)| dot(row, &weights) + 0.4 * e)
+            .collect();
         Design::new(m, rows, y)
     }
 
     #[test]
     fn one_weight_has_its_exact_moments_and_evidence() {
-        let laplace = Laplace { scale: 0.7, noise: 0.3 };
-        for (x, y) in [(1.0, 2.0), (1.0, 0.1), (0.2, -0.5), (-3.0, 1.0), (0.01, 1.0)] {
+        let laplace = Laplace {
+            scale: 0.7,
+            noise: 0.3,
+        };
+        for (x, y) in [
+            (1.0, 2.0),
+            (1.0, 0.1),
+            (0.2, -0.5),
+            (-3.0, 1.0),
+            (0.01, 1.0),
+        ] {
             let design = Design::new(1, vec![x], vec![y]);
 
-            let (fit, exact) = (laplace.fit(&design), quadrature(laplace, &design, 1e-3, 20_000));
+            let (fit, exact) = (
+                laplace.fit(&design),
+                quadrature(laplace, &design, 1e-3, 20_000),
+            );
 
             // What is left of the damped steps is 10⁻⁴ deviations at most.
             let unit = exact.variance[0].sqrt();
-            assert!((fit.mean()[0] - exact.mean[0]).abs() < 2e-4 * unit, "{x} {y}");
-            assert!((fit.variance()[0] / exact.variance[0] - 1.0).abs() < 4e-4, "{x} {y}");
-            assert!((fit.log_evidence().unwrap() - exact.log_evidence).abs() < 1e-5, "{x} {y}");
+            assert!(
+                (fit.mean()[0] - exact.mean[0]).abs() < 2e-4 * unit,
+                "{x} {y}"
+            );
+            assert!(
+                (fit.variance()[0] / exact.variance[0] - 1.0).abs() < 4e-4,
+                "{x} {y}"
+            );
+            assert!(
+                (fit.log_evidence().unwrap() - exact.log_evidence).abs() < 1e-5,
+                "{x} {y}"
+            );
         }
     }
 
@@ -145,31 +191,55 @@ mod tests {
     /// ridges, which a Gaussian can only round off.
     #[test]
     fn few_weights_have_nearly_their_moments_and_evidence() {
-        let laplace = Laplace { scale: 0.5, noise: 0.2 };
-        let cases = [(1, 2, 0.02, 300), (3, 2, 0.02, 300), (2, 3, 0.08, 75), (4, 3, 0.08, 75)];
+        let laplace = Laplace {
+            scale: 0.5,
+            noise: 0.2,
+        };
+        let cases = [
+            (1, 2, 0.02, 300),
+            (3, 2, 0.02, 300),
+            (2, 3, 0.08, 75),
+            (4, 3, 0.08, 75),
+        ];
         for (n, m, step, n_steps) in cases {
             let mut errors = [vec![], vec![], vec![]];
             for seed in 0..12 {
                 let design = problem(n, m, seed);
 
-                let (fit, exact) = (laplace.fit(&design), quadrature(laplace, &design, step, n_steps));
+                let (fit, exact) = (
+                    laplace.fit(&design),
+                    quadrature(laplace, &design, step, n_steps),
+                );
 
                 for k in 0..m {
-                    errors[0].push((fit.mean()[k] - exact.mean[k]).abs() / exact.variance[k].sqrt());
+                    errors[0]
+                        .push((fit.mean()[k] - exact.mean[k]).abs() / exact.variance[k].sqrt());
                     errors[1].push((fit.variance()[k] / exact.variance[k] - 1.0).abs());
                 }
                 errors[2].push((fit.log_evidence().unwrap() - exact.log_evidence).abs());
             }
             let [mean, variance, evidence] = errors.map(median_and_worst);
-            assert!(mean.0 < 0.01 && mean.1 < 0.05, "{n} {m}: means off by {mean:?} deviations");
-            assert!(variance.0 < 0.04 && variance.1 < 0.3, "{n} {m}: variances off by {variance:?}");
-            assert!(evidence.0 < 0.01 && evidence.1 < 0.07, "{n} {m}: evidence off by {evidence:?}");
+            assert!(
+                mean.0 < 0.01 && mean.1 < 0.05,
+                "{n} {m}: means off by {mean:?} deviations"
+            );
+            assert!(
+                variance.0 < 0.04 && variance.1 < 0.3,
+                "{n} {m}: variances off by {variance:?}"
+            );
+            assert!(
+                evidence.0 < 0.01 && evidence.1 < 0.07,
+                "{n} {m}: evidence off by {evidence:?}"
+            );
         }
     }
 
     #[test]
     fn without_data_the_belief_is_the_prior() {
-        let laplace = Laplace { scale: 3.0, noise: 1.0 };
+        let laplace = Laplace {
+            scale: 3.0,
+            noise: 1.0,
+        };
 
         let fit = laplace.fit(&Design::new(2, vec![1.0, 0.0], vec![4.0]));
 

@@ -75,13 +75,21 @@ impl Design {
     /// A design of rows with `m` features each.
     pub(crate) fn new(m: usize, rows: Vec<f64>, y: Vec<f64>) -> Self {
         debug_assert_eq!(rows.len(), m * y.len(), "one row of features per output");
-        Self { n: y.len(), m, rows, y }
+        Self {
+            n: y.len(),
+            m,
+            rows,
+            y,
+        }
     }
 
     /// A noise variance of at least [`NOISE_FLOOR`] · `prior_variance` · the mean of ‖φ‖², and positive in any case.
     fn floored(&self, noise: f64, prior_variance: f64) -> f64 {
         let squares = dot(&self.rows, &self.rows) / self.n.max(1) as f64;
-        let floor = positive_or(NOISE_FLOOR * prior_variance * squares, f64::MIN_POSITIVE.sqrt());
+        let floor = positive_or(
+            NOISE_FLOOR * prior_variance * squares,
+            f64::MIN_POSITIVE.sqrt(),
+        );
         positive_or(noise, floor).max(floor)
     }
 
@@ -110,7 +118,11 @@ impl SparsePosterior {
     fn sampled(draws: Vec<f64>, m: usize, state: HorseshoeState) -> Self {
         let columns = (0..m).map(|k| moments(draws.iter().skip(k).step_by(m).copied()));
         let (mean, variance) = columns.unzip();
-        Self { mean, variance, belief: Belief::Sampled { draws, state } }
+        Self {
+            mean,
+            variance,
+            belief: Belief::Sampled { draws, state },
+        }
     }
 
     /// Posterior mean of each weight.
@@ -127,9 +139,11 @@ impl SparsePosterior {
     pub fn predict(&self, row: &[f64]) -> (f64, f64) {
         match &self.belief {
             Belief::Propagated(propagated, _) => propagated.gaussian.predict(row),
-            Belief::Sampled { draws, .. } => {
-                moments(draws.chunks_exact(row.len().max(1)).map(|draw| dot(draw, row)))
-            }
+            Belief::Sampled { draws, .. } => moments(
+                draws
+                    .chunks_exact(row.len().max(1))
+                    .map(|draw| dot(draw, row)),
+            ),
         }
     }
 
@@ -220,19 +234,33 @@ impl SparsePosterior {
 /// One of several draws of `m` weights each.
 fn pick(draws: &[f64], m: usize, stream: &mut Stream) -> Vec<f64> {
     let n_draws = draws.len() / m.max(1);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a unit times a count")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a unit times a count"
+    )]
     let drawn = ((stream.unit() * n_draws as f64) as usize).min(n_draws.saturating_sub(1));
-    draws.chunks_exact(m.max(1)).nth(drawn).map_or_else(Vec::new, <[f64]>::to_vec)
+    draws
+        .chunks_exact(m.max(1))
+        .nth(drawn)
+        .map_or_else(Vec::new, <[f64]>::to_vec)
 }
 
 /// Mean and variance (with n in the denominator).
 fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let n = values.clone().count().max(1) as f64;
     let mean = values.clone().sum::<f64>() / n;
-    (mean, values.map(|x| (x - mean) * (x - mean)).sum::<f64>() / n)
+    (
+        mean,
+        values.map(|x| (x - mean) * (x - mean)).sum::<f64>() / n,
+    )
 }
 
 /// A positive, finite number, or a stand-in for it.
 fn positive_or(x: f64, stand_in: f64) -> f64 {
-    if x > 0.0 && x.is_finite() { x } else { stand_in }
+    if x > 0.0 && x.is_finite() {
+        x
+    } else {
+        stand_in
+    }
 }

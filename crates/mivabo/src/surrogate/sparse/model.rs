@@ -70,7 +70,12 @@ impl Sparse {
             }
         }
         prior.check_draws(features.n_weights())?;
-        Ok(Sparse { prior, records: Records::new(features), seed, posterior: None })
+        Ok(Sparse {
+            prior,
+            records: Records::new(features),
+            seed,
+            posterior: None,
+        })
     }
 
     /// Takes in one observation.
@@ -102,7 +107,10 @@ impl Sparse {
         let features = self.features().clone();
         let row = features.flatten(&features.factors(bits, unit));
         let (mean, variance) = self.posterior().predict(&row);
-        Prediction { mean, variance: variance.max(0.0) }
+        Prediction {
+            mean,
+            variance: variance.max(0.0),
+        }
     }
 
     /// The mean weights.
@@ -118,7 +126,9 @@ impl Sparse {
         let mut draw = posterior.sample(stream);
         let factor = scaling.factor(draw.len()).sqrt();
         if factor != 1.0 {
-            draw.iter_mut().zip(posterior.mean()).for_each(|(w, mean)| *w = mean + factor * (*w - mean));
+            draw.iter_mut()
+                .zip(posterior.mean())
+                .for_each(|(w, mean)| *w = mean + factor * (*w - mean));
         }
         Weights::from_flat(features, &draw)
     }
@@ -130,7 +140,10 @@ impl Sparse {
 
     /// The posterior, fitted if it has to be.
     pub fn posterior(&mut self) -> &SparsePosterior {
-        let posterior = self.posterior.take().unwrap_or_else(|| self.fitted(self.prior));
+        let posterior = self
+            .posterior
+            .take()
+            .unwrap_or_else(|| self.fitted(self.prior));
         self.posterior.insert(posterior)
     }
 
@@ -142,7 +155,10 @@ impl Sparse {
         }
         let now = self.posterior();
         // The evidence of sites that found no fixed point is a rough guess, and must not keep better ones out.
-        let mut best = now.log_evidence().filter(|_| now.converged()).unwrap_or(f64::NEG_INFINITY);
+        let mut best = now
+            .log_evidence()
+            .filter(|_| now.converged())
+            .unwrap_or(f64::NEG_INFINITY);
         for _ in 0..MAX_ROUNDS {
             let before = best;
             for candidate in self.prior.neighbours() {
@@ -181,9 +197,10 @@ impl Sparse {
         match prior {
             SparsePrior::Laplace(laplace) => laplace.fit(&design),
             SparsePrior::SpikeSlab(spike_slab) => spike_slab.fit(&design),
-            SparsePrior::Horseshoe(horseshoe) => {
-                horseshoe.fit(&design, &mut stream(self.seed, n as u64, Purpose::Inference))
-            }
+            SparsePrior::Horseshoe(horseshoe) => horseshoe.fit(
+                &design,
+                &mut stream(self.seed, n as u64, Purpose::Inference),
+            ),
         }
     }
 }
@@ -191,19 +208,35 @@ impl Sparse {
 impl SparsePrior {
     /// Whether the draws of a chain fit into memory.
     fn check_draws(&self, n_weights: usize) -> Result<(), Error> {
-        let SparsePrior::Horseshoe(horseshoe) = self else { return Ok(()) };
+        let SparsePrior::Horseshoe(horseshoe) = self else {
+            return Ok(());
+        };
         let n = (horseshoe.draws as u64).saturating_mul(n_weights as u64);
         if n > MAX_DRAWN {
-            return Err(Error::TooManyFeatures { what: "weights in all draws", n, limit: MAX_DRAWN });
+            return Err(Error::TooManyFeatures {
+                what: "weights in all draws",
+                n,
+                limit: MAX_DRAWN,
+            });
         }
         Ok(())
     }
 
     fn hyperparameters(&self) -> Vec<(&'static str, f64)> {
         match *self {
-            SparsePrior::Laplace(Laplace { scale, noise }) => vec![("scale", scale), ("noise", noise)],
-            SparsePrior::SpikeSlab(SpikeSlab { inclusion, slab, noise }) => {
-                vec![("inclusion probability", inclusion), ("slab variance", slab), ("noise", noise)]
+            SparsePrior::Laplace(Laplace { scale, noise }) => {
+                vec![("scale", scale), ("noise", noise)]
+            }
+            SparsePrior::SpikeSlab(SpikeSlab {
+                inclusion,
+                slab,
+                noise,
+            }) => {
+                vec![
+                    ("inclusion probability", inclusion),
+                    ("slab variance", slab),
+                    ("noise", noise),
+                ]
             }
             SparsePrior::Horseshoe(horseshoe) => vec![("global scale", horseshoe.global)],
         }
@@ -211,19 +244,29 @@ impl SparsePrior {
 
     /// The same with one hyper-parameter halved or doubled.
     fn neighbours(&self) -> Vec<SparsePrior> {
-        let around = |x: f64, (low, high): (f64, f64)| [x / 2.0, 2.0 * x].map(|x| x.clamp(low, high));
+        let around =
+            |x: f64, (low, high): (f64, f64)| [x / 2.0, 2.0 * x].map(|x| x.clamp(low, high));
         match *self {
             SparsePrior::Laplace(prior) => {
                 let scales = around(prior.scale, SCALES).map(|scale| Laplace { scale, ..prior });
                 let noises = around(prior.noise, NOISES).map(|noise| Laplace { noise, ..prior });
-                scales.into_iter().chain(noises).map(SparsePrior::Laplace).collect()
+                scales
+                    .into_iter()
+                    .chain(noises)
+                    .map(SparsePrior::Laplace)
+                    .collect()
             }
             SparsePrior::SpikeSlab(prior) => {
-                let shares =
-                    around(prior.inclusion, INCLUSIONS).map(|inclusion| SpikeSlab { inclusion, ..prior });
+                let shares = around(prior.inclusion, INCLUSIONS)
+                    .map(|inclusion| SpikeSlab { inclusion, ..prior });
                 let slabs = around(prior.slab, SCALES).map(|slab| SpikeSlab { slab, ..prior });
                 let noises = around(prior.noise, NOISES).map(|noise| SpikeSlab { noise, ..prior });
-                shares.into_iter().chain(slabs).chain(noises).map(SparsePrior::SpikeSlab).collect()
+                shares
+                    .into_iter()
+                    .chain(slabs)
+                    .chain(noises)
+                    .map(SparsePrior::SpikeSlab)
+                    .collect()
             }
             SparsePrior::Horseshoe(_) => vec![],
         }

@@ -23,7 +23,11 @@ pub struct SpikeSlab {
 impl Default for SpikeSlab {
     /// For standardised outputs and a few dozen features of order 1 that are not 0 at a point.
     fn default() -> Self {
-        Self { inclusion: 0.3, slab: 0.25, noise: 0.01 }
+        Self {
+            inclusion: 0.3,
+            slab: 0.25,
+            noise: 0.01,
+        }
     }
 }
 
@@ -36,12 +40,22 @@ impl SpikeSlab {
     /// The same, starting from the [`SparsePosterior::sites`] of a fit to fewer observations.
     pub(crate) fn fit_from(&self, design: &Design, start: Option<Sites>) -> SparsePosterior {
         let slab = positive_or(self.slab, 1.0);
-        let prior = Term { inclusion: positive_or(self.inclusion, 0.5).clamp(1e-9, 1.0 - 1e-9), slab };
+        let prior = Term {
+            inclusion: positive_or(self.inclusion, 0.5).clamp(1e-9, 1.0 - 1e-9),
+            slab,
+        };
         let noise = design.floored(self.noise, prior.variance());
         let propagated = propagate(&prior, design, noise, start);
         let cavities = propagated.cavities.iter();
-        let inclusion = cavities.map(|&cavity| prior.included(cavity).probability).collect();
-        let spikes = Spikes { inclusion, slab, noise, design: design.clone() };
+        let inclusion = cavities
+            .map(|&cavity| prior.included(cavity).probability)
+            .collect();
+        let spikes = Spikes {
+            inclusion,
+            slab,
+            noise,
+            design: design.clone(),
+        };
         SparsePosterior::propagated(propagated, Some(spikes))
     }
 }
@@ -117,8 +131,17 @@ impl Prior for Term {
 
     /// E = p m,   Var = p s + p(1 - p) m²   for a slab of probability p, mean m and variance s.
     fn tilted(&self, cavity: Cavity) -> Tilted {
-        let Included { probability: p, mean, variance, log_mass } = self.included(cavity);
-        Tilted { log_mass, mean: p * mean, variance: p * variance + p * (1.0 - p) * mean * mean }
+        let Included {
+            probability: p,
+            mean,
+            variance,
+            log_mass,
+        } = self.included(cavity);
+        Tilted {
+            log_mass,
+            mean: p * mean,
+            variance: p * variance + p * (1.0 - p) * mean * mean,
+        }
     }
 }
 
@@ -142,19 +165,32 @@ mod tests {
         for code in 0..1_usize << m {
             let kept: Vec<usize> = (0..m).filter(|k| code >> k & 1 == 1).collect();
             let part = design.columns(&kept);
-            let slab = Diagonal { mean: vec![0.0; kept.len()], variance: vec![prior.slab; kept.len()] };
+            let slab = Diagonal {
+                mean: vec![0.0; kept.len()],
+                variance: vec![prior.slab; kept.len()],
+            };
             let given = Regression::new(&part).posterior(&slab, prior.noise);
-            let factor = |k| if kept.contains(&k) { prior.inclusion } else { 1.0 - prior.inclusion };
+            let factor = |k| {
+                if kept.contains(&k) {
+                    prior.inclusion
+                } else {
+                    1.0 - prior.inclusion
+                }
+            };
             let weight: f64 = (0..m).map(factor).product();
             let mass = weight * given.log_evidence.exp();
             masses += mass;
             for (i, &k) in kept.iter().enumerate() {
                 let (mean, variance) = (given.mean[i], given.variance[i]);
                 let terms = [1.0, mean, variance + mean * mean];
-                sums[k].iter_mut().zip(terms).for_each(|(sum, term)| *sum += mass * term);
+                sums[k]
+                    .iter_mut()
+                    .zip(terms)
+                    .for_each(|(sum, term)| *sum += mass * term);
             }
         }
-        let of = |f: &dyn Fn([f64; 3]) -> f64| sums.iter().map(|s| f(s.map(|s| s / masses))).collect();
+        let of =
+            |f: &dyn Fn([f64; 3]) -> f64| sums.iter().map(|s| f(s.map(|s| s / masses))).collect();
         Exact {
             inclusion: of(&|s| s[0]),
             mean: of(&|s| s[1]),
@@ -165,16 +201,29 @@ mod tests {
 
     #[test]
     fn one_weight_has_its_exact_moments_and_evidence() {
-        let prior = SpikeSlab { inclusion: 0.2, slab: 4.0, noise: 0.5 };
+        let prior = SpikeSlab {
+            inclusion: 0.2,
+            slab: 4.0,
+            noise: 0.5,
+        };
         for (x, y) in [(1.0, 5.0), (1.0, 0.1), (0.2, -0.5), (-3.0, 1.0)] {
             let design = Design::new(1, vec![x], vec![y]);
 
             let (fit, exact) = (prior.fit(&design), enumeration(prior, &design));
 
             // Inclusion and evidence come from the cavity, which is exact; so is the mean, up to damped steps.
-            assert!((fit.inclusion().unwrap()[0] - exact.inclusion[0]).abs() < 1e-9, "{x} {y}");
-            assert!((fit.log_evidence().unwrap() - exact.log_evidence).abs() < 1e-9, "{x} {y}");
-            assert!((fit.mean()[0] - exact.mean[0]).abs() < 2e-4 * exact.variance[0].sqrt(), "{x} {y}");
+            assert!(
+                (fit.inclusion().unwrap()[0] - exact.inclusion[0]).abs() < 1e-9,
+                "{x} {y}"
+            );
+            assert!(
+                (fit.log_evidence().unwrap() - exact.log_evidence).abs() < 1e-9,
+                "{x} {y}"
+            );
+            assert!(
+                (fit.mean()[0] - exact.mean[0]).abs() < 2e-4 * exact.variance[0].sqrt(),
+                "{x} {y}"
+            );
         }
     }
 
@@ -183,20 +232,30 @@ mod tests {
     /// 0.1 or more; with more observations than weights they are nearly exact.
     #[test]
     fn few_weights_mostly_have_their_inclusions_means_and_evidence() {
-        let prior = SpikeSlab { inclusion: 0.3, slab: 4.0, noise: 0.1 };
+        let prior = SpikeSlab {
+            inclusion: 0.3,
+            slab: 4.0,
+            noise: 0.1,
+        };
         for (n, m) in [(2, 3), (5, 3), (6, 8), (10, 8)] {
             let mut errors = [vec![], vec![], vec![]];
             for seed in 0..12 {
                 let mut stream = stream(seed, 0, Purpose::Inference);
                 let rows: Vec<f64> = (0..n * m).map(|_| stream.normal()).collect();
-                let y =
-                    rows.chunks_exact(m).map(|row| 2.0 * row[0] - row[1] + 0.3 * stream.normal()).collect();
+                let y = rows
+                    .chunks_exact(m)
+                    .map(|row| 2.0 * row[0] - row[1] + 0.3 * stream.normal())
+                    .collect();
                 let design = Design::new(m, rows, y);
 
                 let (fit, exact) = (prior.fit(&design), enumeration(prior, &design));
 
-                let off =
-                    |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                let off = |a: &[f64], b: &[f64]| {
+                    a.iter()
+                        .zip(b)
+                        .map(|(a, b)| (a - b).abs())
+                        .fold(0.0, f64::max)
+                };
                 errors[0].push(off(fit.mean(), &exact.mean) / prior.slab.sqrt());
                 errors[1].push(off(fit.inclusion().unwrap(), &exact.inclusion));
                 errors[2].push((fit.log_evidence().unwrap() - exact.log_evidence).abs());
@@ -216,7 +275,10 @@ mod tests {
                 ("inclusions", inclusion, most[1]),
                 ("evidence", evidence, most[2]),
             ] {
-                assert!(found.0 < most.0 && found.1 < most.1, "{n} {m}: {what} off by {found:?}");
+                assert!(
+                    found.0 < most.0 && found.1 < most.1,
+                    "{n} {m}: {what} off by {found:?}"
+                );
             }
         }
     }

@@ -51,7 +51,9 @@ pub(crate) fn half_line(precision: f64, pull: f64) -> HalfLine {
 /// K₁ and K₂ at x ≥ [`TAIL`], from the innermost part outwards: 60 parts give full accuracy there, fewer further out.
 fn continued_fraction(x: f64) -> (f64, f64) {
     let n_parts = if x < 20.0 { 60 } else { 12 };
-    let k2 = (2..=n_parts).rev().fold(0.0, |inner, part| f64::from(part) / (x + inner));
+    let k2 = (2..=n_parts)
+        .rev()
+        .fold(0.0, |inner, part| f64::from(part) / (x + inner));
     (1.0 / (x + k2), k2)
 }
 
@@ -62,8 +64,11 @@ mod tests {
     /// Simpson's rule over all of the mass.
     fn slow(precision: f64, pull: f64) -> HalfLine {
         let peak = (pull / precision).max(0.0);
-        let width =
-            if pull < 0.0 { (1.0 / -pull).min(1.0 / precision.sqrt()) } else { 1.0 / precision.sqrt() };
+        let width = if pull < 0.0 {
+            (1.0 / -pull).min(1.0 / precision.sqrt())
+        } else {
+            1.0 / precision.sqrt()
+        };
         let (low, high) = ((peak - 12.0 * width).max(0.0), peak + 45.0 * width);
         let n = 20_000_u32;
         let h = (high - low) / f64::from(n);
@@ -71,14 +76,23 @@ mod tests {
         let mut sums = [0.0; 3];
         for i in 0..=n {
             let w = low + h * f64::from(i);
-            let weight = if i == 0 || i == n { 1.0 } else { 2.0 + 2.0 * f64::from(i % 2) } * h / 3.0;
+            let weight = if i == 0 || i == n {
+                1.0
+            } else {
+                2.0 + 2.0 * f64::from(i % 2)
+            } * h
+                / 3.0;
             let density = weight * (-0.5 * precision * w * w + pull * w - top).exp();
             sums[0] += density;
             sums[1] += density * w;
             sums[2] += density * w * w;
         }
         let mean = sums[1] / sums[0];
-        HalfLine { log_mass: sums[0].ln() + top, mean, variance: sums[2] / sums[0] - mean * mean }
+        HalfLine {
+            log_mass: sums[0].ln() + top,
+            mean,
+            variance: sums[2] / sums[0] - mean * mean,
+        }
     }
 
     #[test]
@@ -89,9 +103,18 @@ mod tests {
 
                 let (fast, slow) = (half_line(precision, pull), slow(precision, pull));
 
-                assert!((fast.log_mass - slow.log_mass).abs() < 1e-9 * (1.0 + slow.log_mass.abs()), "{a}");
-                assert!((fast.mean / slow.mean - 1.0).abs() < 1e-9, "{a} {fast:?} {slow:?}");
-                assert!((fast.variance / slow.variance - 1.0).abs() < 1e-8, "{a} {fast:?} {slow:?}");
+                assert!(
+                    (fast.log_mass - slow.log_mass).abs() < 1e-9 * (1.0 + slow.log_mass.abs()),
+                    "{a}"
+                );
+                assert!(
+                    (fast.mean / slow.mean - 1.0).abs() < 1e-9,
+                    "{a} {fast:?} {slow:?}"
+                );
+                assert!(
+                    (fast.variance / slow.variance - 1.0).abs() < 1e-8,
+                    "{a} {fast:?} {slow:?}"
+                );
             }
         }
     }
