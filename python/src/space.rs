@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mivabo::acquire::random::RandomPoints;
-use mivabo::random::{Purpose, stream};
+use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Domain, Point, Value};
 use mivabo::{Error, Space as Inner};
 use pyo3::prelude::*;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use mivabo::acquire::random::RandomPoints;
-use mivabo::random::{Purpose, stream};
+use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Class, Constraint, Parameter, Point};
 use mivabo::{Error, Space};
 use mivabo_bqp::{Feasibility, count, feasible};

@@ -17,7 +17,7 @@ use mivabo::Space;
 use mivabo::acquire::improvement::log_improvement;
 use mivabo::acquire::random::RandomPoints;
 use mivabo::acquire::{Feasible, annealing};
-use mivabo::random::{Purpose, stream};
+use mivabo::math::random::{Purpose, stream};
 use mivabo::surrogate::process::{Kernel, Layout, Process, Settings, Traits};
 
 /// Random feasible points, all in the same layout.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use mivabo::acquire::random::RandomPoints;
-use mivabo::random::{Purpose, stream};
+use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Domain, Space};
 use mivabo::study::{Spec, Strategy, Study};
 

@@ -16,7 +16,7 @@ use std::time::Duration;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use faer::{Mat, Side};
 use mivabo::features::{Expansion, Features, Kernel, Products, Settings};
-use mivabo::random::{Purpose, Stream, stream};
+use mivabo::math::random::{Purpose, Stream, stream};
 use mivabo::surrogate::{Fit, Gaussian, Growth, Prior, Scaling, fitted, grown};
 
 /// A point of `n_bits` bits and three reals, and an output.

@@ -7,11 +7,11 @@
 //! drawn function is low ([`acquire`]) are the suggestions of a [`study`].
 
 pub mod acquire;
-pub mod continuous;
 pub mod encoding;
 mod error;
 pub mod features;
-pub mod random;
+mod language;
+pub mod math;
 pub mod space;
 pub mod study;
 pub mod surrogate;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use mivabo::Error;
 use mivabo::acquire::{annealing, dual};
-use mivabo::random::{Purpose, Stream, stream};
+use mivabo::math::random::{Purpose, Stream, stream};
 use mivabo::space::{Domain, Point, Space, SpaceBuilder, Value};
 use mivabo::study::{Climb, Improvement, Search, Spec, Strategy, Study, Thompson};
 

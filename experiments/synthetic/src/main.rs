@@ -21,7 +21,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
 
 use mivabo::features::{Features, Settings, Weights};
-use mivabo::random::{Purpose, stream};
+use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Domain, Space};
 use mivabo::study::{Spec, Strategy, Study};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Studies to make pages of: a usual one, and those that are hard to draw.
 
-use mivabo::random::{Purpose, Stream, stream};
+use mivabo::math::random::{Purpose, Stream, stream};
 use mivabo::space::{Domain, Point, Space, Value};
 use mivabo::study::{Direction, Effect, Importance, Interaction, State, Trial};
 use mivabo_report::{Report, Row, html};

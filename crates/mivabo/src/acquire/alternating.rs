@@ -15,10 +15,11 @@
 use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Solver, Tabu};
 
 use super::{Feasible, Minimum, is_mixed};
-use crate::continuous::{feasible, lbfgs};
+use crate::encoding::region::minimise;
 use crate::encoding::{Encoded, Encoding};
 use crate::error::Error;
 use crate::features::Weights;
+use crate::math::lbfgs;
 use crate::space::Space;
 
 /// How much work a search may do.
@@ -49,7 +50,7 @@ impl Default for Settings {
 }
 
 /// A continuous half is one of several, so it need not converge each time.
-const DESCENT: feasible::Settings = feasible::Settings {
+const DESCENT: minimise::Settings = minimise::Settings {
     inner: lbfgs::Settings {
         max_iterations: 50,
         tolerance: 1e-6,

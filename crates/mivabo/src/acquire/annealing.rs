@@ -14,7 +14,7 @@
 use super::Feasible;
 use super::moves::Moves;
 use crate::error::Error;
-use crate::random::Stream;
+use crate::math::random::Stream;
 use crate::space::Space;
 
 /// How long to search, and how hot.
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use crate::acquire::random::RandomPoints;
     use crate::encoding::tests::random_valid_space;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
 
     /// A random quadratic function of the bits and a wave of each coordinate.
     fn energy(space: &Space, seed: u64) -> impl Fn(&Feasible) -> f64 + use<> {

@@ -15,10 +15,10 @@ use super::moves::Moves;
 use super::random::{MUCH_WORK, RandomPoints};
 use crate::encoding::Branch;
 use crate::error::Error;
-use crate::random::Stream;
+use crate::language::domain::Set;
+use crate::language::eval::Setting;
+use crate::math::random::Stream;
 use crate::space::Space;
-use crate::space::domain::Set;
-use crate::space::eval::Setting;
 
 /// Random sets of which the most even one is taken, and the most points in all of them.
 const SETS: usize = 40;
@@ -185,7 +185,7 @@ fn unevenness(space: &Space, points: &[Feasible]) -> f64 {
 mod tests {
     use super::*;
     use crate::encoding::tests::random_valid_space;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use crate::space::Domain;
 
     /// Three tools, of which one has six parameters of its own.

@@ -13,7 +13,7 @@
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
 use super::Feasible;
-use crate::continuous::global::{Certified, Landscape, Limits};
+use crate::acquire::global::{Certified, Landscape, Limits};
 use crate::encoding::region::Region;
 use crate::error::Error;
 use crate::features::Weights;

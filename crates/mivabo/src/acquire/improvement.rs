@@ -11,8 +11,8 @@
 
 use std::f64::consts::{SQRT_2, TAU};
 
+use crate::math::tail::half_line;
 use crate::surrogate::Prediction;
-use crate::surrogate::sparse::tail::half_line;
 
 /// Deviations below it count as this one, so that a point that is known exactly has a number too.
 const LEAST_DEVIATION: f64 = 1e-50;

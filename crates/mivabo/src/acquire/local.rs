@@ -7,9 +7,10 @@
 
 use super::moves::Moves;
 use super::{Feasible, Minimum};
-use crate::continuous::{feasible, lbfgs};
+use crate::encoding::region::minimise;
 use crate::error::Error;
-use crate::random::Stream;
+use crate::math::lbfgs;
+use crate::math::random::Stream;
 use crate::space::Space;
 
 /// A function to be minimised over feasible points.
@@ -66,7 +67,7 @@ const JUMPS: usize = 12;
 const RARE: usize = 5;
 
 /// A descent in a round need not converge.
-const DESCENT: feasible::Settings = feasible::Settings {
+const DESCENT: minimise::Settings = minimise::Settings {
     inner: lbfgs::Settings {
         max_iterations: 15,
         tolerance: 1e-6,

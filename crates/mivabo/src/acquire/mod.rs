@@ -8,7 +8,9 @@ pub mod annealing;
 pub(crate) mod design;
 pub mod dual;
 pub mod exact;
+pub mod global;
 pub mod improvement;
+mod landscape;
 pub mod local;
 mod moves;
 pub mod nearest;
@@ -20,8 +22,8 @@ pub(crate) mod untried;
 use mivabo_bqp::interrupt;
 
 use crate::encoding::Encoded;
-use crate::space::domain::Set;
-use crate::space::eval::Setting;
+use crate::language::domain::Set;
+use crate::language::eval::Setting;
 use crate::space::{Class, Point, Report, Space};
 
 /// A point that satisfies every constraint, and its code.

@@ -3,9 +3,9 @@
 use super::random::{MUCH_WORK, RandomPoints};
 use super::{Feasible, is_mixed};
 use crate::error::Error;
-use crate::random::Stream;
-use crate::space::domain::Domain;
-use crate::space::eval::Setting;
+use crate::language::domain::Domain;
+use crate::language::eval::Setting;
+use crate::math::random::Stream;
 use crate::space::{Point, Space};
 
 /// Random points that the pool begins with.

@@ -14,11 +14,11 @@ use mivabo_bqp::{Bqp, Distance, Limits, nearest};
 
 use super::random::RandomPoints;
 use super::{Feasible, distance};
-use crate::continuous::feasible::Settings;
 use crate::encoding::Encoded;
+use crate::encoding::region::minimise::Settings;
 use crate::error::Error;
-use crate::random::{Purpose, stream};
-use crate::space::domain::Coding;
+use crate::language::domain::Coding;
+use crate::math::random::{Purpose, stream};
 use crate::space::{Point, Space};
 
 /// Nodes in the search for the nearest bits.

@@ -20,9 +20,9 @@ use mivabo_bqp::{Distance, Effort, Limits, Sampler, nearest};
 use super::{Feasible, is_mixed};
 use crate::encoding::Branch;
 use crate::error::Error;
-use crate::random::Stream;
-use crate::space::domain::Set;
-use crate::space::eval::Setting;
+use crate::language::domain::Set;
+use crate::language::eval::Setting;
+use crate::math::random::Stream;
 use crate::space::{Parameter, Point, Space};
 
 /// Points of which every parameter is drawn by itself.

@@ -10,8 +10,8 @@ use super::*;
 use crate::encoding::tests::random_valid_space;
 use crate::error::Error;
 use crate::features::{self, Features, Weights};
-use crate::random::{Purpose, stream};
-use crate::space::eval::Setting;
+use crate::language::eval::Setting;
+use crate::math::random::{Purpose, stream};
 use crate::space::{Coding, Domain};
 
 fn weights(space: &Space, seed: u64) -> Weights {

@@ -11,9 +11,9 @@ use super::random::RandomPoints;
 use super::{Feasible, free_reals};
 use crate::error::Error;
 use crate::features::Weights;
-use crate::random::Stream;
-use crate::space::domain::Set;
-use crate::space::eval::Setting;
+use crate::language::domain::Set;
+use crate::language::eval::Setting;
+use crate::math::random::Stream;
 use crate::space::{Point, Space};
 
 /// Bits up to which all codes are looked at.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mivabo_bqp::Quadratic;
 use num_integer::Integer;
 
-use crate::space::number::Number;
+use crate::language::number::Number;
 
 /// Products that would have more terms than this are given up.
 const MAX_TERMS: usize = 50_000;

@@ -8,7 +8,7 @@ use mivabo_bqp::{Root, Sampler};
 
 use super::Encoding;
 use super::code::Code;
-use crate::space::expr::Symbol;
+use crate::language::expr::Symbol;
 
 /// The most branches; where there would be more, the parameters that were declared last do not count.
 const MAX_BRANCHES: u64 = 256;

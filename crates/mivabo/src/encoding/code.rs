@@ -3,8 +3,8 @@
 use mivabo_bqp::{Quadratic, Row, Sense};
 
 use super::bits::BitPolynomial;
-use crate::space::domain::{Coding, Domain, Set};
-use crate::space::number::Number;
+use crate::language::domain::{Coding, Domain, Set};
+use crate::language::number::Number;
 
 /// Where the bits of a discrete parameter stand and how they are read.
 #[derive(Debug, Clone)]

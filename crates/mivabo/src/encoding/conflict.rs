@@ -8,8 +8,8 @@ use mivabo_bqp::{Bqp, smallest_conflict};
 
 use super::lower::Lowered;
 use crate::error::Error;
-use crate::space::bounds::{Bounds, Comparison, comparisons};
-use crate::space::model::Model;
+use crate::language::bounds::{Bounds, Comparison, comparisons};
+use crate::language::model::Model;
 
 /// Work for one proof over the bits: nodes of the search times coefficients.
 const WORK: usize = 1_000_000;

@@ -20,13 +20,13 @@ use super::bits::{BitPolynomial, IntegerForm, MAX_EXACT};
 use super::code::Code;
 use super::table::{Enumeration, Refusal};
 use crate::error::Error;
-use crate::space::eval::Setting;
-use crate::space::expr::{Expr, Node};
-use crate::space::interval;
-use crate::space::model::{Class, Model};
-use crate::space::normal::{Atom, Clause, NoForm, Normaliser, Sense};
-use crate::space::number::{Number, TOLERANCE};
-use crate::space::polynomial::{Factor, Polynomial};
+use crate::language::eval::Setting;
+use crate::language::expr::{Expr, Node};
+use crate::language::interval;
+use crate::language::model::{Class, Model};
+use crate::language::normal::{Atom, Clause, NoForm, Normaliser, Sense};
+use crate::language::number::{Number, TOLERANCE};
+use crate::language::polynomial::{Factor, Polynomial};
 
 /// Far enough below 2⁶³, where fractions of integers overflow.
 const LARGEST_EXACT: f64 = (1_u64 << 60) as f64;
@@ -184,7 +184,7 @@ impl<'a> Lowering<'a> {
                 let named = p.parameters();
                 if let (Some(only), 1) = (named.first(), named.len())
                     && let Some(size) = self.model.parameters[*only].domain.size()
-                    && size <= crate::space::domain::MAX_VALUES
+                    && size <= crate::language::domain::MAX_VALUES
                     && let Some(known) =
                         self.members(*only, &normaliser.members(p, (*sense, *scale), size))
                 {

@@ -7,11 +7,11 @@
 use super::lower::{Lowered, Lowering};
 use super::{PartScope, scale};
 use crate::error::{Error, Place};
-use crate::space::eval::{Fault, Setting};
-use crate::space::expr::Expr;
-use crate::space::interval;
-use crate::space::model::{Class, Constraint, Model, Smoothness};
-use crate::space::normal::{Atom, Clause, NoForm, Normaliser};
+use crate::language::eval::{Fault, Setting};
+use crate::language::expr::Expr;
+use crate::language::interval;
+use crate::language::model::{Class, Constraint, Model, Smoothness};
+use crate::language::normal::{Atom, Clause, NoForm, Normaliser};
 
 /// How large a constraint over reals may be once conditions that are defined elsewhere are written out: levels, which are
 /// recursions, and nodes, which are work.

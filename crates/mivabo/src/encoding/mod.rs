@@ -29,13 +29,13 @@ use self::region::Region;
 pub use self::table::MAX_COMBINATIONS;
 use self::table::{Enumeration, Refusal};
 use crate::error::{BadCode, Error};
-use crate::space::domain::Coding;
-use crate::space::eval::{Evaluator, Setting};
-use crate::space::expr::{Expr, Symbol};
-use crate::space::model::{Class, Constraint, Model, mentions};
-use crate::space::normal::Normaliser;
-use crate::space::number::Number;
-use crate::space::point::Point;
+use crate::language::domain::Coding;
+use crate::language::eval::{Evaluator, Setting};
+use crate::language::expr::{Expr, Symbol};
+use crate::language::model::{Class, Constraint, Model, mentions};
+use crate::language::normal::Normaliser;
+use crate::language::number::Number;
+use crate::language::point::Point;
 
 /// Bits and coordinates of one point.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@
 //! log scale. So decoding an encoded value gives that very value whenever it was written with up to twelve
 //! digits, and suggestions read 0.0316 rather than 0.031600000000000003. Both ends decode exactly.
 
-use crate::space::domain::{Domain, Set};
+use crate::language::domain::{Domain, Set};
 
 /// Decimal digits that survive a round trip.
 const DIGITS: i32 = 12;

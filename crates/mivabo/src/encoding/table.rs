@@ -7,10 +7,10 @@ use mivabo_bqp::Table;
 
 use super::code::Code;
 use crate::error::{Error, Place};
-use crate::space::domain::Coding;
-use crate::space::eval::{Evaluator, Fault, Setting};
-use crate::space::expr::Expr;
-use crate::space::model::Model;
+use crate::language::domain::Coding;
+use crate::language::eval::{Evaluator, Fault, Setting};
+use crate::language::expr::Expr;
+use crate::language::model::Model;
 
 /// The most combinations that a table is made from.
 pub const MAX_COMBINATIONS: u64 = 1 << 18;

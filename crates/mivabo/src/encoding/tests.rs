@@ -9,8 +9,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::acquire::Feasible;
+use crate::language::check;
 use crate::space::assemble::assemble;
-use crate::space::check;
 use crate::space::{Coding, Domain, Report, Space, SpaceBuilder, Value};
 
 /// Bits up to which all codes are tried.
@@ -53,7 +53,7 @@ impl Said {
         let mut handles = Vec::new();
         for (name, domain, auxiliary) in &self.parameters {
             handles.push(match (&domain.set, auxiliary) {
-                (crate::space::domain::Set::Int { low, high, .. }, true) => {
+                (crate::language::domain::Set::Int { low, high, .. }, true) => {
                     space.auxiliary(name, *low..=*high)
                 }
                 _ => space.add(name, domain.clone()),
@@ -120,7 +120,7 @@ fn words(said: &Said) -> Words {
         statements: vec![],
     };
     for (name, domain, _) in &said.parameters {
-        use crate::space::domain::Kind;
+        use crate::language::domain::Kind;
         match domain.kind() {
             Kind::Number if domain.is_continuous() => words.reals.push(name.clone()),
             Kind::Number => words.numbers.push(name.clone()),

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
     use crate::features::monomials::Basis;
     use crate::features::waves::{Expansion, Kernel};
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
 
     /// Bits 0, 1, 2 (order 2: monomials 1, 2, 3, then {0,1}, {0,2}, {1,2}) and two reals with one wave each.
     fn parts() -> (Monomials, Waves) {

@@ -25,7 +25,7 @@ pub use self::waves::{Expansion, Kernel, MAX_NODES, Waves};
 pub use self::weights::{CosineSum, Weights};
 use crate::encoding::Encoding;
 use crate::error::Error;
-use crate::random::{Purpose, stream};
+use crate::math::random::{Purpose, stream};
 
 /// What variances and bandwidths may be: wide enough for any use, and far from overflow.
 pub(crate) const HYPERPARAMETERS: std::ops::RangeInclusive<f64> = 1e-50..=1e50;

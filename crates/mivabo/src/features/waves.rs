@@ -17,7 +17,7 @@ use super::HYPERPARAMETERS;
 use super::hermite::gauss_hermite;
 use super::monomials::MAX_FEATURES;
 use crate::error::Error;
-use crate::random::Stream;
+use crate::math::random::Stream;
 
 /// A stationary kernel with value 1 at distance 0, as a function of r = |x - x'| / σ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -353,7 +353,7 @@ fn quadrature(nodes: usize) -> Result<Vec<(f64, f64)>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use proptest::prelude::*;
 
     fn waves(expansion: Expansion, n_reals: usize, seed: u64) -> Waves {

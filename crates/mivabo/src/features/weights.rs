@@ -197,7 +197,7 @@ impl CosineSum {
 mod tests {
     use super::*;
     use crate::features::{Basis, Expansion, Kernel, Products, Settings};
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use mivabo_bqp::{Row, Sense};
     use proptest::prelude::*;
 

@@ -6,12 +6,14 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::builder::{DeclaredDefinition, DeclaredParameter, SpaceBuilder, Statement};
-use super::domain::{Domain, Kind};
-use super::expr::{Expr, Function, MAX_DEPTH, Node, Relation, Symbol};
-use super::model::{Class, Constraint, Definition, Extent, Model, Parameter, Smoothness, mentions};
-use super::parse::{MAX_TEXT, parse};
-use super::resolve::{Names, Source};
 use crate::error::{Error, Place};
+use crate::language::domain::{Domain, Kind};
+use crate::language::expr::{Expr, Function, MAX_DEPTH, Node, Relation, Symbol};
+use crate::language::model::{
+    Class, Constraint, Definition, Extent, Model, Parameter, Smoothness, mentions,
+};
+use crate::language::parse::{MAX_TEXT, parse};
+use crate::language::resolve::{Names, Source};
 
 /// A resolved expression and where it was said.
 type Said = (Expr, Source);

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Space;
 use super::assemble::assemble;
-use super::domain::Domain;
-use super::expr::{Expr, Symbol, Var};
 use crate::encoding::Encoding;
 use crate::error::{Error, Place};
+use crate::language::domain::Domain;
+use crate::language::expr::{Expr, Symbol, Var};
 
 static BUILDERS: AtomicU32 = AtomicU32::new(0);
 

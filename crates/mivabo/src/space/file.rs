@@ -13,12 +13,12 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use super::domain::{Coding, Domain, Set};
-use super::model::Parameter;
-use super::number::Number;
-use super::value::Value;
 use super::{Space, SpaceBuilder};
 use crate::error::Error;
+use crate::language::domain::{Coding, Domain, Set};
+use crate::language::model::Parameter;
+use crate::language::number::Number;
+use crate::language::value::Value;
 
 impl Space {
     /// Reads the space of a study file.

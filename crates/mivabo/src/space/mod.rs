@@ -29,40 +29,24 @@
 //! ```
 
 pub(crate) mod assemble;
-pub(crate) mod bounds;
 mod builder;
-pub(crate) mod check;
-mod display;
-pub(crate) mod domain;
-pub(crate) mod eval;
-pub(crate) mod expr;
 mod file;
-pub(crate) mod gradient;
-pub(crate) mod interval;
-mod lex;
-mod margin;
-pub(crate) mod model;
-pub(crate) mod normal;
-pub(crate) mod number;
-mod parse;
-pub(crate) mod point;
-pub(crate) mod polynomial;
-mod resolve;
-mod value;
+mod point;
 
 use std::sync::Arc;
 
 pub use self::builder::{SpaceBuilder, Statement};
-pub use self::check::{Report, Violation};
-pub use self::domain::{Coding, Domain, MAX_VALUES};
-pub use self::expr::{Expr, MAX_DEPTH, Var, at_least, at_most, exactly, max, min, sum};
-pub use self::margin::Margin;
-pub use self::model::{Class, Constraint, Parameter};
-pub use self::number::TOLERANCE;
-pub use self::parse::MAX_TEXT;
-pub use self::point::Point;
-pub use self::value::Value;
 use crate::encoding::Encoding;
+pub use crate::language::check::{Report, Violation};
+pub use crate::language::domain::{Coding, Domain, MAX_VALUES};
+pub use crate::language::expr::{Expr, MAX_DEPTH, Var, at_least, at_most, exactly, max, min, sum};
+pub use crate::language::margin::Margin;
+pub use crate::language::model::{Class, Constraint, Parameter};
+pub use crate::language::number::TOLERANCE;
+pub use crate::language::parse::MAX_TEXT;
+pub use crate::language::point::Point;
+pub use crate::language::value::Value;
+use crate::language::{check, margin};
 
 /// Parameters and the constraints between them. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -95,5 +79,64 @@ impl Space {
     /// The space as bits and the unit box.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
+    }
+
+    /// Evaluates every constraint at a point.
+    ///
+    /// ```
+    /// # use mivabo::space::Space;
+    /// let mut space = Space::builder();
+    /// let kernel = space.integer("kernel", 1..=7);
+    /// let stride = space.integer("stride", 1..=3);
+    /// space.subject_to("receptive field", (kernel * stride).le(12));
+    /// let space = space.build()?;
+    ///
+    /// let report = space.check(&space.point([("kernel", 7.into()), ("stride", 2.into())])?);
+    ///
+    /// assert_eq!(
+    ///     report.violations[0].to_string(),
+    ///     "constraint `receptive field` is violated: kernel * stride <= 12 does not hold \
+    ///      (left side 14, right side 12)"
+    /// );
+    /// # Ok::<(), mivabo::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// When the point [does not fit](Self::fits) this space.
+    pub fn check(&self, point: &Point) -> Report {
+        check::report(self.encoding.model(), point)
+    }
+
+    /// Whether no constraint is violated at a point: [`check`](Self::check) without the reasons, for searches that try many.
+    ///
+    /// # Panics
+    /// When the point [does not fit](Self::fits) this space.
+    pub fn is_feasible(&self, point: &Point) -> bool {
+        check::is_feasible(self.encoding.model(), point)
+    }
+
+    /// The statements that decide the constraints at a point, in the order of the constraints.
+    ///
+    /// A constraint that does not apply, and one whose premise is not met, asks nothing of the point and has none. Of
+    /// alternatives (`or`) the one with the most slack counts.
+    ///
+    /// ```
+    /// # use mivabo::space::Space;
+    /// let mut space = Space::builder();
+    /// let kernel = space.integer("kernel", 1..=7);
+    /// let stride = space.integer("stride", 1..=3);
+    /// space.subject_to("receptive field", (kernel * stride).le(12));
+    /// let space = space.build()?;
+    ///
+    /// let margins = space.margins(&space.point([("kernel", 5.into()), ("stride", 2.into())])?);
+    ///
+    /// assert_eq!((margins[0].statement.as_str(), margins[0].slack), ("kernel * stride <= 12", Some(2.0)));
+    /// # Ok::<(), mivabo::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// When the point [does not fit](Self::fits) this space.
+    pub fn margins(&self, point: &Point) -> Vec<Margin> {
+        margin::margins(self.encoding.model(), point)
     }
 }

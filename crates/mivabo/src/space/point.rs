@@ -3,19 +3,12 @@
 //! Enters: names and values from a user, a file or a decoder. Leaves: a [`Point`], whose values lie in their
 //! domains. Whether it satisfies the constraints is another question: see [`Space::check`].
 
-use super::domain::{Domain, Set};
-use super::eval::{Evaluator, Setting};
-use super::value::Value;
-use super::{Parameter, Space};
+use super::{Parameter, Point, Space};
 use crate::encoding::MAX_COMBINATIONS;
 use crate::error::{Error, nearest};
-
-/// One value for every active parameter of a [`Space`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct Point {
-    /// By parameter; `None` where it is inactive.
-    pub(crate) settings: Vec<Option<Setting>>,
-}
+use crate::language::domain::{Domain, Set};
+use crate::language::eval::{Evaluator, Setting};
+use crate::language::value::Value;
 
 impl Space {
     /// The point with these values. Auxiliary integers may be left out: they are searched for.

@@ -13,7 +13,7 @@ use crate::acquire::{
 use crate::encoding::{Branch, Encoded};
 use crate::error::Error;
 use crate::features::Weights;
-use crate::random::{Purpose, Stream, stream};
+use crate::math::random::{Purpose, Stream, stream};
 use crate::space::Point;
 
 /// Random points of which the initial design takes the one farthest from all others.

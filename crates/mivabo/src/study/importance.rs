@@ -18,8 +18,8 @@ use crate::acquire::random::RandomPoints;
 use crate::encoding::Encoded;
 use crate::error::Error;
 use crate::interrupt;
-use crate::random::{Purpose, Stream, stream};
-use crate::space::eval::Setting;
+use crate::language::eval::Setting;
+use crate::math::random::{Purpose, Stream, stream};
 use crate::space::{Point, Space};
 
 /// The most trials that the model learns from: those with a value, evenly spread over the tells.

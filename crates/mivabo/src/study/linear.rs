@@ -9,7 +9,7 @@
 use super::spec::Thompson;
 use crate::encoding::Encoded;
 use crate::error::Error;
-use crate::random::{Purpose, stream};
+use crate::math::random::{Purpose, stream};
 use crate::space::Space;
 use crate::surrogate::{Belief, Fit, Surrogate};
 

@@ -25,7 +25,7 @@ use crate::acquire::random::RandomPoints;
 use crate::acquire::untried::Tried;
 use crate::encoding::{Branch, Encoded};
 use crate::error::Error;
-use crate::random::{Purpose, stream};
+use crate::math::random::{Purpose, stream};
 use crate::space::{Point, Space};
 use crate::surrogate::process::{Kernel, Layout, Process, Sloped, Traits};
 use crate::surrogate::{Outputs, Prediction};

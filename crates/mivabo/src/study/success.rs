@@ -12,9 +12,9 @@
 
 use std::f64::consts::TAU;
 
+use crate::math::tail::half_line;
 use crate::surrogate::Prediction;
 use crate::surrogate::process::{Process, Sloped, Traits};
-use crate::surrogate::sparse::tail::half_line;
 
 /// Smaller variances count as this one.
 const LEAST_VARIANCE: f64 = 1e-9;

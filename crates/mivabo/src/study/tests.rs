@@ -7,7 +7,7 @@ use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use super::*;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
-use crate::random::{Purpose, stream};
+use crate::math::random::{Purpose, stream};
 use crate::space::Domain;
 use crate::surrogate::process::Kernel;
 

@@ -14,7 +14,7 @@
 use crate::acquire::Feasible;
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::encoding::{Branch, Encoded};
-use crate::random::Stream;
+use crate::math::random::Stream;
 use crate::space::Space;
 
 /// The share of a branch, in trials for each of its own parameters and one more.
@@ -99,7 +99,7 @@ fn share(space: &Space, branch: &Branch, inside: &[&Feasible], outside: &[&Feasi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use crate::space::Domain;
 
     /// A tool with two parameters of its own, one with one, one without, and a colour on which nothing depends.

@@ -89,7 +89,7 @@ mod tests {
 
     use super::*;
     use crate::features::{Features, Settings};
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use crate::surrogate::{Fit, Gaussian, Growth, Prior, Scaling};
 
     fn belief(transform: Transform) -> Belief {

@@ -14,13 +14,13 @@
 use std::sync::Arc;
 
 use super::gaussian::Gaussian;
-use super::linalg::{Triangle, add_product, dot, gram, matrix, scale};
 use super::prior::{Prior, Variances};
 use super::records::Records;
-use crate::continuous::lbfgs;
 use crate::error::Error;
 use crate::features::{Features, Group, Waves};
-use crate::random::Stream;
+use crate::math::lbfgs;
+use crate::math::linalg::{Triangle, add_product, dot, gram, matrix, scale};
+use crate::math::random::Stream;
 
 /// How hyper-parameters are fitted.
 ///
@@ -352,7 +352,7 @@ pub(super) fn columns(b: &[f64], m: usize, chosen: &[usize]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::features::{Expansion, Kernel, Products, Settings};
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use proptest::prelude::*;
 
     fn observed(n: usize, products: Products, additive: bool, seed: u64) -> Gaussian {

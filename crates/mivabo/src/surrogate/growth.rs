@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use super::evidence::{columns, spread_out};
 use super::gaussian::Gaussian;
-use super::linalg::{Triangle, dot, gram};
 use super::records::Records;
 use crate::encoding::Encoding;
 use crate::error::Error;
 use crate::features::{Features, Products};
+use crate::math::linalg::{Triangle, dot, gram};
 
 /// How the mixed features change as data arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -266,7 +266,7 @@ fn log_evidence(kernel: &[f64], y: &[f64]) -> f64 {
 mod tests {
     use super::*;
     use crate::features::{Expansion, Kernel, Settings};
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use crate::surrogate::{Prior, Scaling, Variances};
 
     /// Five bits, two reals, 120 observations of weights drawn from a model in which only bits 1 and 3 interact with

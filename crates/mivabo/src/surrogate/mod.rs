@@ -18,7 +18,6 @@ mod belief;
 mod evidence;
 pub mod gaussian;
 mod growth;
-mod linalg;
 mod outputs;
 mod prior;
 pub mod process;
@@ -37,7 +36,7 @@ pub use self::prior::{JITTER, Prior, Variances};
 use self::sparse::Sparse;
 use crate::error::Error;
 use crate::features::{Features, Weights};
-use crate::random::Stream;
+use crate::math::random::Stream;
 
 /// What a surrogate believes about f at a point, without noise, in the model's units.
 #[derive(Debug, Clone, Copy, PartialEq)]

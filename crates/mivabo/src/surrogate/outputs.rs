@@ -292,7 +292,7 @@ fn likelihood(u: &[f64], lambda: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use proptest::prelude::*;
 
     fn moments(z: &[f64]) -> (f64, f64) {

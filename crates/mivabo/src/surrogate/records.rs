@@ -13,10 +13,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::linalg::{add_product, dot, gram, matrix, scale};
 use super::prior::Variances;
 use crate::error::{BadCode, Error};
 use crate::features::{Factors, Features, Group};
+use crate::math::linalg::{add_product, dot, gram, matrix, scale};
 
 /// Rows of A that are made at a time: a panel of the paper's largest space is 650 kB and stays in the cache.
 const PANEL: usize = 64;

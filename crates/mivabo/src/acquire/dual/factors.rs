@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
-use crate::continuous::global::Landscape;
+use crate::acquire::global::Landscape;
 use crate::error::Error;
 use crate::features::Weights;
 
@@ -181,7 +181,7 @@ mod tests {
     use std::sync::Arc;
 
     use crate::features::{Basis, Features, Settings};
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use mivabo_bqp::{Quadratic, Row, Sense};
     use proptest::prelude::*;
 

@@ -23,8 +23,8 @@ use mivabo_bqp::{DiscreteOracle, Limits, Solver, interrupt};
 
 use self::slaves::{Answer, Link, Slaves};
 use super::{Feasible, Minimum, alternating};
-use crate::continuous::feasible;
 use crate::encoding::Encoded;
+use crate::encoding::region::minimise;
 use crate::error::Error;
 use crate::features::Weights;
 use crate::space::Space;
@@ -324,7 +324,7 @@ impl Recovery<'_> {
         let region = self.space.encoding().given_bits(bits).ok()?;
         let sum = self.weights.given_bits(bits);
         let objective = |x: &[f64], gradient: &mut [f64]| sum.value_and_gradient(x, gradient);
-        let end = region.minimise(&objective, starts, feasible::Settings::default())?;
+        let end = region.minimise(&objective, starts, minimise::Settings::default())?;
         Feasible::of_code(self.space, bits, &end.x)
     }
 

@@ -14,7 +14,7 @@ use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, Sense, So
 use super::factors::{Factor, factors};
 use super::{Coupling, Settings};
 use crate::acquire::exact::rounding;
-use crate::continuous::global::{Certified, Landscape, Limits};
+use crate::acquire::global::{Certified, Landscape, Limits};
 use crate::error::Error;
 use crate::features::{Waves, Weights};
 use crate::space::Space;

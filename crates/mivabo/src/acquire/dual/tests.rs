@@ -8,7 +8,7 @@ use crate::acquire::exact::{self, Outcome};
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Products};
-use crate::random::{Purpose, stream};
+use crate::math::random::{Purpose, stream};
 
 const MASTERS: [Master; 2] = [Master::Subgradient, Master::BlockCoordinate];
 

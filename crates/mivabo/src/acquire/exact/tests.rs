@@ -10,7 +10,7 @@ use crate::acquire::alternating;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Features};
-use crate::random::{Purpose, Stream, stream};
+use crate::math::random::{Purpose, Stream, stream};
 use crate::space::{Class, Domain};
 
 /// Weights from the standard normal distribution.

@@ -10,11 +10,11 @@
 //! An observation adds a row to the Cholesky factor; a sample costs two products with the design and two
 //! triangular solves. Samples of a variance scaled by c come from √c w₀ and √c ε.
 
-use super::super::linalg::{Triangle, dot};
 use super::super::prior::Prior;
 use super::super::records::{Records, Site};
 use super::Prediction;
-use crate::random::Stream;
+use crate::math::linalg::{Triangle, dot};
+use crate::math::random::Stream;
 
 #[derive(Debug, Clone)]
 pub(super) struct Dual {

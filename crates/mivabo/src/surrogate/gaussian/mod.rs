@@ -25,7 +25,7 @@ use super::prior::Prior;
 use super::records::Records;
 use crate::error::Error;
 use crate::features::{Features, Weights};
-use crate::random::Stream;
+use crate::math::random::Stream;
 
 /// By how much the variance of drawn weights is enlarged.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -9,12 +9,12 @@
 //! Scaled so, the matrix is at least the identity whatever the variances are. A rank-one update of R only ever
 //! makes its diagonal grow, so nothing can fail.
 
-use super::super::linalg::{add_product, cholesky, dot, matrix, scale};
 use super::super::prior::Prior;
 use super::super::records::Records;
 use super::Prediction;
-use crate::continuous::vector::add_scaled;
-use crate::random::Stream;
+use crate::math::linalg::{add_product, cholesky, dot, matrix, scale};
+use crate::math::random::Stream;
+use crate::math::vector::add_scaled;
 
 /// Rows of Ψ that are made at a time.
 const PANEL: usize = 64;

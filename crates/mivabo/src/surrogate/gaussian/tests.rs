@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::features::{Basis, Expansion, Kernel, Products, Settings};
-use crate::random::{Purpose, stream};
+use crate::math::random::{Purpose, stream};
 use crate::surrogate::Variances;
 
 /// The formulas of Sec. 3.2 as they stand: S, its inverse, m. Returns (m, S⁻¹, log p(y)).

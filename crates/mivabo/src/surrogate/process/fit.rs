@@ -19,9 +19,9 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use super::kernel::{Kernel, Terms, matern};
 use super::layout::Layout;
 use super::sites::Sites;
-use crate::continuous::lbfgs;
-use crate::continuous::vector::add_scaled;
-use crate::surrogate::linalg::{Triangle, add_product, dot, gram, matrix};
+use crate::math::lbfgs;
+use crate::math::linalg::{Triangle, add_product, dot, gram, matrix};
+use crate::math::vector::add_scaled;
 
 /// How hyper-parameters are fitted.
 ///

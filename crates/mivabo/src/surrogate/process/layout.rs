@@ -10,8 +10,8 @@
 use crate::encoding::Encoded;
 use crate::error::{BadCode, Error};
 use crate::features::HYPERPARAMETERS;
-use crate::space::domain::{Domain, Set};
-use crate::space::eval::Setting;
+use crate::language::domain::{Domain, Set};
+use crate::language::eval::Setting;
 use crate::space::{Point, Space};
 
 /// The number of an inactive parameter, or of one with a single value.

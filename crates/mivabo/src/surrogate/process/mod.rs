@@ -24,10 +24,10 @@ pub use self::layout::{Layout, Traits};
 use self::sites::Sites;
 use super::Prediction;
 use super::evidence::spread_out;
-use super::linalg::{Triangle, dot};
 use super::records::check_output;
 use crate::error::{BadCode, Error};
 use crate::interrupt;
+use crate::math::linalg::{Triangle, dot};
 
 /// Candidates that are predicted at a time: their rows stay in the cache.
 const BATCH: usize = 64;

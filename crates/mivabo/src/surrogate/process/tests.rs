@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::random::{Purpose, Stream, stream};
+use crate::math::random::{Purpose, Stream, stream};
 use crate::space::{Domain, Space};
 use crate::surrogate::{Outputs, Transform};
 

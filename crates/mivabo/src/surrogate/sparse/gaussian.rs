@@ -16,9 +16,9 @@ use std::f64::consts::PI;
 use faer::Mat;
 
 use super::Design;
-use super::cholesky::{Cholesky, inner, outer, times, transposed_times};
-use crate::continuous::vector::dot;
-use crate::random::Stream;
+use crate::math::cholesky::{Cholesky, inner, outer, times, transposed_times};
+use crate::math::random::Stream;
+use crate::math::vector::dot;
 
 /// The least share of its prior variance that data leave to a weight: below it, rounding decides.
 const LEAST_LEFT: f64 = 1e-14;
@@ -465,7 +465,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
 
     struct Problem {
         design: Design,

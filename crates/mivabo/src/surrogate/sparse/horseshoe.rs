@@ -27,11 +27,11 @@
 //! weight is seen once more, as 0 with variance c² (Piironen & Vehtari 2017; in this form, which leaves all other conditionals
 //! as they are, Nishimura & Suchard 2022, *Shrinkage with shrunken shoulders*).
 
-use super::cholesky::times;
 use super::gaussian::{Marginal, Regression};
 use super::{Design, NOISE_FLOOR, SparsePosterior, positive_or};
-use crate::continuous::vector::dot;
-use crate::random::Stream;
+use crate::math::cholesky::times;
+use crate::math::random::Stream;
+use crate::math::vector::dot;
 
 /// λ², τ² and σ² stay within these limits: their products neither vanish nor overflow.
 const SQUARE: (f64, f64) = (1e-30, 1e30);
@@ -281,7 +281,7 @@ mod tests {
     use std::f64::consts::PI;
 
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use crate::surrogate::sparse::moments;
 
     /// Nodes of the trapezoidal rule in log x for x ~ C⁺(0, 1): x and the mass it stands for.

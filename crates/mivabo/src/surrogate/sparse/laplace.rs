@@ -3,8 +3,8 @@
 //! Reference: MiVaBo, App. A; Seeger (2008), *Bayesian inference and optimal design for the sparse linear model*.
 
 use super::ep::{Cavity, Prior, Sites, Tilted, propagate};
-use super::tail::half_line;
 use super::{Design, SparsePosterior, positive_or};
+use crate::math::tail::half_line;
 
 /// Independent weights with density p(w) = exp(-|w|/scale) / (2 scale).
 ///
@@ -88,7 +88,7 @@ impl Prior for Term {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use crate::surrogate::sparse::dot;
 
     struct Exact {

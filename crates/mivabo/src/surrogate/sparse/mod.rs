@@ -13,14 +13,12 @@
 //!
 //! Every step costs O(n²M) for n < M observations, and nothing is ever M×M then; O(M³) for n ≥ M.
 
-mod cholesky;
 mod ep;
 mod gaussian;
 mod horseshoe;
 mod laplace;
 mod model;
 mod spike_slab;
-pub(crate) mod tail;
 #[cfg(test)]
 mod tests;
 
@@ -32,8 +30,8 @@ pub use spike_slab::SpikeSlab;
 
 use self::ep::Propagated;
 use self::spike_slab::Spikes;
-use crate::continuous::vector::dot;
-use crate::random::Stream;
+use crate::math::random::Stream;
+use crate::math::vector::dot;
 
 /// The noise variance is at least this share of the variance that outputs have under the prior. It keeps n×n matrices
 /// with equal rows invertible, and it is far below what a standardised output can tell.

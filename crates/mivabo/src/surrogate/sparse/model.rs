@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Design, Horseshoe, Laplace, SparsePosterior, SpikeSlab};
 use crate::error::Error;
 use crate::features::{Features, Weights};
-use crate::random::{Purpose, Stream, stream};
+use crate::math::random::{Purpose, Stream, stream};
 use crate::surrogate::records::Records;
 use crate::surrogate::{Prediction, Scaling};
 

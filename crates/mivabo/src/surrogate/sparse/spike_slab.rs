@@ -7,7 +7,7 @@
 use super::ep::{Cavity, Prior, Sites, Tilted, propagate};
 use super::gaussian::Regression;
 use super::{Design, SparsePosterior, positive_or};
-use crate::random::Stream;
+use crate::math::random::Stream;
 
 /// Independent weights, zero with probability 1 - `inclusion` and N(0, `slab`) otherwise.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -148,7 +148,7 @@ impl Prior for Term {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use crate::surrogate::sparse::gaussian::Diagonal;
 
     struct Exact {

@@ -1,7 +1,7 @@
 //! The three priors together: on the paper's sparse synthetic, on bad data, and from a warm start.
 
 use super::*;
-use crate::random::{Purpose, stream};
+use crate::math::random::{Purpose, stream};
 
 /// A design, and the weights that made its outputs.
 struct Synthetic {
@@ -338,7 +338,7 @@ mod in_a_surrogate {
     use super::super::{Horseshoe, Laplace, Noise, Sparse, SparsePrior, SpikeSlab};
     use crate::error::Error;
     use crate::features::{Features, Settings};
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use crate::surrogate::{Fit, Scaling, Surrogate};
 
     fn priors() -> [SparsePrior; 3] {

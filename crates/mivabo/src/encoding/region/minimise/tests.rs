@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::encoding::Encoded;
-use crate::random::{Purpose, Stream, stream};
+use crate::math::random::{Purpose, Stream, stream};
 use crate::space::{Domain, Space};
 
 fn space(parameters: &[(&str, Domain)], constraints: &[&str]) -> Space {
@@ -23,7 +23,10 @@ fn unit() -> Domain {
 }
 
 fn vessel() -> Space {
-    Space::from_toml(include_str!("../../../../../examples/pressure-vessel.toml")).unwrap()
+    Space::from_toml(include_str!(
+        "../../../../../../examples/pressure-vessel.toml"
+    ))
+    .unwrap()
 }
 
 /// Spaces of every kind that a region knows.

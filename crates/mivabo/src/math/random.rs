@@ -37,7 +37,7 @@ pub enum Purpose {
 /// The stream of `seed` for one trial and one purpose.
 ///
 /// ```
-/// use mivabo::random::{Purpose, stream};
+/// use mivabo::math::random::{Purpose, stream};
 ///
 /// let mut one = stream(1, 0, Purpose::Weights);
 /// let mut same = stream(1, 0, Purpose::Weights);

@@ -7,9 +7,9 @@
 //! slack of a == b   -|a - b|
 //! ```
 
-use super::Space;
 use super::eval::Evaluator;
 use super::expr::{Expr, Node, Relation};
+use super::model::Model;
 use super::point::Point;
 use super::value::Value;
 
@@ -33,50 +33,27 @@ pub struct Margin {
     pub slack: Option<f64>,
 }
 
-impl Space {
-    /// The statements that decide the constraints at a point, in the order of the constraints.
-    ///
-    /// A constraint that does not apply, and one whose premise is not met, asks nothing of the point and has none. Of
-    /// alternatives (`or`) the one with the most slack counts.
-    ///
-    /// ```
-    /// # use mivabo::space::Space;
-    /// let mut space = Space::builder();
-    /// let kernel = space.integer("kernel", 1..=7);
-    /// let stride = space.integer("stride", 1..=3);
-    /// space.subject_to("receptive field", (kernel * stride).le(12));
-    /// let space = space.build()?;
-    ///
-    /// let margins = space.margins(&space.point([("kernel", 5.into()), ("stride", 2.into())])?);
-    ///
-    /// assert_eq!((margins[0].statement.as_str(), margins[0].slack), ("kernel * stride <= 12", Some(2.0)));
-    /// # Ok::<(), mivabo::Error>(())
-    /// ```
-    ///
-    /// # Panics
-    /// When the point [does not fit](Self::fits) this space.
-    pub fn margins(&self, point: &Point) -> Vec<Margin> {
-        let model = self.encoding().model();
-        let definitions = model.definitions_of(&model.order.iter().copied().collect());
-        let evaluator = Evaluator::new(model, &point.settings, &definitions);
-        let applies = model
-            .constraints
-            .iter()
-            .filter(|c| c.requires.iter().all(|s| evaluator.is_active(*s)));
-        let margins = applies.map(|c| {
-            let statements = Statements {
-                evaluator: &evaluator,
-                name: &c.name,
-            };
-            let is_defined = evaluator.holds(&c.expr, true).is_ok();
-            if is_defined {
-                statements.of(&c.expr, true)
-            } else {
-                vec![statements.plain(&c.expr, true)]
-            }
-        });
-        margins.flatten().collect()
-    }
+/// The statements that decide the constraints at a point, in the order of the constraints.
+pub(crate) fn margins(model: &Model, point: &Point) -> Vec<Margin> {
+    let definitions = model.definitions_of(&model.order.iter().copied().collect());
+    let evaluator = Evaluator::new(model, &point.settings, &definitions);
+    let applies = model
+        .constraints
+        .iter()
+        .filter(|c| c.requires.iter().all(|s| evaluator.is_active(*s)));
+    let margins = applies.map(|c| {
+        let statements = Statements {
+            evaluator: &evaluator,
+            name: &c.name,
+        };
+        let is_defined = evaluator.holds(&c.expr, true).is_ok();
+        if is_defined {
+            statements.of(&c.expr, true)
+        } else {
+            vec![statements.plain(&c.expr, true)]
+        }
+    });
+    margins.flatten().collect()
 }
 
 /// The statements of one constraint at one point.
@@ -236,7 +213,7 @@ mod tests {
 
     use super::*;
     use crate::encoding::tests::random_valid_space;
-    use crate::space::Domain;
+    use crate::space::{Domain, Space};
 
     /// Statement, sides and slack of everything that is asked of a point.
     fn shown(statement: &str, a: i64, x: f64, colour: &str) -> Vec<String> {

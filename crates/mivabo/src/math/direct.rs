@@ -44,7 +44,7 @@ impl Cell {
 /// numbers count as worse than all others. Coordinates with equal bounds are held. `is_converged` is never claimed.
 ///
 /// ```
-/// use mivabo::continuous::direct::minimise;
+/// use mivabo::math::direct::minimise;
 ///
 /// let found = minimise(|x| (x[0] - 0.3).abs(), &[(0.0, 1.0)], 200);
 ///

@@ -8,7 +8,7 @@ use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, MatMut, MatRef, Par, Side};
 use mivabo_bqp::interrupt;
 
-use crate::continuous::vector::add_scaled;
+use crate::math::vector::add_scaled;
 
 /// The least share of a diagonal element that may be left of it in a Cholesky factor; see [`Triangle::append`].
 const LEAST_PIVOT: f64 = 1e-14;
@@ -201,7 +201,7 @@ impl Dense {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
 
     fn symmetric(n: usize) -> Vec<f64> {
         let mut stream = stream(5, 0, Purpose::Weights);

@@ -4,18 +4,20 @@
 //! smooth function with its gradient. Both only guide a search: whether a point belongs to the region is decided by
 //! the expressions, as in [`Space::check`](crate::space::Space::check). MiVaBo, Sec. 3.3.
 
+pub mod minimise;
+
 use mivabo_bqp::interrupt;
 
 use super::{Encoding, scale};
 use crate::error::Error;
-use crate::space::check;
-use crate::space::domain::Set;
-use crate::space::eval::{Evaluator, Setting};
-use crate::space::expr::Symbol;
-use crate::space::gradient::{Axis, Comparison, Translator};
-use crate::space::model::Model;
-use crate::space::number::TOLERANCE;
-use crate::space::point::Point;
+use crate::language::check;
+use crate::language::domain::Set;
+use crate::language::eval::{Evaluator, Setting};
+use crate::language::expr::Symbol;
+use crate::language::gradient::{Axis, Comparison, Translator};
+use crate::language::model::Model;
+use crate::language::number::TOLERANCE;
+use crate::language::point::Point;
 
 /// The points of the unit box that satisfy every constraint, at fixed bits.
 ///

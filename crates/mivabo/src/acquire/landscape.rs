@@ -16,9 +16,9 @@
 
 use std::f64::consts::{PI, TAU};
 
-use super::feasible::Smooth;
-use super::vector::{add_scaled, dot};
+use crate::encoding::region::minimise::Smooth;
 use crate::features::{CosineSum, Waves};
+use crate::math::vector::{add_scaled, dot};
 
 /// c₀ + Σⱼ sⱼ cos(ωⱼ·x + bⱼ) + λ·x.
 #[derive(Debug, Clone)]
@@ -286,7 +286,7 @@ fn rounding(n: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::features::{Expansion, Kernel};
-    use crate::random::{Purpose, stream};
+    use crate::math::random::{Purpose, stream};
     use proptest::prelude::*;
 
     proptest! {

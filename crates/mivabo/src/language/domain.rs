@@ -3,7 +3,7 @@
 //! A domain is written unchecked, in builder style, and checked once by [`SpaceBuilder::build`]. Inside, the
 //! values of a discrete domain are numbered 0, 1, 2, … in their order; that number is the value's *index*.
 //!
-//! [`SpaceBuilder::build`]: super::SpaceBuilder::build
+//! [`SpaceBuilder::build`]: crate::space::SpaceBuilder::build
 
 use std::fmt;
 

@@ -14,7 +14,7 @@ pub const MAX_DEPTH: usize = 100;
 /// Deeper trees are cut while they are built; between the two limits there is room for what is made of a statement.
 const CUT_DEPTH: usize = 2 * MAX_DEPTH;
 
-/// A handle of a parameter or a definition, made by [`SpaceBuilder`](super::SpaceBuilder).
+/// A handle of a parameter or a definition, made by [`SpaceBuilder`](crate::space::SpaceBuilder).
 ///
 /// ```
 /// use mivabo::space::Space;

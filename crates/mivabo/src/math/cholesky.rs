@@ -15,13 +15,13 @@ const JITTERS: [f64; 5] = [0.0, 1e-14, 1e-12, 1e-10, 1e-7];
 
 /// L with A = LLᵀ.
 #[derive(Debug, Clone)]
-pub(super) struct Cholesky {
+pub(crate) struct Cholesky {
     lower: Mat<f64>,
 }
 
 impl Cholesky {
     /// Factors a matrix given by its lower triangle; `None` where it is not finite or not positive definite at all.
-    pub(super) fn new(matrix: &Mat<f64>) -> Option<Self> {
+    pub(crate) fn new(matrix: &Mat<f64>) -> Option<Self> {
         let n = matrix.nrows();
         let mean = (0..n).map(|i| matrix[(i, i)]).sum::<f64>() / (n.max(1) as f64);
         if !mean.is_finite() {
@@ -37,31 +37,31 @@ impl Cholesky {
     }
 
     /// The number of rows.
-    pub(super) fn order(&self) -> usize {
+    pub(crate) fn order(&self) -> usize {
         self.lower.nrows()
     }
 
     /// log|A| = 2 Σ log L_ii
-    pub(super) fn log_determinant(&self) -> f64 {
+    pub(crate) fn log_determinant(&self) -> f64 {
         2.0 * (0..self.lower.nrows())
             .map(|i| self.lower[(i, i)].ln())
             .sum::<f64>()
     }
 
     /// x ← L⁻¹x
-    pub(super) fn forward(&self, x: &mut [f64]) {
+    pub(crate) fn forward(&self, x: &mut [f64]) {
         let n = x.len();
         solve_lower_triangular_in_place(self.lower.as_ref(), column_mut(x, n), Par::Seq);
     }
 
     /// x ← L⁻ᵀx
-    pub(super) fn backward(&self, x: &mut [f64]) {
+    pub(crate) fn backward(&self, x: &mut [f64]) {
         let n = x.len();
         solve_upper_triangular_in_place(self.lower.transpose(), column_mut(x, n), Par::Seq);
     }
 
     /// X ← L⁻¹X for a matrix of m columns, stored row by row.
-    pub(super) fn forward_rows(&self, rows: &mut [f64], m: usize) {
+    pub(crate) fn forward_rows(&self, rows: &mut [f64], m: usize) {
         let n = self.lower.nrows();
         let rows = MatMut::from_row_major_slice_mut(rows, n, m);
         solve_lower_triangular_in_place(self.lower.as_ref(), rows, Par::Seq);
@@ -87,13 +87,13 @@ fn factor(a: &mut Mat<f64>) -> bool {
 }
 
 /// The lower triangle of AAᵀ (n×n) for A of n rows and m columns, stored row by row.
-pub(super) fn outer(rows: &[f64], n: usize, m: usize) -> Mat<f64> {
+pub(crate) fn outer(rows: &[f64], n: usize, m: usize) -> Mat<f64> {
     let a = MatRef::from_row_major_slice(rows, n, m);
     lower_product(a, a.transpose())
 }
 
 /// The lower triangle of AᵀA (m×m) for A of n rows and m columns, stored row by row.
-pub(super) fn inner(rows: &[f64], n: usize, m: usize) -> Mat<f64> {
+pub(crate) fn inner(rows: &[f64], n: usize, m: usize) -> Mat<f64> {
     let a = MatRef::from_row_major_slice(rows, n, m);
     lower_product(a.transpose(), a)
 }
@@ -115,7 +115,7 @@ fn lower_product(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Mat<f64> {
 }
 
 /// Ax for A of n rows, stored row by row.
-pub(super) fn times(rows: &[f64], n: usize, x: &[f64]) -> Vec<f64> {
+pub(crate) fn times(rows: &[f64], n: usize, x: &[f64]) -> Vec<f64> {
     let mut product = vec![0.0; n];
     let a = MatRef::from_row_major_slice(rows, n, x.len());
     matmul(
@@ -130,7 +130,7 @@ pub(super) fn times(rows: &[f64], n: usize, x: &[f64]) -> Vec<f64> {
 }
 
 /// Aᵀx for A of m columns, stored row by row.
-pub(super) fn transposed_times(rows: &[f64], m: usize, x: &[f64]) -> Vec<f64> {
+pub(crate) fn transposed_times(rows: &[f64], m: usize, x: &[f64]) -> Vec<f64> {
     let mut product = vec![0.0; m];
     let a = MatRef::from_row_major_slice(rows, x.len(), m);
     matmul(

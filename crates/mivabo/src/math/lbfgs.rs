@@ -62,7 +62,7 @@ const MAX_TRIALS: usize = 30;
 /// point counts as worst; if that is so at the start, the start is the answer.
 ///
 /// ```
-/// use mivabo::continuous::lbfgs::{Settings, minimise};
+/// use mivabo::math::lbfgs::{Settings, minimise};
 ///
 /// let bowl = |x: &[f64], gradient: &mut [f64]| {
 ///     gradient[0] = 2.0 * (x[0] - 3.0);

@@ -9,11 +9,11 @@
 //! L is minimised over the box by L-BFGS. Where that ends, Gauss-Newton steps lead onto the constraints, the
 //! coordinates are rounded as a point would be, and the expressions themselves have the last word.
 
-use super::direct;
-use super::lbfgs::{self, Minimum};
-use super::vector::{add_scaled, dot};
-use crate::encoding::region::{Limit, Region};
-use crate::random::Stream;
+use super::{Limit, Region};
+use crate::math::direct;
+use crate::math::lbfgs::{self, Minimum};
+use crate::math::random::Stream;
+use crate::math::vector::{add_scaled, dot};
 
 /// A function with its gradient.
 pub trait Smooth {

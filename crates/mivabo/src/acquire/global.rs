@@ -18,11 +18,11 @@ use std::collections::BinaryHeap;
 
 use mivabo_bqp::interrupt;
 
-use super::feasible;
 pub use super::landscape::Landscape;
 use super::landscape::middle;
-use super::lbfgs;
 use crate::encoding::region::Region;
+use crate::encoding::region::minimise;
+use crate::math::lbfgs;
 
 /// When to stop.
 ///
@@ -70,7 +70,7 @@ impl Landscape<'_> {
     /// The minimum over a box.
     ///
     /// ```
-    /// use mivabo::continuous::global::{Landscape, Limits};
+    /// use mivabo::acquire::global::{Landscape, Limits};
     /// use mivabo::features::{Features, Settings, Weights};
     ///
     /// let features = Features::new(vec![], 2, &Settings::default(), 0)?;
@@ -128,11 +128,11 @@ impl<'a> Domain<'a> {
         match self {
             Domain::Box(bounds) => {
                 let descent =
-                    |x: &[f64], gradient: &mut [f64]| feasible::Smooth::value(f, x, gradient);
+                    |x: &[f64], gradient: &mut [f64]| minimise::Smooth::value(f, x, gradient);
                 Some(lbfgs::minimise(descent, &start, bounds, lbfgs::Settings::default()).x)
             }
             Domain::Region(region) => region
-                .minimise(f, &[start], feasible::Settings::default())
+                .minimise(f, &[start], minimise::Settings::default())
                 .map(|end| end.x),
         }
     }
@@ -345,7 +345,7 @@ fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<L
         rows.extend((high - x[k] <= ACTIVE).then(|| (side(k, 1.0), 0.0)));
     }
     let mut residual = vec![0.0; x.len()];
-    feasible::Smooth::value(f, x, &mut residual);
+    minimise::Smooth::value(f, x, &mut residual);
     let mut multipliers = vec![0.0; rows.len()];
     for _ in 0..SWEEPS {
         for ((a, _), old) in rows.iter().zip(&mut multipliers) {
@@ -378,7 +378,7 @@ fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<L
 mod tests {
     use super::*;
     use crate::features::{Expansion, Kernel, Waves};
-    use crate::random::{Purpose, Stream, stream};
+    use crate::math::random::{Purpose, Stream, stream};
     use crate::space::Space;
     use proptest::prelude::*;
 

@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use super::Space;
 use super::eval::{Evaluator, Fault};
 use super::expr::{Expr, Node, Relation, Symbol};
 use super::model::Model;
 use super::point::Point;
 use super::value::Value;
 
-/// What [`Space::check`] found.
+/// What [`Space::check`](crate::Space::check) found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Report {
     /// Every violated constraint.
@@ -54,41 +53,9 @@ impl fmt::Display for Violation {
     }
 }
 
-impl Space {
-    /// Evaluates every constraint at a point.
-    ///
-    /// ```
-    /// # use mivabo::space::Space;
-    /// let mut space = Space::builder();
-    /// let kernel = space.integer("kernel", 1..=7);
-    /// let stride = space.integer("stride", 1..=3);
-    /// space.subject_to("receptive field", (kernel * stride).le(12));
-    /// let space = space.build()?;
-    ///
-    /// let report = space.check(&space.point([("kernel", 7.into()), ("stride", 2.into())])?);
-    ///
-    /// assert_eq!(
-    ///     report.violations[0].to_string(),
-    ///     "constraint `receptive field` is violated: kernel * stride <= 12 does not hold \
-    ///      (left side 14, right side 12)"
-    /// );
-    /// # Ok::<(), mivabo::Error>(())
-    /// ```
-    ///
-    /// # Panics
-    /// When the point [does not fit](Self::fits) this space.
-    pub fn check(&self, point: &Point) -> Report {
-        report(self.encoding().model(), point)
-    }
-
-    /// Whether no constraint is violated at a point: [`check`](Self::check) without the reasons, for searches that try many.
-    ///
-    /// # Panics
-    /// When the point [does not fit](Self::fits) this space.
-    pub fn is_feasible(&self, point: &Point) -> bool {
-        let model = self.encoding().model();
-        evaluator(model, point).all_hold()
-    }
+/// Whether no constraint is violated: [`report`] without the reasons, for searches that try many points.
+pub(crate) fn is_feasible(model: &Model, point: &Point) -> bool {
+    evaluator(model, point).all_hold()
 }
 
 fn evaluator<'a>(model: &'a Model, point: &'a Point) -> Evaluator<'a> {

@@ -1,0 +1,10 @@
+//! Numerical tools that know nothing of spaces or models: linear algebra, minimisers over a box, the tail of the
+//! normal distribution, and streams of random numbers.
+
+pub(crate) mod cholesky;
+pub mod direct;
+pub mod lbfgs;
+pub(crate) mod linalg;
+pub mod random;
+pub(crate) mod tail;
+pub(crate) mod vector;
