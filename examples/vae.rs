@@ -10,7 +10,7 @@ use mivabo::space::{Domain, Space};
 ///
 /// # Errors
 /// None: the space is valid. A space of your own may not be.
-pub fn space() -> Result<Space, mivabo::Error> {
+pub fn space() -> Result<Space, mivabo::space::Error> {
     let mut space = Space::builder();
     let n_conv = space.integer("n_conv", 0..=2);
     let c1 = convolution(&mut space, "c1", [4, 8, 16, 24]);

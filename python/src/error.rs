@@ -2,6 +2,7 @@
 //!
 //! The message is that of the Rust error. Wrong Python types are plain `TypeError`s, made where they are met.
 
+use mivabo::{Error, acquire, encoding};
 use mivabo_store::Error as StoreError;
 use pyo3::exceptions::PyTypeError;
 use pyo3::{PyErr, import_exception};
@@ -15,32 +16,49 @@ import_exception!(mivabo._errors, StudyError);
 import_exception!(mivabo._errors, StorageError);
 
 /// What a space or a study refuses.
-pub fn of_method(error: &mivabo::Error) -> PyErr {
-    use mivabo::Error as E;
+pub fn of_method(error: &Error) -> PyErr {
     let text = error.to_string();
     match error {
-        E::Infeasible { .. } | E::NoFeasiblePoint { .. } => InfeasibleError::new_err(text),
-        E::UnknownParameter { .. }
-        | E::GivenTwice { .. }
-        | E::OutOfDomain { .. }
-        | E::Missing { .. }
-        | E::Inactive { .. }
-        | E::AuxiliarySearch { .. }
-        | E::Violated { .. }
-        | E::ForeignPoint => PointError::new_err(text),
-        E::UnknownTrial { .. } | E::AlreadyTold { .. } => TrialError::new_err(text),
-        E::Exhausted { .. } | E::NoUntriedPoint { .. } => ExhaustedError::new_err(text),
-        E::UnknownStrategy { .. }
-        | E::BadSetting { .. }
-        | E::TooManyPatterns { .. }
-        | E::NothingTold
-        | E::NothingFeasible
-        | E::BadHistory { .. }
-        | E::TooManyFeatures { .. }
-        | E::BadHyperparameter { .. }
-        | E::TooManyInitial { .. }
-        | E::BadOutput { .. } => StudyError::new_err(text),
-        _ => SpaceError::new_err(text),
+        Error::Encoding(error) => return of_encoding(error),
+        Error::Search(error) => return of_search(error),
+        Error::Space(_) => SpaceError::new_err(text),
+        Error::Point(_) | Error::Violated { .. } | Error::ForeignPoint => PointError::new_err(text),
+        Error::UnknownTrial { .. } | Error::AlreadyTold { .. } => TrialError::new_err(text),
+        Error::UnknownStrategy { .. }
+        | Error::BadSetting { .. }
+        | Error::NothingTold
+        | Error::NothingFeasible
+        | Error::BadHistory { .. }
+        | Error::TooManyInitial { .. }
+        | Error::Features(_)
+        | Error::Surrogate(_) => StudyError::new_err(text),
+    }
+}
+
+fn of_encoding(error: &encoding::Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        encoding::Error::Infeasible { .. } => InfeasibleError::new_err(text),
+        encoding::Error::DivisionByZero { .. }
+        | encoding::Error::Undefined { .. }
+        | encoding::Error::ScopeTooLarge { .. }
+        | encoding::Error::TooManyBits { .. }
+        | encoding::Error::Unsupported { .. }
+        | encoding::Error::BadCode(_) => SpaceError::new_err(text),
+    }
+}
+
+fn of_search(error: &acquire::Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        acquire::Error::NoFeasiblePoint { .. } => InfeasibleError::new_err(text),
+        acquire::Error::Exhausted { .. } | acquire::Error::NoUntriedPoint { .. } => {
+            ExhaustedError::new_err(text)
+        }
+        acquire::Error::Encoding(error) => of_encoding(error),
+        acquire::Error::TooManyPatterns { .. }
+        | acquire::Error::Features(_)
+        | acquire::Error::Surrogate(_) => StudyError::new_err(text),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Names are looked up when the space is built, so an expression is a value: it can be kept, copied and used again.
 
+use mivabo::language::{Error, Place};
 use mivabo::space::{Expr as Inner, MAX_DEPTH, MAX_TEXT, Value};
-use mivabo::{Error, Place};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -90,7 +90,9 @@ impl Expr {
     #[new]
     fn new(text: &Bound<'_, PyAny>) -> PyResult<Expr> {
         let text = self::text("an expression", text).map_err(Refusal::of_a_space)?;
-        let inner = text.parse::<Inner>().map_err(|error| of_method(&error))?;
+        let inner = text
+            .parse::<Inner>()
+            .map_err(|error| of_method(&error.into()))?;
         Expr::made(inner, text.chars().count().max(1))
     }
 
@@ -264,17 +266,20 @@ pub fn statement(statement: &Bound<'_, PyAny>) -> PyResult<String> {
         return text
             .parse::<Inner>()
             .map(|_| text)
-            .map_err(|error| of_method(&error));
+            .map_err(|error| of_method(&error.into()));
     };
     let text = expr.get().inner.to_string();
     match text.parse::<Inner>() {
         Ok(_) => Ok(text),
-        Err(error @ Error::TooLong { .. }) => Err(of_method(&error)),
+        Err(error @ Error::TooLong { .. }) => Err(of_method(&error.into())),
         // What was made with operators can be written, unless it was cut.
-        Err(_) => Err(of_method(&Error::TooDeep {
-            place: Place::Text,
-            limit: MAX_DEPTH,
-        })),
+        Err(_) => {
+            let cut = Error::TooDeep {
+                place: Place::Text,
+                limit: MAX_DEPTH,
+            };
+            Err(of_method(&cut.into()))
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use mivabo::Space as Inner;
 use mivabo::acquire::random::RandomPoints;
+use mivabo::language::PointError;
 use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Domain, Point, Value};
-use mivabo::{Error, Space as Inner};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -25,7 +26,7 @@ impl Space {
     #[new]
     fn new(py: Python<'_>, json: String) -> PyResult<Space> {
         let inner = interruptible(py, move || Inner::from_json(&json))?
-            .map_err(|error| of_method(&error))?;
+            .map_err(|error| of_method(&error.into()))?;
         Ok(Space { inner })
     }
 
@@ -33,7 +34,7 @@ impl Space {
     #[staticmethod]
     fn from_toml(py: Python<'_>, text: String) -> PyResult<Space> {
         let inner = interruptible(py, move || Inner::from_toml(&text))?
-            .map_err(|error| of_method(&error))?;
+            .map_err(|error| of_method(&error.into()))?;
         Ok(Space { inner })
     }
 
@@ -73,7 +74,7 @@ impl Space {
                 let mut stream = stream(seed, at as u64, Purpose::Sample);
                 RandomPoints::new(&space).draw(&mut stream)
             });
-            let point = point?.map_err(|error| of_method(&error))?;
+            let point = point?.map_err(|error| of_method(&error.into()))?;
             found.push(self.dict(py, point.point())?);
         }
         Ok(found)
@@ -110,10 +111,10 @@ impl Space {
         let wish = self
             .inner
             .point_where_active(borrowed(&given))
-            .map_err(|error| of_method(&error))?;
+            .map_err(|error| of_method(&error.into()))?;
         let space = self.inner.clone();
-        let found =
-            interruptible(py, move || space.nearest(&wish))?.map_err(|error| of_method(&error))?;
+        let found = interruptible(py, move || space.nearest(&wish))?
+            .map_err(|error| of_method(&error.into()))?;
         self.dict(py, found.point())
     }
 
@@ -134,11 +135,11 @@ impl Space {
             );
             match found {
                 Ok(point) => return Ok((self.dict(py, &point)?, left_out)),
-                Err(Error::Missing { name, domain }) if !given.contains_key(&name) => {
+                Err(PointError::Missing { name, domain }) if !given.contains_key(&name) => {
                     given.insert(name.clone(), usual(&domain));
                     left_out.push(name);
                 }
-                Err(error) => return Err(of_method(&error)),
+                Err(error) => return Err(of_method(&error.into())),
             }
         }
     }
@@ -177,7 +178,7 @@ impl Space {
         let given = values(params)?;
         self.inner
             .point(borrowed(&given))
-            .map_err(|error| of_method(&error))
+            .map_err(|error| of_method(&error.into()))
     }
 
     fn dict<'py>(&self, py: Python<'py>, point: &Point) -> PyResult<Bound<'py, PyDict>> {

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use mivabo::acquire;
 use mivabo::acquire::random::RandomPoints;
 use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Class, Constraint, Parameter, Point};
-use mivabo::{Error, Space};
+use mivabo::{Error, Space, encoding};
 use mivabo_bqp::{Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
 
@@ -64,7 +65,9 @@ fn example(space: &Space) -> Result<Result<Point, String>, Error> {
     }
     match RandomPoints::new(space).draw(&mut stream(0, 0, Purpose::Design)) {
         Ok(found) => Ok(Ok(found.point().clone())),
-        Err(error @ Error::Infeasible { .. }) => Err(error),
+        Err(acquire::Error::Encoding(error @ encoding::Error::Infeasible { .. })) => {
+            Err(error.into())
+        }
         Err(unproved) => Ok(Err(unproved.to_string())),
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, scope, sleep};
 use std::time::{Duration, Instant};
 
+use mivabo::acquire;
 use mivabo_store::{Asked, Error, Object, Outcome, Session, State};
 
 use crate::Failure;
@@ -194,9 +195,9 @@ impl<'a> Crew<'a> {
                 Ok(Next::Trial(asked))
             }
             Ok(None) => self.nothing_to_ask(&session),
-            Err(Error::Study(
-                why @ (mivabo::Error::Exhausted { .. } | mivabo::Error::NoUntriedPoint { .. }),
-            )) => {
+            Err(Error::Study(mivabo::Error::Search(
+                why @ (acquire::Error::Exhausted { .. } | acquire::Error::NoUntriedPoint { .. }),
+            ))) => {
                 if !std::mem::replace(&mut lock(&self.tally).is_exhausted, true) {
                     self.progress.say(&why.to_string());
                 }

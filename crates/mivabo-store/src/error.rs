@@ -194,6 +194,18 @@ pub enum Error {
     },
 }
 
+impl From<mivabo::space::Error> for Error {
+    fn from(error: mivabo::space::Error) -> Error {
+        Error::Study(error.into())
+    }
+}
+
+impl From<mivabo::language::PointError> for Error {
+    fn from(error: mivabo::language::PointError) -> Error {
+        Error::Study(error.into())
+    }
+}
+
 impl Error {
     /// A file that was open, and is now another one or none.
     pub fn no_longer_there(path: &Path) -> Error {

@@ -145,7 +145,7 @@ fn is_json(path: &Path) -> bool {
 }
 
 fn bad(message: String) -> Error {
-    mivabo::Error::File { message }.into()
+    mivabo::Error::from(mivabo::language::Error::File { message }).into()
 }
 
 /// Keys that mean nothing are refused, with the one that was probably meant.

@@ -8,17 +8,16 @@
 
 pub mod acquire;
 pub mod encoding;
-mod error;
 pub mod features;
-mod language;
+pub mod language;
 pub mod math;
 pub mod space;
 pub mod study;
 pub mod surrogate;
 
-pub use crate::error::{BadCode, Error, Place, Snippet, nearest};
+pub use crate::language::nearest;
 pub use crate::space::Space;
-pub use crate::study::Study;
+pub use crate::study::{Error, Study};
 pub use mivabo_bqp::interrupt;
 
 /// The code of the README and of the documents is tested like any other.

@@ -6,7 +6,7 @@ use mivabo::Space;
 use mivabo::space::{Domain, Expr, SpaceBuilder, Value};
 
 /// A title and the message of what goes wrong, for each case.
-fn messages(cases: Vec<(&str, Result<Space, mivabo::Error>)>) -> String {
+fn messages(cases: Vec<(&str, Result<Space, mivabo::space::Error>)>) -> String {
     let mut text = String::new();
     for (title, result) in cases {
         let message = result.expect_err(title).to_string();
@@ -19,7 +19,7 @@ fn snapshot(name: &str, text: &str) {
     insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(name, text) });
 }
 
-fn with(domain: Domain) -> Result<Space, mivabo::Error> {
+fn with(domain: Domain) -> Result<Space, mivabo::space::Error> {
     let mut space = Space::builder();
     space.add("x", domain);
     space.build()
@@ -37,7 +37,7 @@ fn workshop() -> SpaceBuilder {
     space
 }
 
-fn saying(statement: &str) -> Result<Space, mivabo::Error> {
+fn saying(statement: &str) -> Result<Space, mivabo::space::Error> {
     let mut space = workshop();
     space.subject_to("rule", statement);
     space.build()

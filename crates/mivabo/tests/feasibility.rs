@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use mivabo::Error;
 use mivabo::acquire::{annealing, dual};
 use mivabo::math::random::{Purpose, Stream, stream};
 use mivabo::space::{Domain, Point, Space, SpaceBuilder, Value};
 use mivabo::study::{Climb, Improvement, Search, Spec, Strategy, Study, Thompson};
+use mivabo::{Error, acquire, encoding, space};
 
 /// What an objective sees, as numbers: booleans are 0 and 1, labels have the number in their name.
 type Seen = BTreeMap<String, f64>;
@@ -35,7 +35,7 @@ fn promise(draws: &mut Stream) -> Option<Promise> {
     }
     match space.build() {
         Ok(space) => Some(Promise { space, checks }),
-        Err(Error::Infeasible { .. }) => None,
+        Err(space::Error::Encoding(encoding::Error::Infeasible { .. })) => None,
         Err(other) => panic!("{other}"),
     }
 }
@@ -186,10 +186,12 @@ fn asked(promise: &Promise, strategy: Strategy, seed: u64) -> usize {
         let suggestion = match study.ask() {
             Ok(suggestion) => suggestion,
             Err(
-                Error::Infeasible { .. }
-                | Error::NoFeasiblePoint { .. }
-                | Error::Exhausted { .. }
-                | Error::NoUntriedPoint { .. },
+                Error::Encoding(encoding::Error::Infeasible { .. })
+                | Error::Search(
+                    acquire::Error::NoFeasiblePoint { .. }
+                    | acquire::Error::Exhausted { .. }
+                    | acquire::Error::NoUntriedPoint { .. },
+                ),
             ) => break,
             Err(other) => panic!("{other}"),
         };

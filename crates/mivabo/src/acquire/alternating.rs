@@ -15,9 +15,9 @@
 use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Solver, Tabu};
 
 use super::{Feasible, Minimum, is_mixed};
+use crate::acquire::Error;
 use crate::encoding::region::minimise;
 use crate::encoding::{Encoded, Encoding};
-use crate::error::Error;
 use crate::features::Weights;
 use crate::math::lbfgs;
 use crate::space::Space;

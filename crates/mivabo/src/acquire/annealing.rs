@@ -13,7 +13,7 @@
 
 use super::Feasible;
 use super::moves::Moves;
-use crate::error::Error;
+use crate::acquire::Error;
 use crate::math::random::Stream;
 use crate::space::Space;
 

@@ -13,8 +13,8 @@
 use super::Feasible;
 use super::moves::Moves;
 use super::random::{MUCH_WORK, RandomPoints};
+use crate::acquire::Error;
 use crate::encoding::Branch;
-use crate::error::Error;
 use crate::language::domain::Set;
 use crate::language::eval::Setting;
 use crate::math::random::Stream;

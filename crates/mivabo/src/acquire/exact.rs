@@ -13,9 +13,9 @@
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
 use super::Feasible;
+use crate::acquire::Error;
 use crate::acquire::global::{Certified, Landscape, Limits};
 use crate::encoding::region::Region;
-use crate::error::Error;
 use crate::features::Weights;
 use crate::space::Space;
 

@@ -7,8 +7,8 @@
 
 use super::moves::Moves;
 use super::{Feasible, Minimum};
+use crate::acquire::Error;
 use crate::encoding::region::minimise;
-use crate::error::Error;
 use crate::math::lbfgs;
 use crate::math::random::Stream;
 use crate::space::Space;

@@ -7,6 +7,7 @@ pub mod alternating;
 pub mod annealing;
 pub(crate) mod design;
 pub mod dual;
+mod error;
 pub mod exact;
 pub mod global;
 pub mod improvement;
@@ -19,6 +20,7 @@ pub mod random;
 mod tests;
 pub(crate) mod untried;
 
+pub use self::error::Error;
 use mivabo_bqp::interrupt;
 
 use crate::encoding::Encoded;

@@ -2,7 +2,7 @@
 
 use super::random::{MUCH_WORK, RandomPoints};
 use super::{Feasible, is_mixed};
-use crate::error::Error;
+use crate::acquire::Error;
 use crate::language::domain::Domain;
 use crate::language::eval::Setting;
 use crate::math::random::Stream;

@@ -14,9 +14,9 @@ use mivabo_bqp::{Bqp, Distance, Limits, nearest};
 
 use super::random::RandomPoints;
 use super::{Feasible, distance};
+use crate::acquire::Error;
 use crate::encoding::Encoded;
 use crate::encoding::region::minimise::Settings;
-use crate::error::Error;
 use crate::language::domain::Coding;
 use crate::math::random::{Purpose, stream};
 use crate::space::{Point, Space};

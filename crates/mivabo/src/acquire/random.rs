@@ -18,8 +18,9 @@ use std::cell::Cell;
 use mivabo_bqp::{Distance, Effort, Limits, Sampler, nearest};
 
 use super::{Feasible, is_mixed};
+use crate::acquire::Error;
+use crate::encoding;
 use crate::encoding::Branch;
-use crate::error::Error;
 use crate::language::domain::Set;
 use crate::language::eval::Setting;
 use crate::math::random::Stream;
@@ -118,7 +119,7 @@ impl<'a> RandomPoints<'a> {
             .or_else(|| self.tries(3, GIVEN_BITS, |_| self.by_reals(stream)))
             .or_else(|| (0..WALKS).find_map(|_| self.by_walk(stream)));
         found.ok_or_else(|| match self.conflict() {
-            Some(names) => Error::Infeasible { names },
+            Some(names) => encoding::Error::Infeasible { names }.into(),
             None => Error::NoFeasiblePoint {
                 tried: self.tried(),
             },

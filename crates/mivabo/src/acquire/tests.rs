@@ -7,11 +7,13 @@ use proptest::prelude::*;
 use super::alternating::{Settings, minimise};
 use super::random::RandomPoints;
 use super::*;
+use crate::acquire::Error;
+use crate::encoding;
 use crate::encoding::tests::random_valid_space;
-use crate::error::Error;
 use crate::features::{self, Features, Weights};
 use crate::language::eval::Setting;
 use crate::math::random::{Purpose, stream};
+use crate::space;
 use crate::space::{Coding, Domain};
 
 fn weights(space: &Space, seed: u64) -> Weights {
@@ -140,9 +142,10 @@ fn an_empty_set_that_the_build_does_not_see_is_proved_where_halving_boxes_does_i
 
     assert_eq!(
         refused,
-        Error::Infeasible {
+        encoding::Error::Infeasible {
             names: vec!["inside".into(), "outside".into()]
         }
+        .into()
     );
 }
 
@@ -161,9 +164,10 @@ fn a_discrete_constraint_without_which_there_would_be_a_point_is_named_too() {
 
     assert_eq!(
         refused,
-        Error::Infeasible {
+        encoding::Error::Infeasible {
             names: vec!["a".into(), "b".into(), "c".into()]
         }
+        .into()
     );
 }
 
@@ -176,9 +180,10 @@ fn a_conflict_is_proved_where_a_part_of_a_constraint_over_reals_is_discrete_and_
         .unwrap_err();
     assert_eq!(
         refused,
-        Error::Infeasible {
+        encoding::Error::Infeasible {
             names: vec!["a".into(), "b".into()]
         }
+        .into()
     );
 
     let text = "[parameters]\nmode = { type = 'bool' }\nx = { type = 'float', low = 0, high = 1 }\n\
@@ -191,9 +196,10 @@ fn a_conflict_is_proved_where_a_part_of_a_constraint_over_reals_is_discrete_and_
         .unwrap_err();
     assert_eq!(
         refused,
-        Error::Infeasible {
+        encoding::Error::Infeasible {
             names: vec!["inside".into(), "outside".into()]
         }
+        .into()
     );
 }
 
@@ -232,7 +238,10 @@ fn definitions_over_reals_may_name_each_other_in_long_chains_and_many_times() {
         chain(40, "a > 0.5", &|k| format!("d{k} and d{k}")),
     ] {
         assert!(
-            matches!(refused, Err(Error::Unsupported { .. })),
+            matches!(
+                refused,
+                Err(space::Error::Encoding(encoding::Error::Unsupported { .. }))
+            ),
             "{refused:?}"
         );
     }

@@ -9,7 +9,8 @@ use mivabo_bqp::{
 
 use super::random::RandomPoints;
 use super::{Feasible, free_reals};
-use crate::error::Error;
+use crate::acquire::Error;
+use crate::features;
 use crate::features::Weights;
 use crate::language::domain::Set;
 use crate::language::eval::Setting;
@@ -236,7 +237,7 @@ impl Search<'_> {
         for bits in &self.tried.bits {
             problem
                 .add_row(no_good(self.space, bits))
-                .map_err(|e| Error::NoProgram { why: e.to_string() })?;
+                .map_err(|e| features::Error::NoProgram { why: e.to_string() })?;
         }
         let of_code =
             |bits: &[bool]| Feasible::of_code(self.space, &bits[..encoding.n_bits()], unit);

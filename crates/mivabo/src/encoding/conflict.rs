@@ -7,7 +7,7 @@
 use mivabo_bqp::{Bqp, smallest_conflict};
 
 use super::lower::Lowered;
-use crate::error::Error;
+use crate::encoding::Error;
 use crate::language::bounds::{Bounds, Comparison, comparisons};
 use crate::language::model::Model;
 

@@ -19,7 +19,7 @@ use num_integer::Integer;
 use super::bits::{BitPolynomial, IntegerForm, MAX_EXACT};
 use super::code::Code;
 use super::table::{Enumeration, Refusal};
-use crate::error::Error;
+use crate::encoding::Error;
 use crate::language::eval::Setting;
 use crate::language::expr::{Expr, Node};
 use crate::language::interval;

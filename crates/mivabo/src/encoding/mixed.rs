@@ -6,7 +6,8 @@
 
 use super::lower::{Lowered, Lowering};
 use super::{PartScope, scale};
-use crate::error::{Error, Place};
+use crate::encoding::Error;
+use crate::language::error::Place;
 use crate::language::eval::{Fault, Setting};
 use crate::language::expr::Expr;
 use crate::language::interval;

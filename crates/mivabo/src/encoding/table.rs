@@ -6,8 +6,9 @@
 use mivabo_bqp::Table;
 
 use super::code::Code;
-use crate::error::{Error, Place};
+use crate::encoding::Error;
 use crate::language::domain::Coding;
+use crate::language::error::Place;
 use crate::language::eval::{Evaluator, Fault, Setting};
 use crate::language::expr::Expr;
 use crate::language::model::Model;

@@ -9,7 +9,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::acquire::Feasible;
+use crate::language;
 use crate::language::check;
+use crate::space;
 use crate::space::assemble::assemble;
 use crate::space::{Coding, Domain, Report, Space, SpaceBuilder, Value};
 
@@ -53,7 +55,7 @@ impl Said {
         let mut handles = Vec::new();
         for (name, domain, auxiliary) in &self.parameters {
             handles.push(match (&domain.set, auxiliary) {
-                (crate::language::domain::Set::Int { low, high, .. }, true) => {
+                (language::domain::Set::Int { low, high, .. }, true) => {
                     space.auxiliary(name, *low..=*high)
                 }
                 _ => space.add(name, domain.clone()),
@@ -344,10 +346,13 @@ fn meaning(space: &Space, bits: &[bool], unit: &[f64]) -> Option<Report> {
     (encoded.bits == bits).then_some(report)
 }
 
-fn expected_refusal(error: &Error) -> bool {
+fn expected_refusal(error: &space::Error) -> bool {
     matches!(
         error,
-        Error::DivisionByZero { .. } | Error::Undefined { .. } | Error::Unsupported { .. }
+        space::Error::Said(language::Error::DivisionByZero { .. })
+            | space::Error::Encoding(
+                Error::DivisionByZero { .. } | Error::Undefined { .. } | Error::Unsupported { .. }
+            )
     )
 }
 
@@ -395,7 +400,7 @@ fn the_generator_reaches_every_class_and_outcome() {
                 tables += usize::from(!space.encoding().problem().tables().is_empty());
                 reals += usize::from(space.encoding().n_reals() > 0);
             }
-            Err(Error::Infeasible { .. }) => infeasible += 1,
+            Err(space::Error::Encoding(Error::Infeasible { .. })) => infeasible += 1,
             Err(_) => refused += 1,
         }
     }
@@ -428,7 +433,7 @@ proptest! {
         let said = random_space(&tape);
         let space = match said.builder(&|_| true).build() {
             Ok(space) => space,
-            Err(Error::Infeasible { names }) => {
+            Err(space::Error::Encoding(Error::Infeasible { names })) => {
                 let has_reals = said.parameters.iter().any(|(_, domain, _)| domain.is_continuous());
                 let named = |name: &str| names.iter().any(|n| n == name);
                 prop_assert!(has_reals || !has_feasible_point(&said, &named), "{names:?} do not conflict: {said:#?}");

@@ -10,6 +10,7 @@
 //! weight 0. The paper also multiplies the empty monomial with every wave, which puts each wave into the model
 //! twice. We keep one copy: the paper's isotropic prior is ours with the continuous variance doubled.
 
+mod error;
 mod hermite;
 pub mod mixed;
 pub mod monomials;
@@ -17,6 +18,7 @@ mod program;
 pub mod waves;
 pub mod weights;
 
+pub use self::error::Error;
 use std::sync::Arc;
 
 pub use self::mixed::{Group, Mixed, Products};
@@ -24,7 +26,6 @@ pub use self::monomials::{Basis, MAX_FEATURES, Monomials};
 pub use self::waves::{Expansion, Kernel, MAX_NODES, Waves};
 pub use self::weights::{CosineSum, Weights};
 use crate::encoding::Encoding;
-use crate::error::Error;
 use crate::math::random::{Purpose, stream};
 
 /// What variances and bandwidths may be: wide enough for any use, and far from overflow.

@@ -8,7 +8,7 @@
 //! of the first k bits come before all others of their degree, so a monomial is its last bit times an earlier
 //! monomial whose number is known: values cost one product each, and the number of a subset is a sum of binomials.
 
-use crate::error::Error;
+use crate::features::Error;
 
 /// The largest number of monomials, and of weights in all.
 pub const MAX_FEATURES: u64 = 1 << 22;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use mivabo_bqp::{Bqp, Quadratic, Row, Sense};
 
 use super::monomials::Monomials;
-use crate::error::Error;
+use crate::features::Error;
 
 /// Σ q over 0/1 monomials of degree at most 2; terms of a higher degree are left out.
 pub(super) fn quadratic(monomials: &Monomials, q: &[f64]) -> Quadratic {

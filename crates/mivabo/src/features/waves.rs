@@ -16,7 +16,7 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use super::HYPERPARAMETERS;
 use super::hermite::gauss_hermite;
 use super::monomials::MAX_FEATURES;
-use crate::error::Error;
+use crate::features::Error;
 use crate::math::random::Stream;
 
 /// A stationary kernel with value 1 at distance 0, as a function of r = |x - x'| / σ.

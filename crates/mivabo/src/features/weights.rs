@@ -13,7 +13,7 @@ use mivabo_bqp::{Bqp, Quadratic};
 use super::Features;
 use super::program;
 use super::waves::Waves;
-use crate::error::Error;
+use crate::features::Error;
 
 /// A weight for every feature, as one row-major M_d × (1 + M_c) matrix; 0 for products that are not in the model.
 #[derive(Debug, Clone)]

@@ -9,9 +9,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::error::Error;
 use super::number::Number;
 use super::value::Value;
-use crate::error::Error;
 
 /// The most values that a list, a unary or a one-hot code may have.
 pub const MAX_VALUES: u64 = 4096;

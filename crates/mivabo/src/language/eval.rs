@@ -12,7 +12,6 @@ use super::model::Model;
 use super::number::Number;
 use super::point::Point;
 use super::value::Value;
-use crate::error::Error;
 
 /// The setting of one parameter: the index of a discrete value, or a real.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,10 +73,10 @@ impl<'a> Evaluator<'a> {
     /// and whether it is active, and says what its setting is.
     ///
     /// A condition without a value (a division by zero) is not met; such conditions are refused by the build.
-    pub fn in_order(
+    pub fn in_order<E>(
         model: &'a Model,
-        mut choose: impl FnMut(usize, bool) -> Result<Option<Setting>, Error>,
-    ) -> Result<Evaluator<'a>, Error> {
+        mut choose: impl FnMut(usize, bool) -> Result<Option<Setting>, E>,
+    ) -> Result<Evaluator<'a>, E> {
         let settings = Cow::Owned(vec![None; model.parameters.len()]);
         let mut this = Evaluator {
             model,

@@ -6,6 +6,7 @@ pub(crate) mod bounds;
 pub(crate) mod check;
 mod display;
 pub(crate) mod domain;
+pub(crate) mod error;
 pub(crate) mod eval;
 pub(crate) mod expr;
 pub(crate) mod gradient;
@@ -19,4 +20,8 @@ pub(crate) mod parse;
 pub(crate) mod point;
 pub(crate) mod polynomial;
 pub(crate) mod resolve;
+pub(crate) mod spelling;
 pub(crate) mod value;
+
+pub use self::error::{Error, Place, PointError, Snippet};
+pub use self::spelling::nearest;

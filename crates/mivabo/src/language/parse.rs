@@ -6,9 +6,9 @@
 //! Written by hand rather than with a parser library: the grammar is small, and its messages are the product.
 
 use super::display::level;
+use super::error::{Error, Place, Snippet};
 use super::expr::{Expr, Function, MAX_DEPTH, Node, Relation, at_least, at_most, exactly, sum};
 use super::lex::{Fault, KEYWORDS, Kind, Token, tokens};
-use crate::error::{Error, Place, Snippet};
 
 /// How deep the parser may recurse: a level of an expression takes at most a few of its own.
 const MAX_RECURSION: usize = 4 * MAX_DEPTH;

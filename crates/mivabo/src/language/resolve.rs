@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::domain::{Domain, Kind};
+use super::error::{Error, Place, Snippet};
 use super::expr::{Expr, MAX_DEPTH, Node, Relation, Symbol};
 use super::number::Number;
+use super::spelling::nearest;
 use super::value::Value;
-use crate::error::{Error, Place, Snippet, nearest};
 
 /// The names of a space, as far as they are known while it is built.
 pub(crate) struct Names<'a> {

@@ -6,8 +6,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use super::builder::{DeclaredDefinition, DeclaredParameter, SpaceBuilder, Statement};
-use crate::error::{Error, Place};
 use crate::language::domain::{Domain, Kind};
+use crate::language::error::{Error, Place};
 use crate::language::expr::{Expr, Function, MAX_DEPTH, Node, Relation, Symbol};
 use crate::language::model::{
     Class, Constraint, Definition, Extent, Model, Parameter, Smoothness, mentions,

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::Space;
 use super::assemble::assemble;
 use crate::encoding::Encoding;
-use crate::error::{Error, Place};
 use crate::language::domain::Domain;
+use crate::language::error::{Error, Place};
 use crate::language::expr::{Expr, Symbol, Var};
 
 static BUILDERS: AtomicU32 = AtomicU32::new(0);
@@ -191,10 +191,10 @@ impl SpaceBuilder {
     ///
     /// # Errors
     /// The first thing that is wrong: see [`Error`].
-    pub fn build(self) -> Result<Space, Error> {
+    pub fn build(self) -> Result<Space, super::Error> {
         match self.fault {
-            Some(fault) => Err(fault),
-            None => Encoding::build(assemble(self)?).map(Space::new),
+            Some(fault) => Err(fault.into()),
+            None => Ok(Space::new(Encoding::build(assemble(self)?)?)),
         }
     }
 

@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use super::{Space, SpaceBuilder};
-use crate::error::Error;
 use crate::language::domain::{Coding, Domain, Set};
+use crate::language::error::Error;
 use crate::language::model::Parameter;
 use crate::language::number::Number;
 use crate::language::value::Value;
@@ -25,7 +25,7 @@ impl Space {
     ///
     /// # Errors
     /// The text is no TOML, a key is unknown, or the space is not valid; the message says where.
-    pub fn from_toml(text: &str) -> Result<Space, Error> {
+    pub fn from_toml(text: &str) -> Result<Space, super::Error> {
         let file: StudyFile = toml::from_str(text).map_err(|e| Error::File {
             message: e.to_string().trim_end().to_owned(),
         })?;
@@ -36,7 +36,7 @@ impl Space {
     ///
     /// # Errors
     /// As [`from_toml`](Self::from_toml).
-    pub fn from_json(text: &str) -> Result<Space, Error> {
+    pub fn from_json(text: &str) -> Result<Space, super::Error> {
         let file: StudyFile = serde_json::from_str(text).map_err(|e| Error::File {
             message: e.to_string().trim_end().to_owned(),
         })?;
@@ -187,7 +187,7 @@ impl SpaceFile {
         }
     }
 
-    fn build(self) -> Result<Space, Error> {
+    fn build(self) -> Result<Space, super::Error> {
         let mut space = Space::builder();
         for (name, file) in self.parameters.0 {
             read_parameter(&mut space, name, file)?;

@@ -30,12 +30,14 @@
 
 pub(crate) mod assemble;
 mod builder;
+mod error;
 mod file;
 mod point;
 
 use std::sync::Arc;
 
 pub use self::builder::{SpaceBuilder, Statement};
+pub use self::error::Error;
 use crate::encoding::Encoding;
 pub use crate::language::check::{Report, Violation};
 pub use crate::language::domain::{Coding, Domain, MAX_VALUES};

@@ -5,9 +5,10 @@
 
 use super::{Parameter, Point, Space};
 use crate::encoding::MAX_COMBINATIONS;
-use crate::error::{Error, nearest};
 use crate::language::domain::{Domain, Set};
+use crate::language::error::PointError;
 use crate::language::eval::{Evaluator, Setting};
+use crate::language::spelling::nearest;
 use crate::language::value::Value;
 
 impl Space {
@@ -33,7 +34,7 @@ impl Space {
     pub fn point<'a>(
         &self,
         values: impl IntoIterator<Item = (&'a str, Value)>,
-    ) -> Result<Point, Error> {
+    ) -> Result<Point, PointError> {
         let given = self.given(values)?;
         self.complete(&given, true)
     }
@@ -45,7 +46,7 @@ impl Space {
     pub fn point_where_active<'a>(
         &self,
         values: impl IntoIterator<Item = (&'a str, Value)>,
-    ) -> Result<Point, Error> {
+    ) -> Result<Point, PointError> {
         let given = self.given(values)?;
         self.complete(&given, false)
     }
@@ -58,7 +59,7 @@ impl Space {
     pub fn point_of_all<'a>(
         &self,
         values: impl IntoIterator<Item = (&'a str, Value)>,
-    ) -> Result<Point, Error> {
+    ) -> Result<Point, PointError> {
         let given = self.given(values)?;
         self.assigned(&given, true).map(Evaluator::into_point)
     }
@@ -121,7 +122,7 @@ impl Space {
     fn given<'a>(
         &self,
         values: impl IntoIterator<Item = (&'a str, Value)>,
-    ) -> Result<Vec<Option<Value>>, Error> {
+    ) -> Result<Vec<Option<Value>>, PointError> {
         let mut given = vec![None; self.parameters().len()];
         for (name, value) in values {
             let Some(p) = self
@@ -130,14 +131,14 @@ impl Space {
                 .position(|parameter| parameter.name() == name)
             else {
                 let nearest = nearest(name, self.parameters().iter().map(Parameter::name));
-                return Err(Error::UnknownParameter {
+                return Err(PointError::UnknownParameter {
                     name: name.to_owned(),
                     nearest,
                 });
             };
             setting(name, self.parameters()[p].domain(), &value)?;
             if given[p].replace(value).is_some() {
-                return Err(Error::GivenTwice {
+                return Err(PointError::GivenTwice {
                     name: name.to_owned(),
                 });
             }
@@ -146,7 +147,7 @@ impl Space {
     }
 
     /// Sets what is given; then the first values of the missing auxiliary integers with which all constraints hold.
-    fn complete(&self, given: &[Option<Value>], strict: bool) -> Result<Point, Error> {
+    fn complete(&self, given: &[Option<Value>], strict: bool) -> Result<Point, PointError> {
         let parameters = self.parameters();
         let missing: Vec<usize> = (0..given.len())
             .filter(|p| parameters[*p].is_auxiliary() && given[*p].is_none())
@@ -165,7 +166,7 @@ impl Space {
                 .iter()
                 .map(|p| parameters[*p].name().to_owned())
                 .collect();
-            return Err(Error::AuxiliarySearch {
+            return Err(PointError::AuxiliarySearch {
                 names,
                 combinations: format!("2^{log:.0}"),
             });
@@ -188,14 +189,14 @@ impl Space {
         first.unwrap_or_else(|| self.assigned(given, strict).map(Evaluator::into_point))
     }
 
-    fn assigned(&self, given: &[Option<Value>], strict: bool) -> Result<Evaluator<'_>, Error> {
+    fn assigned(&self, given: &[Option<Value>], strict: bool) -> Result<Evaluator<'_>, PointError> {
         let model = self.encoding().model();
         let choose = |p: usize, is_active: bool| {
             let parameter = &model.parameters[p];
             let name = || parameter.name.to_string();
             match (&given[p], is_active) {
                 (Some(value), true) => setting(&name(), &parameter.domain, value).map(Some),
-                (None, true) => Err(Error::Missing {
+                (None, true) => Err(PointError::Missing {
                     name: name(),
                     domain: Box::new(parameter.domain.clone()),
                 }),
@@ -205,7 +206,7 @@ impl Space {
                         .as_ref()
                         .map(ToString::to_string)
                         .unwrap_or_default();
-                    Err(Error::Inactive { name: name(), when })
+                    Err(PointError::Inactive { name: name(), when })
                 }
                 (_, false) => Ok(None),
             }
@@ -214,7 +215,7 @@ impl Space {
     }
 }
 
-fn setting(name: &str, domain: &Domain, value: &Value) -> Result<Setting, Error> {
+fn setting(name: &str, domain: &Domain, value: &Value) -> Result<Setting, PointError> {
     let found = match (&domain.set, value) {
         (Set::Float { low, high }, Value::Int(_) | Value::Float(_)) => value
             .as_f64()
@@ -222,7 +223,7 @@ fn setting(name: &str, domain: &Domain, value: &Value) -> Result<Setting, Error>
             .map(Setting::Real),
         _ => domain.index_of(value).map(Setting::Index),
     };
-    found.ok_or_else(|| Error::OutOfDomain {
+    found.ok_or_else(|| PointError::OutOfDomain {
         name: name.to_owned(),
         value: value.clone(),
         domain: Box::new(domain.clone()),

@@ -4,6 +4,7 @@ use super::linear::Linear;
 use super::process::{Aim, ProcessModel};
 use super::spec::{Climb, Search, Strategy};
 use super::{Known, Model, Origin, Recommendation, Study, Trial};
+use crate::acquire;
 use crate::acquire::local::{Climbed, Landscape};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::untried;
@@ -11,10 +12,10 @@ use crate::acquire::{
     Feasible, Minimum, alternating, annealing, design, distance, dual, exact, local,
 };
 use crate::encoding::{Branch, Encoded};
-use crate::error::Error;
 use crate::features::Weights;
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::Point;
+use crate::study::Error;
 
 /// Random points of which the initial design takes the one farthest from all others.
 const DESIGN_CANDIDATES: usize = 30;
@@ -60,8 +61,9 @@ impl Study {
     }
 
     fn random(&self) -> Result<Feasible, Error> {
-        self.untried(&RandomPoints::new(&self.space))
-            .random(&mut self.stream(Purpose::Design))
+        Ok(self
+            .untried(&RandomPoints::new(&self.space))
+            .random(&mut self.stream(Purpose::Design))?)
     }
 
     /// The next point of a design that covers the range of every parameter; a random one where that was tried.
@@ -232,7 +234,9 @@ impl Study {
         stream: &mut Stream,
     ) -> Result<Climbed, Error> {
         match search {
-            Climb::Local(settings) => local::minimise(&self.space, aim, good, settings, stream),
+            Climb::Local(settings) => {
+                Ok(local::minimise(&self.space, aim, good, settings, stream)?)
+            }
             Climb::Annealing(settings) => {
                 let mut energy = |at: &Feasible| aim.values(std::slice::from_ref(at))[0];
                 let found = annealing::minimise(&self.space, &mut energy, good, settings, stream)?;
@@ -257,9 +261,12 @@ impl Study {
         stream: &mut Stream,
     ) -> Result<Option<Minimum>, Error> {
         match search {
-            Search::Alternating(settings) => {
-                alternating::minimise(&self.space, weights, starts, settings)
-            }
+            Search::Alternating(settings) => Ok(alternating::minimise(
+                &self.space,
+                weights,
+                starts,
+                settings,
+            )?),
             Search::Decomposition(settings) => {
                 let found = dual::minimise(&self.space, weights, starts, settings)?;
                 Ok(found.map(|found| Minimum {
@@ -273,9 +280,10 @@ impl Study {
                     value: found.value,
                 })),
                 exact::Outcome::NoPoint { .. } => Ok(None),
-                exact::Outcome::TooManyPatterns => Err(Error::TooManyPatterns {
+                exact::Outcome::TooManyPatterns => Err(acquire::Error::TooManyPatterns {
                     limit: settings.patterns,
-                }),
+                }
+                .into()),
             },
             Search::Annealing(settings) => {
                 let mut energy = |at: &Feasible| weights.value(&at.code().bits, &at.code().unit);

@@ -5,8 +5,8 @@
 //! fitted, and the one of the greater posterior density is believed, the first one in doubt.
 
 use crate::encoding::Encoded;
-use crate::error::Error;
 use crate::space::Point;
+use crate::study::Error;
 use crate::surrogate::process::{Kernel, Layout, Process, Settings, Traits};
 use crate::surrogate::{Outputs, Transform, spread_out};
 

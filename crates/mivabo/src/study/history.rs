@@ -1,7 +1,7 @@
 //! Replaying: trials that others made and told enter, and the study is where they are.
 
 use super::{State, Study, Trial};
-use crate::error::Error;
+use crate::study::Error;
 
 impl Study {
     /// Takes in what happened elsewhere: trials that are new here, in any order, and ones that are known here and have

@@ -16,11 +16,11 @@ use super::spec::{Strategy, Thompson};
 use super::{Model, Study};
 use crate::acquire::random::RandomPoints;
 use crate::encoding::Encoded;
-use crate::error::Error;
 use crate::interrupt;
 use crate::language::eval::Setting;
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::{Point, Space};
+use crate::study::Error;
 
 /// The most trials that the model learns from: those with a value, evenly spread over the tells.
 const MAX_TRIALS: usize = 1000;

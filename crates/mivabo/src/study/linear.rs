@@ -8,9 +8,9 @@
 
 use super::spec::Thompson;
 use crate::encoding::Encoded;
-use crate::error::Error;
 use crate::math::random::{Purpose, stream};
 use crate::space::Space;
+use crate::study::Error;
 use crate::surrogate::{Belief, Fit, Surrogate};
 
 /// The belief after some tells, as a fold that can be continued.

@@ -43,6 +43,7 @@
 //! ```
 
 mod choose;
+mod error;
 mod fits;
 mod history;
 mod importance;
@@ -56,6 +57,7 @@ mod tests;
 mod trial;
 mod turns;
 
+pub use self::error::Error;
 use std::collections::BTreeSet;
 
 pub use self::importance::{Effect, Importance, Interaction};
@@ -68,7 +70,6 @@ pub use self::trial::{Origin, State, Suggestion, Trial};
 use crate::acquire::Feasible;
 use crate::acquire::untried::Tried;
 use crate::encoding::Encoded;
-use crate::error::Error;
 use crate::space::{Point, Space};
 
 /// The most trials of an initial design.

@@ -24,9 +24,10 @@ use crate::acquire::local::Landscape;
 use crate::acquire::random::RandomPoints;
 use crate::acquire::untried::Tried;
 use crate::encoding::{Branch, Encoded};
-use crate::error::Error;
+use crate::features;
 use crate::math::random::{Purpose, stream};
 use crate::space::{Point, Space};
+use crate::study::Error;
 use crate::surrogate::process::{Kernel, Layout, Process, Sloped, Traits};
 use crate::surrogate::{Outputs, Prediction};
 
@@ -81,10 +82,11 @@ impl ProcessModel {
         seed: u64,
     ) -> Result<ProcessModel, Error> {
         if !(0.0..=1.0).contains(&settings.plateau) {
-            return Err(Error::BadHyperparameter {
+            return Err(features::Error::BadHyperparameter {
                 name: "plateau",
                 value: settings.plateau,
-            });
+            }
+            .into());
         }
         let mut draws = stream(seed, 0, Purpose::Features);
         let points = RandomPoints::new(space);

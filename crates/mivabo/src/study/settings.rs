@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::spec::{Climb, Improvement, Strategy, THEORY, Thompson};
-use crate::error::Error;
+use crate::study::Error;
 use crate::surrogate::process::Kernel;
 use crate::surrogate::{Scaling, Transform};
 

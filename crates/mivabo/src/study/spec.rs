@@ -1,11 +1,12 @@
 //! What a study is asked to do: direction, strategy, seed.
 
 use super::settings;
-use crate::Error;
 use crate::acquire::{alternating, annealing, dual, exact, local};
-use crate::error::nearest;
+use crate::features;
 use crate::features::{Expansion, Features, Kernel, Settings};
+use crate::language::spelling::nearest;
 use crate::space::Space;
+use crate::study::Error;
 use crate::surrogate::process;
 use crate::surrogate::sparse::{Horseshoe, Laplace, Sparse, SparsePrior, SpikeSlab};
 use crate::surrogate::{Gaussian, Prior, Scaling, Surrogate, Transform, Variances};
@@ -346,7 +347,7 @@ impl Thompson {
     pub(crate) fn surrogate(&self, space: &Space, seed: u64) -> Result<Surrogate, Error> {
         for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
             if !(1e-50..=1e50).contains(&value) {
-                return Err(Error::BadHyperparameter { name, value });
+                return Err(features::Error::BadHyperparameter { name, value }.into());
             }
         }
         let settings = Settings {

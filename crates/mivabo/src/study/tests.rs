@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use super::*;
+use crate::acquire;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
+use crate::features;
 use crate::math::random::{Purpose, stream};
 use crate::space::Domain;
 use crate::surrogate::process::Kernel;
@@ -100,7 +102,7 @@ proptest! {
         for k in 0..10_u32 {
             let suggestion = match study.ask() {
                 Ok(suggestion) => suggestion,
-                Err(Error::Exhausted { n_tried }) => {
+                Err(Error::Search(acquire::Error::Exhausted { n_tried })) => {
                     prop_assert_eq!(n_tried, seen.len());
                     prop_assert_eq!(n_tried, n_visible_points(&space));
                     return Ok(());
@@ -255,7 +257,7 @@ fn an_exhausted_space_is_said_and_not_looped_on() {
 
         let refused = study.ask().unwrap_err();
 
-        assert_eq!(refused, Error::Exhausted { n_tried: 6 });
+        assert_eq!(refused, acquire::Error::Exhausted { n_tried: 6 }.into());
         assert_eq!(study.trials().len(), 6);
     }
 }
@@ -273,7 +275,10 @@ fn an_exhausted_space_of_many_bits_is_said_too() {
         study.tell(suggestion.id(), f64::from(k % 3)).unwrap();
     }
 
-    assert_eq!(study.ask().unwrap_err(), Error::Exhausted { n_tried: 10 });
+    assert_eq!(
+        study.ask().unwrap_err(),
+        acquire::Error::Exhausted { n_tried: 10 }.into()
+    );
 }
 
 #[test]
@@ -539,10 +544,11 @@ fn wrong_settings_are_refused_when_the_study_is_made() {
 
     assert_eq!(
         refused,
-        Error::BadHyperparameter {
+        features::Error::BadHyperparameter {
             name: "alpha",
             value: 0.0
         }
+        .into()
     );
     for plateau in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
         let strategy = Strategy::Improvement(Improvement {
@@ -560,10 +566,10 @@ fn wrong_settings_are_refused_when_the_study_is_made() {
         assert!(
             matches!(
                 refused,
-                Error::BadHyperparameter {
+                Error::Features(features::Error::BadHyperparameter {
                     name: "plateau",
                     ..
-                }
+                })
             ),
             "{refused}"
         );

@@ -5,7 +5,7 @@
 
 use super::Surrogate;
 use super::outputs::{Outputs, Transform};
-use crate::error::Error;
+use crate::surrogate::Error;
 
 /// A surrogate, and the transform between raw outputs and the model's.
 ///

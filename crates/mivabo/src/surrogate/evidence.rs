@@ -16,11 +16,11 @@ use std::sync::Arc;
 use super::gaussian::Gaussian;
 use super::prior::{Prior, Variances};
 use super::records::Records;
-use crate::error::Error;
 use crate::features::{Features, Group, Waves};
 use crate::math::lbfgs;
 use crate::math::linalg::{Triangle, add_product, dot, gram, matrix, scale};
 use crate::math::random::Stream;
+use crate::surrogate::Error;
 
 /// How hyper-parameters are fitted.
 ///

@@ -18,9 +18,9 @@ use super::evidence::{columns, spread_out};
 use super::gaussian::Gaussian;
 use super::records::Records;
 use crate::encoding::Encoding;
-use crate::error::Error;
 use crate::features::{Features, Products};
 use crate::math::linalg::{Triangle, dot, gram};
+use crate::surrogate::Error;
 
 /// How the mixed features change as data arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

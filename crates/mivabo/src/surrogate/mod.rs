@@ -15,6 +15,7 @@
 //! * Equal observations in equal order, and equal streams, give equal answers.
 
 mod belief;
+mod error;
 mod evidence;
 pub mod gaussian;
 mod growth;
@@ -24,6 +25,7 @@ pub mod process;
 mod records;
 pub mod sparse;
 
+pub use self::error::Error;
 use std::sync::Arc;
 
 pub use self::belief::Belief;
@@ -34,7 +36,6 @@ pub use self::growth::{Growth, grown, owners};
 pub use self::outputs::{Outputs, Transform};
 pub use self::prior::{JITTER, Prior, Variances};
 use self::sparse::Sparse;
-use crate::error::Error;
 use crate::features::{Features, Weights};
 use crate::math::random::Stream;
 

@@ -9,7 +9,7 @@
 //! |λ| beyond 3 the data are no bent normal distribution, and λ = 1 is used. Every transform rises, so it maps medians
 //! and quantiles to medians and quantiles; means only where it is affine.
 
-use crate::error::Error;
+use crate::surrogate::Error;
 
 /// How outputs are transformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

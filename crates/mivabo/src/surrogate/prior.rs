@@ -1,7 +1,8 @@
 //! The Gaussian prior: variances and noise enter, a checked prior leaves. MiVaBo, Sec. 3.2.
 
-use crate::error::Error;
+use crate::features;
 use crate::features::{Features, HYPERPARAMETERS};
+use crate::surrogate::Error;
 
 /// The least noise variance, as a share of the largest prior variance of f at a point. It keeps every kernel matrix
 /// well away from singular: n copies of one point have condition n · 10¹⁰.
@@ -63,13 +64,14 @@ impl Prior {
             ("mixed variance", mixed),
         ];
         if let Some(&(name, value)) = variances.iter().find(|(_, v)| !HYPERPARAMETERS.contains(v)) {
-            return Err(Error::BadHyperparameter { name, value });
+            return Err(features::Error::BadHyperparameter { name, value }.into());
         }
         if !(self.noise == 0.0 || HYPERPARAMETERS.contains(&self.noise)) {
-            return Err(Error::BadHyperparameter {
+            return Err(features::Error::BadHyperparameter {
                 name: "noise",
                 value: self.noise,
-            });
+            }
+            .into());
         }
         Ok(())
     }

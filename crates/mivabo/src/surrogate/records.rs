@@ -14,9 +14,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::prior::Variances;
-use crate::error::{BadCode, Error};
+use crate::encoding::BadCode;
 use crate::features::{Factors, Features, Group};
 use crate::math::linalg::{add_product, dot, gram, matrix, scale};
+use crate::surrogate::Error;
 
 /// Rows of A that are made at a time: a panel of the paper's largest space is 650 kB and stays in the cache.
 const PANEL: usize = 64;

@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
+use crate::acquire::Error;
 use crate::acquire::global::Landscape;
-use crate::error::Error;
+use crate::features;
 use crate::features::Weights;
 
 /// The most bits of one factor: its patterns are enumerated.
@@ -66,7 +67,7 @@ pub(super) fn factors<'a>(
                 "a monomial has {} bits; factors have at most {MOST_BITS}",
                 bits.len()
             );
-            return Err(Error::NoProgram { why });
+            return Err(features::Error::NoProgram { why }.into());
         }
         let bits: Vec<usize> = bits.into_iter().collect();
         factors.push(Factor::new(
@@ -243,6 +244,9 @@ mod tests {
 
         let refused = factors(&weights, &Bqp::new(15), 4);
 
-        assert!(matches!(refused, Err(Error::NoProgram { .. })));
+        assert!(matches!(
+            refused,
+            Err(Error::Features(features::Error::NoProgram { .. }))
+        ));
     }
 }

@@ -23,9 +23,9 @@ use mivabo_bqp::{DiscreteOracle, Limits, Solver, interrupt};
 
 use self::slaves::{Answer, Link, Slaves};
 use super::{Feasible, Minimum, alternating};
+use crate::acquire::Error;
 use crate::encoding::Encoded;
 use crate::encoding::region::minimise;
-use crate::error::Error;
 use crate::features::Weights;
 use crate::space::Space;
 

@@ -13,9 +13,9 @@ use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, Sense, So
 
 use super::factors::{Factor, factors};
 use super::{Coupling, Settings};
+use crate::acquire::Error;
 use crate::acquire::exact::rounding;
 use crate::acquire::global::{Certified, Landscape, Limits};
-use crate::error::Error;
 use crate::features::{Waves, Weights};
 use crate::space::Space;
 

@@ -9,7 +9,7 @@ pub mod minimise;
 use mivabo_bqp::interrupt;
 
 use super::{Encoding, scale};
-use crate::error::Error;
+use crate::encoding::Error;
 use crate::language::check;
 use crate::language::domain::Set;
 use crate::language::eval::{Evaluator, Setting};

@@ -23,9 +23,9 @@ use self::primal::Primal;
 use super::Prediction;
 use super::prior::Prior;
 use super::records::Records;
-use crate::error::Error;
 use crate::features::{Features, Weights};
 use crate::math::random::Stream;
+use crate::surrogate::Error;
 
 /// By how much the variance of drawn weights is enlarged.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -7,12 +7,14 @@
 //! inactive        u = 0.5, or label 0
 //! ```
 
+use crate::encoding::BadCode;
 use crate::encoding::Encoded;
-use crate::error::{BadCode, Error};
+use crate::features;
 use crate::features::HYPERPARAMETERS;
 use crate::language::domain::{Domain, Set};
 use crate::language::eval::Setting;
 use crate::space::{Point, Space};
+use crate::surrogate::Error;
 
 /// The number of an inactive parameter, or of one with a single value.
 const MIDDLE: f64 = 0.5;
@@ -79,10 +81,11 @@ impl Layout {
     pub fn with_shares(self, shares: Vec<f64>) -> Result<Layout, Error> {
         self.check_length("shares", shares.len())?;
         match shares.iter().find(|share| !HYPERPARAMETERS.contains(share)) {
-            Some(&value) => Err(Error::BadHyperparameter {
+            Some(&value) => Err(features::Error::BadHyperparameter {
                 name: "activity share",
                 value,
-            }),
+            }
+            .into()),
             None => Ok(Layout { shares, ..self }),
         }
     }

@@ -25,9 +25,10 @@ use self::sites::Sites;
 use super::Prediction;
 use super::evidence::spread_out;
 use super::records::check_output;
-use crate::error::{BadCode, Error};
+use crate::encoding::BadCode;
 use crate::interrupt;
 use crate::math::linalg::{Triangle, dot};
+use crate::surrogate::Error;
 
 /// Candidates that are predicted at a time: their rows stay in the cache.
 const BATCH: usize = 64;

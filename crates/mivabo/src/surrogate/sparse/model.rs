@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use super::{Design, Horseshoe, Laplace, SparsePosterior, SpikeSlab};
-use crate::error::Error;
+use crate::features;
 use crate::features::{Features, Weights};
 use crate::math::random::{Purpose, Stream, stream};
+use crate::surrogate::Error;
 use crate::surrogate::records::Records;
 use crate::surrogate::{Prediction, Scaling};
 
@@ -66,7 +67,7 @@ impl Sparse {
         for (name, value) in prior.hyperparameters() {
             let is_probability = name == "inclusion probability";
             if !(1e-50..=1e50).contains(&value) || (is_probability && value > 1.0) {
-                return Err(Error::BadHyperparameter { name, value });
+                return Err(features::Error::BadHyperparameter { name, value }.into());
             }
         }
         prior.check_draws(features.n_weights())?;
@@ -213,11 +214,12 @@ impl SparsePrior {
         };
         let n = (horseshoe.draws as u64).saturating_mul(n_weights as u64);
         if n > MAX_DRAWN {
-            return Err(Error::TooManyFeatures {
+            return Err(features::Error::TooManyFeatures {
                 what: "weights in all draws",
                 n,
                 limit: MAX_DRAWN,
-            });
+            }
+            .into());
         }
         Ok(())
     }

@@ -336,9 +336,9 @@ mod in_a_surrogate {
     use std::sync::Arc;
 
     use super::super::{Horseshoe, Laplace, Noise, Sparse, SparsePrior, SpikeSlab};
-    use crate::error::Error;
-    use crate::features::{Features, Settings};
+    use crate::features::{self, Features, Settings};
     use crate::math::random::{Purpose, stream};
+    use crate::surrogate::Error;
     use crate::surrogate::{Fit, Scaling, Surrogate};
 
     fn priors() -> [SparsePrior; 3] {
@@ -450,7 +450,10 @@ mod in_a_surrogate {
 
         let refused = Sparse::new(features, prior, 0);
 
-        assert!(matches!(refused, Err(Error::TooManyFeatures { .. })));
+        assert!(matches!(
+            refused,
+            Err(Error::Features(features::Error::TooManyFeatures { .. }))
+        ));
     }
 
     #[test]
@@ -466,10 +469,11 @@ mod in_a_surrogate {
 
         assert_eq!(
             refused,
-            Error::BadHyperparameter {
+            features::Error::BadHyperparameter {
                 name: "inclusion probability",
                 value: 1.5
             }
+            .into()
         );
     }
 }

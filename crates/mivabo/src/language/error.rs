@@ -1,15 +1,12 @@
-//! Everything that can be wrong with what a user says, as data that reads as a sentence.
-
-mod spelling;
+//! What can be wrong with parameters, definitions, constraints and points, as data that reads as a sentence.
 
 use std::fmt;
 
-pub use self::spelling::nearest;
-use crate::space::{Domain, Value, Violation};
+use super::domain::Domain;
+use super::value::Value;
 
-/// What was wrong, where, and what was expected.
+/// What was wrong with what was said, where, and what was expected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// A parameter, definition or constraint has an empty name.
     #[error("a {what} needs a name; this one is empty")]
@@ -119,7 +116,6 @@ pub enum Error {
         /// Its value.
         value: f64,
     },
-
     /// A text that the expression language does not contain.
     #[error("{place}: {message}\n{snippet}")]
     Syntax {
@@ -222,60 +218,25 @@ pub enum Error {
         /// At which values.
         at: String,
     },
-    /// A function is not defined everywhere.
-    #[error("{place}: {what} at {at}")]
-    Undefined {
-        /// Where.
-        place: Place,
-        /// Which function of what.
-        what: String,
-        /// At which values.
-        at: String,
+    /// A study file that is no TOML or JSON, or has the wrong keys.
+    #[error("{message}")]
+    File {
+        /// What the reader says.
+        message: String,
     },
-    /// A constraint that is no row and too large for a table.
-    #[error(
-        "constraint `{name}` needs a table of {combinations} combinations of {}; at most {limit} fit\n\
-         hint: {hint}", listed(.parameters)
-    )]
-    ScopeTooLarge {
-        /// The constraint.
+    /// A key that a parameter of this type does not have, or lacks.
+    #[error("parameter `{name}`: {message}")]
+    Declaration {
+        /// The parameter.
         name: String,
-        /// Over which parameters.
-        parameters: Vec<String>,
-        /// How many combinations, written out or as a power of two.
-        combinations: String,
-        /// How many may be.
-        limit: u64,
-        /// What would help.
-        hint: String,
+        /// What is wrong.
+        message: String,
     },
-    /// A constraint over too many bits for a table.
-    #[error(
-        "constraint `{name}` needs a table over {bits} bits; at most 64 fit\nhint: use a binary code"
-    )]
-    TooManyBits {
-        /// The constraint.
-        name: String,
-        /// How many bits.
-        bits: usize,
-    },
-    /// A constraint that fits none of the supported forms.
-    #[error("constraint `{name}`: {why}\nhint: {hint}")]
-    Unsupported {
-        /// The constraint.
-        name: String,
-        /// Why.
-        why: String,
-        /// What would help.
-        hint: String,
-    },
-    /// No point satisfies the constraints.
-    #[error("{}", infeasible(.names))]
-    Infeasible {
-        /// A smallest conflicting subset.
-        names: Vec<String>,
-    },
+}
 
+/// Why values do not make a point.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PointError {
     /// A point names a parameter that does not exist.
     #[error("there is no parameter `{name}`{}", hint(nearest.as_ref()))]
     UnknownParameter {
@@ -323,176 +284,6 @@ pub enum Error {
         names: Vec<String>,
         /// How many combinations they have.
         combinations: String,
-    },
-    /// Bits or coordinates that are no code of a point.
-    #[error("not a code of this space: {0}")]
-    BadCode(BadCode),
-
-    /// A model with more features than are reasonable.
-    #[error(
-        "the model would have {n} {what}; at most {limit} fit\nhint: lower the order, or use fewer bits or waves"
-    )]
-    TooManyFeatures {
-        /// monomials, waves, quadrature nodes or weights
-        what: &'static str,
-        /// How many there would be.
-        n: u64,
-        /// How many there may be.
-        limit: u64,
-    },
-    /// An output that a model cannot learn from.
-    #[error("the output {value} cannot be learned from: {why}")]
-    BadOutput {
-        /// The output.
-        value: f64,
-        /// Why.
-        why: &'static str,
-    },
-    /// An initial design that is too large.
-    #[error("n_initial: an initial design of {n} trials; at most {limit} are possible")]
-    TooManyInitial {
-        /// How many trials it would have.
-        n: usize,
-        /// How many it may have.
-        limit: usize,
-    },
-    /// A hyper-parameter of a model out of its range.
-    #[error("the model's {name} is {value}; it must lie between 1e-50 and 1e50")]
-    BadHyperparameter {
-        /// Which.
-        name: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// Weights that do not make a binary quadratic program.
-    #[error("the weights make no binary quadratic program: {why}")]
-    NoProgram {
-        /// Why.
-        why: String,
-    },
-
-    /// A strategy that does not exist.
-    #[error("there is no strategy `{name}`{}", hint(nearest.as_ref()))]
-    UnknownStrategy {
-        /// The name.
-        name: String,
-        /// The most similar known name.
-        nearest: Option<String>,
-    },
-    /// A setting that a strategy does not have, or a value that it cannot take.
-    #[error("`{setting}` is no setting of the strategy; expected {expected}")]
-    BadSetting {
-        /// As it was written.
-        setting: String,
-        /// What would be right.
-        expected: String,
-    },
-    /// An exact search in a space that is too large for it.
-    #[error(
-        "the exact search needs at most {limit} feasible settings of the discrete parameters, and there are more"
-    )]
-    TooManyPatterns {
-        /// The most that are allowed.
-        limit: usize,
-    },
-    /// A search that found no feasible point, and did not prove that there is none.
-    #[error("no feasible point was found, though there may be one; tried: {tried}")]
-    NoFeasiblePoint {
-        /// What was tried.
-        tried: String,
-    },
-    /// Every feasible point has been tried.
-    #[error("every feasible point has been tried: there are {n_tried} trials and nothing is left")]
-    Exhausted {
-        /// How many different points were tried.
-        n_tried: usize,
-    },
-    /// No untried point was found, and it is not proved that there is none.
-    #[error(
-        "no untried feasible point was found beside the {n_tried} that were tried, though there may be one"
-    )]
-    NoUntriedPoint {
-        /// How many different points were tried.
-        n_tried: usize,
-    },
-    /// A point that violates constraints, where it must not.
-    #[error("the point is not feasible: {}", sentences(.violations))]
-    Violated {
-        /// What it violates.
-        violations: Vec<Violation>,
-    },
-    /// A point whose values do not fit this space.
-    #[error("the point belongs to another space")]
-    ForeignPoint,
-    /// There is no trial with this number.
-    #[error("there is no trial {id}; {n} trials exist")]
-    UnknownTrial {
-        /// The number.
-        id: u64,
-        /// How many trials there are.
-        n: usize,
-    },
-    /// A trial was told a second time.
-    #[error("trial {id} was already told")]
-    AlreadyTold {
-        /// The trial.
-        id: u64,
-    },
-    /// A question that needs at least one value.
-    #[error("no trial has a value yet")]
-    NothingTold,
-    /// A question that needs at least one value of a feasible trial.
-    #[error("no feasible trial has a value yet")]
-    NothingFeasible,
-    /// Trials that cannot be those of one study.
-    #[error("trials cannot be resumed: {why}")]
-    BadHistory {
-        /// Why.
-        why: String,
-    },
-
-    /// A study file that is no TOML or JSON, or has the wrong keys.
-    #[error("{message}")]
-    File {
-        /// What the reader says.
-        message: String,
-    },
-    /// A key that a parameter of this type does not have, or lacks.
-    #[error("parameter `{name}`: {message}")]
-    Declaration {
-        /// The parameter.
-        name: String,
-        /// What is wrong.
-        message: String,
-    },
-}
-
-/// Why bits and coordinates do not decode.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum BadCode {
-    /// The wrong number of bits or coordinates.
-    #[error("{found} {what}, expected {expected}")]
-    Length {
-        /// bits or coordinates
-        what: &'static str,
-        /// How many there are.
-        found: usize,
-        /// How many were expected.
-        expected: usize,
-    },
-    /// Bits that stand for no value.
-    #[error("the bits of `{name}` stand for no value")]
-    Bits {
-        /// The parameter.
-        name: String,
-    },
-    /// A coordinate outside [0, 1].
-    #[error("coordinate {value} of `{name}` is outside [0, 1]")]
-    Coordinate {
-        /// The parameter.
-        name: String,
-        /// The coordinate.
-        value: f64,
     },
 }
 
@@ -573,7 +364,7 @@ impl fmt::Display for Snippet {
     }
 }
 
-fn hint(nearest: Option<&String>) -> String {
+pub(crate) fn hint(nearest: Option<&String>) -> String {
     nearest
         .map(|name| format!("; did you mean `{name}`?"))
         .unwrap_or_default()
@@ -584,27 +375,11 @@ fn below(snippet: Option<&Snippet>) -> String {
 }
 
 /// Names in backticks; of many, the first few.
-fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(8).map(|n| format!("`{n}`")).collect();
     match names.len().saturating_sub(8) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
-    }
-}
-
-fn sentences(violations: &[Violation]) -> String {
-    violations
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("; ")
-}
-
-fn infeasible(names: &[String]) -> String {
-    match names {
-        [] => "no point exists: the conditions of the parameters contradict each other".to_owned(),
-        [one] => format!("no point satisfies constraint `{one}`"),
-        many => format!("no point satisfies constraints {} together", listed(many)),
     }
 }
 

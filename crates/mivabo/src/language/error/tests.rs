@@ -1,6 +1,7 @@
 //! Snippets and near names.
 
 use super::*;
+use crate::language::spelling::nearest;
 
 #[test]
 fn a_snippet_points_into_a_long_line() {
