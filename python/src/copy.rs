@@ -3,16 +3,19 @@
 //! A copy is made by the store's own steps: every trial is enqueued and claimed by number, told in the order of the tells,
 //! and given back if it waited. So it goes on with the same suggestions.
 
+use std::collections::BTreeMap;
+
+use mivabo::measure::{Measured, Outcome};
 use mivabo_store::{
-    Claim, Error, Lease, Object, Outcome, Proposal, Revision, Session, State, Store, Tell, Trial,
+    Claim, Error, Lease, Object, Proposal, Record, RecordState, Revision, Session, Store, Tell,
 };
 
-/// params, note, state, value, reason, (place among all tells, created, started, finished), worker
+/// params, note, state, measured, reason, (place among all tells, created, started, finished), worker
 pub type Kept = (
     String,
     String,
     String,
-    Option<f64>,
+    Option<BTreeMap<String, f64>>,
     Option<String>,
     Times,
     Option<String>,
@@ -24,24 +27,45 @@ type Times = (Option<u64>, i64, Option<i64>, Option<i64>);
 const LEASE: i64 = 24 * 3600 * 1000;
 
 /// A trial as a tuple.
-pub fn kept(trial: Trial) -> Kept {
-    let (state, value, reason) = match trial.state {
-        State::Waiting => ("waiting", None, None),
-        State::Running { .. } => ("running", None, None),
-        State::Complete(value) => ("complete", Some(value), None),
-        State::Failed { reason } => ("failed", None, Some(reason)),
+pub fn kept(trial: Record) -> Kept {
+    let (state, reason) = match &trial.state {
+        RecordState::Waiting => ("waiting", None),
+        RecordState::Running { .. } => ("running", None),
+        RecordState::Ended(Outcome::Complete(_)) => ("complete", None),
+        RecordState::Ended(Outcome::Stopped(_)) => ("stopped", None),
+        RecordState::Ended(Outcome::Failed { reason, .. }) => ("failed", Some(reason.clone())),
     };
+    let measured = trial.outcome().map(|outcome| {
+        let numbers = outcome.measured().iter();
+        numbers
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    });
     let times = (trial.told, trial.created, trial.started, trial.finished);
     let (params, note) = (trial.params.to_string(), trial.note.to_string());
     (
         params,
         note,
         state.to_owned(),
-        value,
+        measured,
         reason,
         times,
         trial.worker,
     )
+}
+
+fn outcome(trial: &Kept) -> Result<Outcome, Error> {
+    let (_, _, state, measured, reason, ..) = trial;
+    let measured =
+        Measured::try_from(measured.clone().unwrap_or_default()).map_err(mivabo::Error::from)?;
+    Ok(match (state.as_str(), reason) {
+        ("complete", _) => Outcome::Complete(measured),
+        ("stopped", _) => Outcome::Stopped(measured),
+        (_, reason) => Outcome::Failed {
+            reason: reason.clone().unwrap_or_default(),
+            measured,
+        },
+    })
 }
 
 /// A study with these trials in an empty store.
@@ -83,13 +107,9 @@ pub fn restored(
         .filter(|(_, trial)| trial.5.0.is_some())
         .collect();
     told.sort_by_key(|(_, trial)| trial.5.0);
-    for (id, (_, _, _, value, reason, (_, _, _, finished), worker)) in told {
-        let outcome = match (value, reason) {
-            (Some(value), _) => Outcome::Complete(*value),
-            (None, reason) => Outcome::Failed {
-                reason: reason.clone().unwrap_or_default(),
-            },
-        };
+    for (id, trial) in told {
+        let (.., (_, _, _, finished), worker) = trial;
+        let outcome = outcome(trial)?;
         let now = finished.unwrap_or_default();
         store.tell(
             study,

@@ -19,8 +19,8 @@ import_exception!(mivabo._errors, StorageError);
 pub fn of_method(error: &Error) -> PyErr {
     let text = error.to_string();
     match error {
-        Error::Encoding(error) => return of_encoding(error),
-        Error::Search(error) => return of_search(error),
+        Error::Encoding(error) => of_encoding(error),
+        Error::Search(error) => of_search(error),
         Error::Space(_) => SpaceError::new_err(text),
         Error::Point(_) | Error::Violated { .. } | Error::ForeignPoint => PointError::new_err(text),
         Error::UnknownTrial { .. } | Error::AlreadyTold { .. } => TrialError::new_err(text),
@@ -30,6 +30,7 @@ pub fn of_method(error: &Error) -> PyErr {
         | Error::NothingFeasible
         | Error::BadHistory { .. }
         | Error::TooManyInitial { .. }
+        | Error::Measure(_)
         | Error::Features(_)
         | Error::Surrogate(_) => StudyError::new_err(text),
     }

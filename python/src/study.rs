@@ -4,16 +4,17 @@
 //! forks, see [`fork`](crate::fork), and opened anew by the next call; so are those whose log another SQLite library in this
 //! process removed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 use mivabo::interrupt;
+use mivabo::measure::Outcome;
 use mivabo_report::{Report, Row, html};
 use mivabo_store::{
-    Definition, Error, Memory, Object, Outcome, Session, Sqlite, State, Store, StudyFile, Trial,
-    direction_named,
+    Definition, Error, Memory, Object, Record, RecordState, Said, Session, Sqlite, Store,
+    StudyFile, Told,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -99,7 +100,11 @@ impl Home {
 #[derive(FromPyObject)]
 struct Settings<'py> {
     #[pyo3(item)]
-    direction: Bound<'py, PyAny>,
+    direction: Option<Bound<'py, PyAny>>,
+    #[pyo3(item)]
+    goals: Option<BTreeMap<String, String>>,
+    #[pyo3(item)]
+    limits: Option<BTreeMap<String, String>>,
     #[pyo3(item)]
     strategy: Bound<'py, PyAny>,
     #[pyo3(item)]
@@ -110,12 +115,16 @@ struct Settings<'py> {
 
 impl Settings<'_> {
     fn definition(self, space: &Space) -> PyResult<Definition> {
-        let direction = text("direction", &self.direction)?;
-        let direction = direction_named(&direction).ok_or_else(|| {
-            StudyError::new_err(format!(
-                "direction: expected 'minimize' or 'maximize', not {direction:?}"
-            ))
-        })?;
+        let direction = self.direction.as_ref();
+        let direction = direction
+            .map(|given| text("direction", given))
+            .transpose()?;
+        let said = Said {
+            direction: direction.as_deref(),
+            goals: self.goals.as_ref(),
+            limits: self.limits.as_ref(),
+        };
+        let aims = said.aims().map_err(StudyError::new_err)?;
         let strategy = text("strategy", &self.strategy)?;
         let n_initial = self
             .n_initial
@@ -124,7 +133,7 @@ impl Settings<'_> {
             .transpose()?;
         Ok(Definition {
             space: space.inner.clone(),
-            direction,
+            aims,
             strategy,
             seed: natural("seed", &self.seed)?,
             n_initial: n_initial.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
@@ -279,25 +288,31 @@ impl Study {
         found.transpose()
     }
 
-    /// The value of a trial, or why there is none, with what else came of it as JSON.
+    /// The value of a trial, or why there is none, with what else came of it as JSON. Without both, the goal's number
+    /// is in that.
     fn tell(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
-        told: Told<'_>,
+        outcome: Given<'_>,
         result: Option<&str>,
     ) -> PyResult<()> {
         let id = natural("trial", id)?;
-        let outcome = outcome(&format!("the value of trial {id}"), told)?;
-        let note = Object::note_of(result).map_err(|error| of_store(&error))?;
-        self.with(py, move |session| session.tell_outcome(id, outcome, note))
+        let told = told(&format!("the value of trial {id}"), outcome, result)?;
+        self.with(py, move |session| session.tell_all(id, &told))
     }
 
-    /// A result from elsewhere: a value, or why there is none.
-    fn add(&self, py: Python<'_>, params: &Bound<'_, PyDict>, told: Told<'_>) -> PyResult<u64> {
+    /// A result from elsewhere: a value, or why there is none, with what else came of it as JSON.
+    fn add(
+        &self,
+        py: Python<'_>,
+        params: &Bound<'_, PyDict>,
+        outcome: Given<'_>,
+        result: Option<&str>,
+    ) -> PyResult<u64> {
         let given = values(params)?;
-        let outcome = outcome("value", told)?;
-        self.with(py, move |session| session.add(borrowed(&given), outcome))
+        let told = told("value", outcome, result)?;
+        self.with(py, move |session| session.add(borrowed(&given), told))
     }
 
     /// A point to evaluate before any other.
@@ -349,7 +364,7 @@ impl Study {
             session
                 .records()?
                 .into_iter()
-                .map(|trial| Record::new(session, trial))
+                .map(|trial| StoredTrial::new(session, trial))
                 .collect::<Result<Vec<_>, _>>()
         })?;
         records.iter().map(|record| record.dict(py)).collect()
@@ -357,7 +372,9 @@ impl Study {
 
     /// One trial.
     fn trial<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyDict>> {
-        let record = self.with(py, move |session| Record::new(session, session.record(id)?))?;
+        let record = self.with(py, move |session| {
+            StoredTrial::new(session, session.record(id)?)
+        })?;
         record.dict(py)
     }
 
@@ -375,7 +392,7 @@ impl Study {
             session.sync()?;
             Ok(session
                 .best()
-                .and_then(|trial| Some((trial.id, trial.value()?))))
+                .and_then(|trial| Some((trial.id, session.study().value(trial)?))))
         })
     }
 
@@ -387,7 +404,7 @@ impl Study {
                 .best()
                 .map(|trial| trial.id)
                 .ok_or(mivabo::Error::NothingFeasible)?;
-            Record::new(session, session.record(id)?)
+            StoredTrial::new(session, session.record(id)?)
         })?;
         record.dict(py)
     }
@@ -521,17 +538,19 @@ fn refuse_while_forking() -> PyResult<()> {
 }
 
 /// A stored trial, and what follows from its point.
-struct Record {
-    trial: Trial,
+struct StoredTrial {
+    trial: Record,
+    value: Option<f64>,
     params: Vec<(String, mivabo::space::Value)>,
     is_feasible: bool,
 }
 
-impl Record {
-    fn new(session: &Session, trial: Trial) -> Result<Record, Error> {
+impl StoredTrial {
+    fn new(session: &Session, trial: Record) -> Result<StoredTrial, Error> {
         let space = session.space();
         let point = trial.point(space)?;
-        Ok(Record {
+        Ok(StoredTrial {
+            value: session.value(&trial),
             params: visible(space, &point),
             is_feasible: space.check(&point).is_feasible(),
             trial,
@@ -541,16 +560,22 @@ impl Record {
     fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let trial = &self.trial;
         let (state, reason) = match &trial.state {
-            State::Waiting => ("waiting", None),
-            State::Running { .. } => ("running", None),
-            State::Complete(_) => ("complete", None),
-            State::Failed { reason } => ("failed", Some(reason)),
+            RecordState::Waiting => ("waiting", None),
+            RecordState::Running { .. } => ("running", None),
+            RecordState::Ended(Outcome::Complete(_)) => ("complete", None),
+            RecordState::Ended(Outcome::Stopped(_)) => ("stopped", None),
+            RecordState::Ended(Outcome::Failed { reason, .. }) => ("failed", Some(reason)),
         };
         let found = PyDict::new(py);
         found.set_item("id", trial.id)?;
         found.set_item("params", dict(py, &self.params)?)?;
         found.set_item("state", state)?;
-        found.set_item("value", trial.value())?;
+        found.set_item("value", self.value)?;
+        let measured = PyDict::new(py);
+        for (name, number) in trial.outcome().into_iter().flat_map(Outcome::measured) {
+            measured.set_item(name, number)?;
+        }
+        found.set_item("measured", measured)?;
         found.set_item("reason", reason)?;
         found.set_item("feasible", self.is_feasible)?;
         found.set_item("origin", trial.origin())?;
@@ -568,15 +593,23 @@ impl Record {
 }
 
 /// A value, or why there is none.
-type Told<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+type Given<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
 
-fn outcome(what: &str, told: Told<'_>) -> PyResult<Outcome> {
-    match told {
-        (_, Some(reason)) => Ok(Outcome::Failed {
-            reason: text("reason", &reason)?,
-        }),
-        (value, None) => Ok(Outcome::Complete(number(what, &value)?)),
-    }
+fn told(what: &str, (value, reason): Given<'_>, result: Option<&str>) -> PyResult<Told> {
+    let result = result.map(Object::new).transpose();
+    let result = result.map_err(|error| of_store(&error))?;
+    let reason = reason.map(|reason| text("reason", &reason)).transpose()?;
+    let is_in_result = value.is_none() && result.is_some();
+    let value = if reason.is_some() || is_in_result {
+        None
+    } else {
+        Some(number(what, &value)?)
+    };
+    Ok(Told {
+        value,
+        reason,
+        result,
+    })
 }
 
 fn seconds(millis: i64) -> f64 {
@@ -638,7 +671,7 @@ fn page(session: &Session) -> Result<String, Error> {
     Ok(html(&Report {
         name: session.name(),
         space: session.space(),
-        direction: study.spec().direction,
+        aims: session.aims(),
         trials: &rows,
         // Without a value there is nothing to say about importance.
         importance: study.importance().ok().as_ref(),

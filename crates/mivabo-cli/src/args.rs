@@ -215,9 +215,11 @@ pub enum StateName {
     Waiting,
     /// A worker has it
     Running,
-    /// It has a value
+    /// Its evaluation came to its end
     Complete,
-    /// It has none
+    /// Its evaluation was stopped because it was not promising
+    Stopped,
+    /// Its evaluation failed
     Failed,
 }
 

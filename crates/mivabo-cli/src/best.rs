@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use mivabo::measure::Outcome;
 use mivabo::space::{Margin, Point};
 use mivabo::study::Trial;
 use mivabo_store::Session;
@@ -67,7 +68,7 @@ fn as_text(session: &Session) -> String {
             format!("no feasible trial has a value: {n} trials, {n_told} told, {n_failed} failed\n")
         }
         Some(best) => {
-            let value = best.value().unwrap_or(f64::NAN);
+            let value = session.study().value(best).unwrap_or(f64::NAN);
             format!(
                 "best of {n} trials: {value} (trial {})\n{}",
                 best.id,
@@ -126,7 +127,8 @@ fn as_json(session: &Session) -> String {
         "trials": session.trials().len(),
         "told": n_told,
         "failed": n_failed,
-        "best": best.map(|trial: &Trial| json!({"trial": trial.id, "value": trial.value(),
+        "best": best.map(|trial: &Trial| json!({"trial": trial.id, "value": session.study().value(trial),
+            "measured": trial.outcome().map(Outcome::measured),
             "params": params(session, &trial.point), "constraints": margins(session, &trial.point)})),
     });
     format!("{report:#}\n")

@@ -10,7 +10,7 @@ use std::thread::{Builder, Scope, scope, sleep};
 use std::time::{Duration, Instant};
 
 use mivabo::acquire;
-use mivabo_store::{Asked, Error, Object, Outcome, Session, State};
+use mivabo_store::{Asked, Error, Object, RecordState, Session, Told};
 
 use crate::Failure;
 use crate::log::{self, Log};
@@ -213,7 +213,7 @@ impl<'a> Crew<'a> {
         let Some(trial) = session.awaited(2 * self.file.lease, &held)? else {
             return Ok(Next::Done);
         };
-        if let State::Running { worker, .. } = &trial.state
+        if let RecordState::Running { worker, .. } = &trial.state
             && !std::mem::replace(&mut lock(&self.tally).is_waiting, true)
         {
             let text = format!("waiting for trial {}, which runs for {worker}", trial.id);
@@ -343,7 +343,9 @@ impl<'a> Crew<'a> {
         let n_left = u32::try_from(self.budget.saturating_sub(n_told)).unwrap_or(u32::MAX);
         let left = (tally.n_ended > 0)
             .then(|| (self.began.elapsed() / tally.n_ended).saturating_mul(n_left));
-        let best = session.best().and_then(mivabo::study::Trial::value);
+        let best = session
+            .best()
+            .and_then(|trial| session.study().value(trial));
         Facts {
             n_told,
             budget: self.budget,
@@ -369,16 +371,22 @@ impl<'a> Crew<'a> {
 pub fn counts(session: &Session) -> (u64, u64) {
     let told = session.trials().iter().filter(|trial| trial.is_told());
     told.fold((0, 0), |(n, failed), trial| {
-        (n + 1, failed + u64::from(trial.value().is_none()))
+        (
+            n + 1,
+            failed + u64::from(session.study().value(trial).is_none()),
+        )
     })
 }
 
 fn tell(session: &mut Session, id: u64, end: &End) -> Result<(), Error> {
     match end {
         End::Value(value, object) => {
-            // A value is not lost by what came with it.
-            let note = Object::note_of(object.as_deref()).unwrap_or_default();
-            session.tell_outcome(id, Outcome::Complete(*value), note)
+            let told = Told {
+                // A value is not lost by what came with it.
+                result: object.as_ref().and_then(|text| Object::new(text).ok()),
+                ..Told::value(*value)
+            };
+            session.tell_all(id, &told)
         }
         End::Failed { reason, .. } => session.tell_failed(id, reason),
         // If others have it by now, it is theirs.

@@ -10,7 +10,7 @@ use crate::Failure;
 use crate::args::{Export, Format};
 use crate::csv::line;
 use crate::objective::shown;
-use crate::rows::{Row, rows, time, visible};
+use crate::rows::{Row, measures, rows, time, visible};
 
 /// Columns that are not parameters. A parameter of such a name is written as `params.NAME`.
 pub const COLUMNS: [&str; 11] = [
@@ -18,7 +18,10 @@ pub const COLUMNS: [&str; 11] = [
     "finished", "reason",
 ];
 
-/// Before the name of what an evaluation gave beside its value.
+/// Before the name of a number that was measured beside the goal's.
+pub const MEASURED: &str = "measured.";
+
+/// Before the name of what an evaluation gave that is not a number.
 pub const RESULT: &str = "result.";
 
 /// Prints all trials.
@@ -30,6 +33,7 @@ pub fn run(args: &Export) -> Result<String, Failure> {
         return Ok(format!("{all:#}\n"));
     }
     let names: Vec<&str> = visible(session.space()).map(Parameter::name).collect();
+    let measures = measures(&rows, &session.aims().goal().measure);
     let results: Vec<Map<String, Value>> = rows.iter().map(beside).collect();
     let keys: BTreeSet<&String> = results.iter().flat_map(Map::keys).collect();
     let header = COLUMNS
@@ -37,15 +41,18 @@ pub fn run(args: &Export) -> Result<String, Failure> {
         .into_iter()
         .chain(names.iter().map(|name| column(name)));
     let header = header
+        .chain(measures.iter().map(|name| format!("{MEASURED}{name}")))
         .chain(keys.iter().map(|key| format!("{RESULT}{key}")))
         .collect::<Vec<_>>();
     let lines = rows.iter().zip(&results).map(|(row, result)| {
         let given = keys
             .iter()
             .map(|key| result.get(*key).map_or(String::new(), written));
+        let numbers = measures.iter().map(|name| number(row.measured(name)));
         line(
             &cells(row, &names)
                 .into_iter()
+                .chain(numbers)
                 .chain(given)
                 .collect::<Vec<_>>(),
         )
@@ -53,11 +60,17 @@ pub fn run(args: &Export) -> Result<String, Failure> {
     Ok(line(&header) + &lines.collect::<String>())
 }
 
-/// What an evaluation gave beside its value.
+/// What an evaluation gave beside the numbers that are measured.
 fn beside(row: &Row) -> Map<String, Value> {
     let mut result = row.result().unwrap_or_default();
+    result.retain(|key, value| !value.is_number() || row.measured(key).is_none());
+    // The text of a value, as in {"value": "0.5"}.
     result.remove("value");
     result
+}
+
+fn number(x: Option<f64>) -> String {
+    x.map_or(String::new(), |x| format!("{x:?}"))
 }
 
 /// A text as it is, anything else as JSON, and so a text that is empty or looks like JSON.
@@ -73,7 +86,7 @@ fn written(value: &Value) -> String {
 /// The column of a parameter.
 pub fn column(name: &str) -> String {
     let bare = name.trim_start_matches("params.");
-    if COLUMNS.contains(&bare) || bare.starts_with(RESULT) {
+    if COLUMNS.contains(&bare) || bare.starts_with(RESULT) || bare.starts_with(MEASURED) {
         format!("params.{name}")
     } else {
         name.to_owned()
@@ -82,11 +95,10 @@ pub fn column(name: &str) -> String {
 
 fn cells(row: &Row, names: &[&str]) -> Vec<String> {
     let trial = &row.trial;
-    let number = |x: Option<f64>| x.map_or(String::new(), |x| format!("{x:?}"));
     let mut cells = vec![
         trial.id.to_string(),
         row.state().to_string(),
-        number(trial.value()),
+        number(row.value),
         row.is_feasible.to_string(),
         trial.origin(),
         number(row.seconds()),

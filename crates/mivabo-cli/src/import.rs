@@ -6,25 +6,27 @@ use std::collections::BTreeMap;
 
 use mivabo::Space;
 use mivabo::space::{Domain, Point, Value};
-use mivabo_store::{Object, Outcome, Session};
+use mivabo_store::{Object, Session, Told};
 use serde_json::Map;
 
 use crate::Failure;
 use crate::args::Import;
 use crate::csv;
-use crate::export::{COLUMNS, RESULT, column};
+use crate::export::{COLUMNS, MEASURED, RESULT, column};
 use crate::input::read;
 use crate::objective::shown;
 use crate::rows::visible;
 use crate::source::Source;
 
-/// A row: where it is, its parameters, how it ended, if it did, and what else came of it.
+/// A row: where it is, its parameters, and what is told of it.
 struct Imported {
     place: String,
     values: Vec<(String, Value)>,
-    outcome: Option<Outcome>,
-    note: Object,
+    told: Option<Told>,
 }
+
+/// Why a trial failed of which only that is known.
+const UNKNOWN_REASON: &str = "failed elsewhere";
 
 /// Adds the rows of a file.
 pub fn run(args: &Import) -> Result<String, Failure> {
@@ -57,7 +59,7 @@ pub fn run(args: &Import) -> Result<String, Failure> {
         let point = space
             .point_where_active(values)
             .map_err(|e| format!("{place}: {e}"))?;
-        let Some(outcome) = result.outcome else {
+        let Some(result) = result.told else {
             say!("{place} has no value: skipped");
             continue;
         };
@@ -65,7 +67,7 @@ pub fn run(args: &Import) -> Result<String, Failure> {
             say!("{place} is not feasible, so it is learned from but never the best: {violation}");
             n_infeasible += 1;
         }
-        told.push((point, outcome, result.note));
+        told.push((point, result));
     }
     let n = told.len();
     let n_known = n_known(&session, &told);
@@ -74,25 +76,24 @@ pub fn run(args: &Import) -> Result<String, Failure> {
             "rows like trials that the study has, with equal values: {n_known}; they are added all the same"
         );
     }
-    session.add_all(told).map_err(|e| e.to_string())?;
+    session.add_all(&told).map_err(|e| e.to_string())?;
     Ok(format!(
         "imported {n} of {n_rows} rows, {n_infeasible} of them not feasible\n"
     ))
 }
 
 /// How many of these the study has already.
-fn n_known(session: &Session, told: &[(Point, Outcome, Object)]) -> usize {
+fn n_known(session: &Session, told: &[(Point, Told)]) -> usize {
     let mut known: BTreeMap<u64, Vec<&Point>> = BTreeMap::new();
     for trial in session.trials() {
-        if let Some(value) = trial.value() {
+        if let Some(value) = session.study().value(trial) {
             known.entry(value.to_bits()).or_default().push(&trial.point);
         }
     }
-    let is_known = |(point, outcome, _): &&(Point, Outcome, Object)| match outcome {
-        Outcome::Complete(value) => known
-            .get(&value.to_bits())
-            .is_some_and(|points| points.contains(&point)),
-        Outcome::Failed { .. } => false,
+    let is_known = |(point, told): &&(Point, Told)| {
+        let value = session.aims().value(&told.outcome(session.aims()));
+        let same = value.and_then(|value| known.get(&value.to_bits()));
+        same.is_some_and(|points| points.contains(&point))
     };
     told.iter().filter(is_known).count()
 }
@@ -137,8 +138,7 @@ impl Sheet<'_> {
         Ok(Imported {
             place: format!("line {line}"),
             values: self.values(line, &cells)?,
-            outcome: self.outcome(line, &cells)?,
-            note: self.note(&cells)?,
+            told: self.told(line, &cells)?,
         })
     }
 
@@ -160,15 +160,13 @@ impl Sheet<'_> {
         Ok(values)
     }
 
-    fn outcome(
-        &self,
-        line: usize,
-        cells: &BTreeMap<&str, &str>,
-    ) -> Result<Option<Outcome>, Failure> {
-        let reason = self.fact(cells, "reason").unwrap_or("failed elsewhere");
+    fn told(&self, line: usize, cells: &BTreeMap<&str, &str>) -> Result<Option<Told>, Failure> {
+        let result = self.result(cells)?;
         if self.fact(cells, "state") == Some("failed") {
-            return Ok(Some(Outcome::Failed {
-                reason: reason.to_owned(),
+            let reason = self.fact(cells, "reason").unwrap_or(UNKNOWN_REASON);
+            return Ok(Some(Told {
+                result,
+                ..Told::failed(reason)
             }));
         }
         let Some(text) = filled(cells, self.value_column) else {
@@ -177,19 +175,25 @@ impl Sheet<'_> {
         let value = text
             .trim()
             .parse()
-            .map_err(|_| format!("line {line}: the value `{text}` is no number"))?;
-        Ok(Some(Outcome::Complete(value)))
+            .map_err(|_| format!("line {line}: the value `{text}` is not a number"))?;
+        Ok(Some(Told {
+            result,
+            ..Told::value(value)
+        }))
     }
 
     /// What else the evaluation gave.
-    fn note(&self, cells: &BTreeMap<&str, &str>) -> Result<Object, Failure> {
+    fn result(&self, cells: &BTreeMap<&str, &str>) -> Result<Option<Object>, Failure> {
         let mut given = Map::new();
         for name in cells.keys() {
-            if let (Some(key), Some(cell)) = (name.strip_prefix(RESULT), self.fact(cells, name)) {
+            let key = name
+                .strip_prefix(RESULT)
+                .or_else(|| name.strip_prefix(MEASURED));
+            if let (Some(key), Some(cell)) = (key, self.fact(cells, name)) {
                 given.insert(key.to_owned(), loose(cell));
             }
         }
-        noted(Some(given).filter(|given| !given.is_empty()))
+        object(Some(given).filter(|given| !given.is_empty()))
     }
 
     /// What a column says about the trial; nothing where it is the column of a parameter.
@@ -214,9 +218,9 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
             .unwrap_or(&object);
         let is_flat = std::ptr::eq(params, &raw const object);
         if is_flat {
-            let others = object
-                .iter()
-                .filter(|(key, value)| *key != "result" || !value.is_object());
+            let others = object.iter().filter(|(key, value)| {
+                !["result", "measured"].contains(&key.as_str()) || !value.is_object()
+            });
             check_columns(others.map(|(key, _)| key.as_str()), value_key, space)?;
         }
         let is_parameter =
@@ -234,28 +238,45 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
         let text = |key: &str| fact(key).and_then(serde_json::Value::as_str);
         let value = object.get(value_key).filter(|value| !value.is_null());
         if let Some(value) = value.filter(|value| !value.is_number()) {
-            return Err(format!("{place}: the value {value} is no number"));
+            return Err(format!("{place}: the value {value} is not a number"));
         }
-        let outcome = match (value.and_then(serde_json::Value::as_f64), text("state")) {
-            (_, Some("failed")) => Some(Outcome::Failed {
-                reason: text("reason").unwrap_or("failed elsewhere").to_owned(),
+        let result = result_of(&fact)?;
+        let told = match (value.and_then(serde_json::Value::as_f64), text("state")) {
+            (_, Some("failed")) => Some(Told {
+                result,
+                ..Told::failed(text("reason").unwrap_or(UNKNOWN_REASON))
             }),
-            (Some(value), _) => Some(Outcome::Complete(value)),
+            (Some(value), _) => Some(Told {
+                result,
+                ..Told::value(value)
+            }),
             (None, _) => None,
         };
-        let note = noted(
-            fact("result")
-                .and_then(serde_json::Value::as_object)
-                .cloned(),
-        )?;
         Ok(Imported {
             values: values.collect::<Result<_, _>>()?,
             place,
-            outcome,
-            note,
+            told,
         })
     };
     objects.into_iter().enumerate().map(read).collect()
+}
+
+/// What an exported trial says its evaluation gave: its result, and the numbers that it lacks there.
+fn result_of<'v>(
+    fact: &dyn Fn(&str) -> Option<&'v serde_json::Value>,
+) -> Result<Option<Object>, Failure> {
+    let map = |key| fact(key).and_then(serde_json::Value::as_object).cloned();
+    let (result, measured) = (map("result"), map("measured"));
+    let merged = match (result, measured) {
+        (Some(mut result), Some(measured)) => {
+            for (name, value) in measured {
+                result.entry(name).or_insert(value);
+            }
+            Some(result)
+        }
+        (result, measured) => result.or(measured),
+    };
+    object(merged)
 }
 
 /// The column of a parameter: its name, unless that means something else here. In an export it is then `params.NAME`.
@@ -293,7 +314,8 @@ fn check_columns<'a>(
     }
     let is_known = |name: &str| {
         let bare = name.strip_prefix("params.").unwrap_or(name);
-        let is_fact = COLUMNS.contains(&name) || name.starts_with(RESULT);
+        let is_fact =
+            COLUMNS.contains(&name) || name.starts_with(RESULT) || name.starts_with(MEASURED);
         name == value_column || is_fact || space.parameters().iter().any(|p| p.name() == bare)
     };
     let ignored: Vec<&str> = columns.into_iter().filter(|name| !is_known(name)).collect();
@@ -311,10 +333,9 @@ fn loose(cell: &str) -> serde_json::Value {
     serde_json::from_str(cell).unwrap_or_else(|_| cell.into())
 }
 
-/// The note of a trial that gave this beside its value.
-fn noted(result: Option<Map<String, serde_json::Value>>) -> Result<Object, Failure> {
+fn object(result: Option<Map<String, serde_json::Value>>) -> Result<Option<Object>, Failure> {
     let text = result.map(|result| serde_json::Value::Object(result).to_string());
-    Object::note_of(text.as_deref()).map_err(|e| e.to_string())
+    text.map(Object::new).transpose().map_err(|e| e.to_string())
 }
 
 /// A cell as a value of a domain, or as a text that it will refuse. A cell that two values look like is refused here.

@@ -2,8 +2,8 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
+use mivabo::measure::Sense;
 use mivabo_report::{Over, save};
-use mivabo_store::direction_named;
 
 use crate::Failure;
 use crate::args::Init;
@@ -34,7 +34,7 @@ pub fn run(args: &Init) -> Result<String, Failure> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         name = answered("name of the study", name)?;
         direction = answered("minimize or maximize", direction)?;
-        if direction_named(&direction).is_none() {
+        if Sense::named(&direction).is_none() {
             return Err(format!(
                 "expected minimize or maximize, not `{direction}`; nothing was written"
             ));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use mivabo::Space;
-use mivabo::study::{State, Trial};
+use mivabo::measure::Outcome;
+use mivabo::study::{Study, Trial};
 use mivabo_store::{Error, Session, Sqlite, Store};
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ pub fn named(session: Session, file: &StudyFile) -> String {
         .trials()
         .iter()
         .filter(|trial| trial.is_told())
-        .map(|t| (t.id, written(t, session.space())))
+        .map(|t| (t.id, written(t, session.study())))
         .collect();
     // Its locks would make a file without a log look as if it were in use.
     drop(session);
@@ -40,16 +40,18 @@ pub fn named(session: Session, file: &StudyFile) -> String {
     )
 }
 
-fn written(trial: &Trial, space: &Space) -> Value {
-    let params: Map<String, Value> = space
+fn written(trial: &Trial, study: &Study) -> Value {
+    let params: Map<String, Value> = study
+        .space()
         .values(&trial.point)
         .map(|(name, value)| (name.to_owned(), json!(value)))
         .collect();
-    match &trial.state {
-        State::Failed { reason } => {
+    match trial.outcome() {
+        Some(Outcome::Failed { reason, .. }) => {
             json!({"trial": trial.id, "params": params, "state": "failed", "reason": reason})
         }
-        _ => json!({"trial": trial.id, "params": params, "value": trial.value()}),
+        _ => json!({"trial": trial.id, "params": params, "value": study.value(trial),
+            "measured": trial.outcome().map(Outcome::measured)}),
     }
 }
 

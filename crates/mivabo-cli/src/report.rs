@@ -103,7 +103,7 @@ fn page(session: &Session) -> Result<String, Failure> {
     Ok(html(&mivabo_report::Report {
         name: session.name(),
         space: session.space(),
-        direction: study.spec().direction,
+        aims: session.aims(),
         trials: &rows,
         // Without a value there is nothing to say about importance.
         importance: study.importance().ok().as_ref(),

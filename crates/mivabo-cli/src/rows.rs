@@ -1,10 +1,12 @@
 //! Stored trials as people and programs read them: a session enters, rows leave.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
 use mivabo::Space;
+use mivabo::measure::Outcome;
 use mivabo::space::{Parameter, Value};
-use mivabo_store::{Session, State, Trial};
+use mivabo_store::{Record, RecordState, Session};
 use serde_json::{Map, json};
 
 use crate::Failure;
@@ -13,7 +15,9 @@ use crate::args::StateName;
 /// A trial and the values of its visible parameters.
 pub struct Row {
     /// As it is stored.
-    pub trial: Trial,
+    pub trial: Record,
+    /// The goal's number, if it has one.
+    pub value: Option<f64>,
     /// Active, visible parameters.
     pub values: Vec<(String, Value)>,
     /// Whether it breaks no constraint.
@@ -23,13 +27,14 @@ pub struct Row {
 /// All trials, by number.
 pub fn rows(session: &Session) -> Result<Vec<Row>, Failure> {
     let space = session.space();
-    let row = |trial: Trial| {
+    let row = |trial: Record| {
         let point = trial.point(space).map_err(|e| e.to_string())?;
         let values = space
             .values(&point)
             .map(|(name, value)| (name.to_owned(), value))
             .collect();
         Ok(Row {
+            value: session.value(&trial),
             trial,
             values,
             is_feasible: space.check(&point).is_feasible(),
@@ -43,6 +48,16 @@ pub fn rows(session: &Session) -> Result<Vec<Row>, Failure> {
         .collect()
 }
 
+/// What was measured in any of these beside the goal, by name.
+pub fn measures<'a>(rows: &'a [Row], goal: &str) -> BTreeSet<&'a str> {
+    let outcomes = rows.iter().filter_map(|row| row.trial.outcome());
+    let names = outcomes.flat_map(|outcome| outcome.measured().iter());
+    names
+        .map(|(name, _)| name)
+        .filter(|name| *name != goal)
+        .collect()
+}
+
 /// The parameters that an objective sees.
 pub fn visible(space: &Space) -> impl Iterator<Item = &Parameter> {
     space.parameters().iter().filter(|p| !p.is_auxiliary())
@@ -51,20 +66,26 @@ pub fn visible(space: &Space) -> impl Iterator<Item = &Parameter> {
 impl Row {
     /// What became of it.
     pub fn state(&self) -> StateName {
-        match self.trial.state {
-            State::Waiting => StateName::Waiting,
-            State::Running { .. } => StateName::Running,
-            State::Complete(_) => StateName::Complete,
-            State::Failed { .. } => StateName::Failed,
+        match &self.trial.state {
+            RecordState::Waiting => StateName::Waiting,
+            RecordState::Running { .. } => StateName::Running,
+            RecordState::Ended(Outcome::Complete(_)) => StateName::Complete,
+            RecordState::Ended(Outcome::Stopped(_)) => StateName::Stopped,
+            RecordState::Ended(Outcome::Failed { .. }) => StateName::Failed,
         }
     }
 
     /// Why it has no value.
     pub fn reason(&self) -> Option<&str> {
-        match &self.trial.state {
-            State::Failed { reason } => Some(reason),
+        match self.trial.outcome() {
+            Some(Outcome::Failed { reason, .. }) => Some(reason),
             _ => None,
         }
+    }
+
+    /// A number that was measured, by its name.
+    pub fn measured(&self, measure: &str) -> Option<f64> {
+        self.trial.outcome()?.measured().get(measure)
     }
 
     /// How long its last attempt took.
@@ -88,7 +109,8 @@ impl Row {
             .map(|(name, value)| (name.clone(), json!(value)))
             .collect();
         let trial = &self.trial;
-        json!({"trial": trial.id, "state": self.state().to_string(), "value": trial.value(), "params": params,
+        json!({"trial": trial.id, "state": self.state().to_string(), "value": self.value, "params": params,
+            "measured": trial.outcome().map(Outcome::measured),
             "result": self.result(), "feasible": self.is_feasible, "reason": self.reason(), "origin": trial.origin(),
             "attempts": trial.attempts, "worker": trial.worker, "created": time(trial.created),
             "started": trial.started.map(time), "finished": trial.finished.map(time), "seconds": self.seconds()})
@@ -101,6 +123,7 @@ impl std::fmt::Display for StateName {
             StateName::Waiting => "waiting",
             StateName::Running => "running",
             StateName::Complete => "complete",
+            StateName::Stopped => "stopped",
             StateName::Failed => "failed",
         })
     }

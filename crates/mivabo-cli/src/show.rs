@@ -1,12 +1,14 @@
 //! `mivabo show`: a stored study in, a table of its trials out.
 
+use std::collections::BTreeSet;
+
+use mivabo::measure::Aims;
 use mivabo::space::{Parameter, Value};
-use mivabo::study::Direction;
 
 use crate::Failure;
 use crate::args::Show;
 use crate::objective::shown;
-use crate::rows::{Row, rows, visible};
+use crate::rows::{Row, measures, rows, visible};
 use crate::text::{brief, table};
 
 /// Lists trials.
@@ -17,7 +19,7 @@ pub fn run(args: &Show) -> Result<String, Failure> {
         rows.retain(|row| args.state.contains(&row.state()));
     }
     if let Some(n) = args.best {
-        rows = best(rows, n, session.study().spec().direction);
+        rows = best(rows, n, session.aims());
     }
     if args.json {
         return Ok(rows
@@ -26,27 +28,26 @@ pub fn run(args: &Show) -> Result<String, Failure> {
             .collect());
     }
     let names: Vec<&str> = visible(session.space()).map(Parameter::name).collect();
-    let header = ["trial", "state", "value", "origin", "seconds"]
-        .iter()
-        .chain(&names);
+    let goal = &session.aims().goal().measure;
+    let measures = measures(&rows, goal);
+    let facts = ["trial", "state", goal, "origin", "seconds"];
+    let header = facts.iter().chain(&measures).chain(&names);
     let mut cells = vec![header.map(|&name| name.to_owned()).collect::<Vec<_>>()];
-    cells.extend(rows.iter().map(|row| line(row, &names)));
+    cells.extend(rows.iter().map(|row| line(row, &measures, &names)));
     Ok(table(&cells))
 }
 
 /// The best feasible trials, the best first; of equal ones the first.
-fn best(mut rows: Vec<Row>, n: usize, direction: Direction) -> Vec<Row> {
-    rows.retain(|row| row.is_feasible && row.trial.value().is_some());
-    let key = |row: &Row| row.trial.value().unwrap_or(f64::NAN);
-    match direction {
-        Direction::Minimise => rows.sort_by(|a, b| key(a).total_cmp(&key(b))),
-        Direction::Maximise => rows.sort_by(|a, b| key(b).total_cmp(&key(a))),
-    }
-    rows.truncate(n);
-    rows
+fn best(mut rows: Vec<Row>, n: usize, aims: &Aims) -> Vec<Row> {
+    rows.retain(|row| row.is_feasible);
+    let outcomes = rows.iter().enumerate();
+    let order = aims.ranking(outcomes.filter_map(|(at, row)| Some((at, row.trial.outcome()?))));
+    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+    let best = order.into_iter().filter_map(|at| rows[at].take());
+    best.take(n).collect()
 }
 
-fn line(row: &Row, names: &[&str]) -> Vec<String> {
+fn line(row: &Row, measures: &BTreeSet<&str>, names: &[&str]) -> Vec<String> {
     let value = |name: &&str| {
         let found = row
             .values
@@ -66,11 +67,13 @@ fn line(row: &Row, names: &[&str]) -> Vec<String> {
     let mut cells = vec![
         row.trial.id.to_string(),
         state,
-        row.trial.value().map_or("-".to_owned(), brief),
+        row.value.map_or("-".to_owned(), brief),
         row.trial.origin(),
         row.seconds()
             .map_or("-".to_owned(), |seconds| format!("{seconds:.1}")),
     ];
+    let number = |measure: &&str| row.measured(measure).map_or("-".to_owned(), brief);
+    cells.extend(measures.iter().map(number));
     cells.extend(names.iter().map(value));
     cells.extend(row.reason().map(ToOwned::to_owned));
     cells

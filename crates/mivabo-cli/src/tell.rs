@@ -1,6 +1,6 @@
 //! `mivabo tell`: values of trials in, nothing out but errors.
 
-use mivabo_store::{Error, Object, Outcome, Session};
+use mivabo_store::{Error, Object, Session, Told};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -53,30 +53,29 @@ pub fn run(args: &Tell) -> Result<String, Failure> {
 
 fn tell(session: &mut Session, line: &Line) -> Result<(), Failure> {
     session
-        .tell_outcome(line.trial, outcome(line)?, note(line)?)
+        .tell_all(line.trial, &told(line)?)
         .map_err(|e| e.to_string())
 }
 
 /// The same, but a line that was told before is no error, so that lines can be told again after one of them was wrong.
 fn tell_or_known(session: &mut Session, line: &Line) -> Result<(), Failure> {
-    let told = outcome(line)?;
-    match session.tell_outcome(line.trial, told.clone(), note(line)?) {
-        Err(Error::AlreadyTold { outcome, .. }) if outcome == told => Ok(()),
+    let told = told(line)?;
+    match session.tell_all(line.trial, &told) {
+        Err(Error::AlreadyTold { outcome, .. }) if outcome == told.outcome(session.aims()) => {
+            Ok(())
+        }
         other => other.map_err(|e| e.to_string()),
     }
 }
 
-fn outcome(line: &Line) -> Result<Outcome, Failure> {
-    match (line.value, &line.failed) {
-        (Some(value), None) => Ok(Outcome::Complete(value)),
-        (None, Some(reason)) => Ok(Outcome::Failed {
-            reason: reason.clone(),
-        }),
-        _ => Err("expected a value, or why there is none".to_owned()),
+fn told(line: &Line) -> Result<Told, Failure> {
+    if line.value.is_some() == line.failed.is_some() {
+        return Err("expected a value, or why there is none".to_owned());
     }
-}
-
-/// What else the evaluation gave.
-fn note(line: &Line) -> Result<Object, Failure> {
-    Object::note_of(line.result.as_ref().map(|raw| raw.get())).map_err(|e| format!("`result`: {e}"))
+    let result = line.result.as_ref().map(|raw| Object::new(raw.get()));
+    Ok(Told {
+        value: line.value,
+        reason: line.failed.clone(),
+        result: result.transpose().map_err(|e| format!("`result`: {e}"))?,
+    })
 }

@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let page = html(&Report {
         name: "A small network",
         space: &space,
-        direction: study.spec().direction,
+        aims: &study.spec().aims,
         trials: &rows,
         importance: Some(&importance),
     });

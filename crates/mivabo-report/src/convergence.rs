@@ -1,6 +1,6 @@
 //! All values by trial number, the best so far, and failed trials in a lane of their own.
 
-use crate::digest::{Digest, N_ORIGINS, value};
+use crate::digest::{Digest, N_ORIGINS};
 use crate::scale::Scale;
 use crate::svg::{Plot, Svg, label_width};
 use crate::text::{count, escape, exact};
@@ -26,7 +26,7 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
         match digest.best {
             Some(at) => format!(
                 "the best value is {} in trial {}",
-                exact(value(digest.rows[at]).unwrap_or(f64::NAN)),
+                exact(digest.value(digest.rows[at]).unwrap_or(f64::NAN)),
                 digest.rows[at].trial.id
             ),
             None => "no feasible trial has a value".to_owned(),

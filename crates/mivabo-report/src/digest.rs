@@ -1,6 +1,8 @@
 //! What every chart needs: the trials of a report enter; the best one, ranks, colours and the scale of values leave.
 
-use mivabo::study::{Direction, State};
+use std::collections::BTreeSet;
+
+use mivabo::measure::{Outcome, Rank, Sense};
 
 use crate::scale::Scale;
 use crate::svg::{Plot, Svg};
@@ -48,15 +50,7 @@ impl<'a> Digest<'a> {
             .iter()
             .map(|row| report.space.check(&row.trial.point).is_feasible())
             .collect();
-        let mut ranked: Vec<usize> = (0..rows.len())
-            .filter(|at| value(rows[*at]).is_some())
-            .collect();
-        // Of equal values the first is the best, as in a study.
-        ranked.sort_by(|a, b| {
-            let cost =
-                |at: &usize| value(rows[*at]).map_or(0.0, |value| turned(report.direction, value));
-            cost(b).total_cmp(&cost(a)).then(b.cmp(a))
-        });
+        let ranked = ranked(report, &rows);
         let best = ranked.iter().rev().copied().find(|at| is_feasible[*at]);
         let mut origins = Vec::new();
         for origin in rows.iter().filter_map(|row| row.origin.as_deref()) {
@@ -64,7 +58,11 @@ impl<'a> Digest<'a> {
                 origins.push(origin);
             }
         }
-        let scale = value_scale(&rows, &ranked);
+        let values: Vec<f64> = ranked
+            .iter()
+            .filter_map(|at| value(report, rows[*at]))
+            .collect();
+        let scale = value_scale(&values);
         Digest {
             report,
             rows,
@@ -83,7 +81,7 @@ impl<'a> Digest<'a> {
             .rows
             .iter()
             .enumerate()
-            .filter(|(_, row)| value(row).is_some());
+            .filter(|(_, row)| self.value(row).is_some());
         let all: Vec<usize> = with_value.map(|(at, _)| at).collect();
         if all.len() <= limit {
             return all;
@@ -109,27 +107,39 @@ impl<'a> Digest<'a> {
     /// The feasible rows that improved on all before, and their values.
     pub fn improvements(&self) -> Vec<(usize, f64)> {
         let mut found: Vec<(usize, f64)> = Vec::new();
-        for (at, row) in self
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| self.is_feasible[*at])
-        {
-            let Some(value) = value(row) else { continue };
-            let cost = |value| turned(self.report.direction, value);
-            if found
-                .last()
-                .is_none_or(|(_, best)| cost(value) < cost(*best))
-            {
+        let mut best: Option<Rank> = None;
+        let rows = self.rows.iter().enumerate();
+        for (at, row) in rows.filter(|(at, _)| self.is_feasible[*at]) {
+            let Some((rank, value)) = rank(self.report, row).zip(self.value(row)) else {
+                continue;
+            };
+            if best.is_none_or(|best| rank.compare(&best).is_lt()) {
+                best = Some(rank);
                 found.push((at, value));
             }
         }
         found
     }
 
+    /// The goal's number, if a row has one.
+    pub fn value(&self, row: &Row) -> Option<f64> {
+        value(self.report, row)
+    }
+
+    /// What was measured beside the goal, in any row.
+    pub fn measures(&self) -> BTreeSet<&'a str> {
+        let goal = self.report.aims.goal().measure.as_str();
+        let outcomes = self.rows.iter().filter_map(|row| row.trial.outcome());
+        let names = outcomes.flat_map(|outcome| outcome.measured().iter());
+        names
+            .map(|(name, _)| name)
+            .filter(|name| *name != goal)
+            .collect()
+    }
+
     /// Told rows without a value.
     pub fn failed(&self) -> Vec<usize> {
-        let failed = |row: &Row| matches!(row.trial.state, State::Failed { .. });
+        let failed = |row: &Row| matches!(row.trial.outcome(), Some(Outcome::Failed { .. }));
         (0..self.rows.len())
             .filter(|at| failed(self.rows[*at]))
             .collect()
@@ -147,7 +157,9 @@ impl<'a> Digest<'a> {
     /// A dot for a row at a place of the x-axis; a triangle at the edge where its value lies beyond the scale.
     pub fn mark(&self, svg: &mut Svg, plot: &Plot, (at, x): (usize, f64), class: &str) {
         let row = self.rows[at];
-        let Some(value) = value(row) else { return };
+        let Some(value) = self.value(row) else {
+            return;
+        };
         let place = plot.y.place(value);
         let trial = Some(row.trial.id);
         let class = if self.is_feasible[at] {
@@ -175,7 +187,7 @@ impl<'a> Digest<'a> {
 
     /// The ring around the best trial.
     pub fn ring(&self, svg: &mut Svg, plot: &Plot, x: f64) {
-        if let Some(value) = self.best.and_then(|at| value(self.rows[at])) {
+        if let Some(value) = self.best.and_then(|at| self.value(self.rows[at])) {
             svg.circle(
                 "ring",
                 None,
@@ -188,7 +200,9 @@ impl<'a> Digest<'a> {
     /// How many values lie beyond the scale.
     pub fn n_beyond(&self) -> usize {
         let is_beyond = |at: &&usize| {
-            let place = value(self.rows[**at]).map_or(0.5, |value| self.scale.place(value));
+            let place = self
+                .value(self.rows[**at])
+                .map_or(0.5, |value| self.scale.place(value));
             !(-0.001..=1.001).contains(&place)
         };
         self.ranked.iter().filter(is_beyond).count()
@@ -196,9 +210,9 @@ impl<'a> Digest<'a> {
 
     /// "lower" or "higher".
     pub fn better(&self) -> &'static str {
-        match self.report.direction {
-            Direction::Minimise => "lower",
-            Direction::Maximise => "higher",
+        match self.report.aims.goal().sense {
+            Sense::Minimize => "lower",
+            Sense::Maximize => "higher",
         }
     }
 }
@@ -211,26 +225,37 @@ pub(crate) fn rank_class(rank: usize, n: usize) -> String {
     )
 }
 
-pub(crate) fn value(row: &Row) -> Option<f64> {
-    row.trial.value()
+fn value(report: &Report<'_>, row: &Row) -> Option<f64> {
+    report.aims.value(row.trial.outcome()?)
 }
 
-fn turned(direction: Direction, value: f64) -> f64 {
-    if direction == Direction::Maximise {
-        -value
-    } else {
-        value
-    }
+fn rank(report: &Report<'_>, row: &Row) -> Option<Rank> {
+    report.aims.rank(row.trial.outcome()?)
 }
 
-/// A scale for the values of the rows, of which the worst come first.
-fn value_scale(rows: &[&Row], ranked: &[usize]) -> Scale {
-    let value = |at: usize| value(rows[at]).unwrap_or(0.0);
-    let (Some(&worst), Some(&best)) = (ranked.first(), ranked.last()) else {
+/// Rows with a value, the worst first. Of equal ones the first is the best, as in a study.
+fn ranked(report: &Report<'_>, rows: &[&Row]) -> Vec<usize> {
+    let outcomes = rows.iter().enumerate();
+    let outcomes = outcomes.filter_map(|(at, row)| Some((at, row.trial.outcome()?)));
+    let mut ranked = report.aims.ranking(outcomes);
+    ranked.reverse();
+    ranked
+}
+
+/// A scale for values of which the worst come first.
+pub(crate) fn value_scale(values: &[f64]) -> Scale {
+    let (Some(&first), Some(&best)) = (values.first(), values.last()) else {
         return Scale::linear(0.0, 1.0);
     };
-    let (worst, best) = (value(worst), value(best));
-    let (low, high) = (worst.min(best), worst.max(best));
+    let lowest = values.iter().copied().fold(first, f64::min);
+    let highest = values.iter().copied().fold(first, f64::max);
+    // Where limits are broken, the best trial need not have the best value.
+    let (worst, best) = if first < best {
+        (lowest, highest)
+    } else {
+        (highest, lowest)
+    };
+    let (low, high) = (lowest, highest);
     if low > 0.0 && high / low >= LOG_FROM {
         let room = 0.03 * (high.ln() - low.ln());
         return Scale::log(
@@ -239,7 +264,7 @@ fn value_scale(rows: &[&Row], ranked: &[usize]) -> Scale {
         );
     }
     // In quarters: differences stay finite.
-    let quarter = 0.25 * value(ranked[ranked.len() / 4]) - 0.25 * best;
+    let quarter = 0.25 * values[values.len() / 4] - 0.25 * best;
     let whole = 0.25 * worst - 0.25 * best;
     let end = if quarter != 0.0 && whole / quarter > FAR {
         best + 4.0 * (FENCE * quarter)
@@ -251,7 +276,7 @@ fn value_scale(rows: &[&Row], ranked: &[usize]) -> Scale {
 }
 
 /// A linear scale with a little room at both ends.
-fn padded(low: f64, high: f64) -> Scale {
+pub(crate) fn padded(low: f64, high: f64) -> Scale {
     let room = 0.08 * (0.5 * high - 0.5 * low);
     Scale::linear((low - room).max(-f64::MAX), (high + room).min(f64::MAX))
 }

@@ -18,7 +18,7 @@
 //! let page = html(&Report {
 //!     name: "first steps",
 //!     space: study.space(),
-//!     direction: study.spec().direction,
+//!     aims: &study.spec().aims,
 //!     trials: &rows,
 //!     importance: study.importance().ok().as_ref(),
 //! });
@@ -32,6 +32,7 @@ mod convergence;
 mod digest;
 mod file;
 mod importance;
+mod measures;
 mod overview;
 mod page;
 mod parallel;
@@ -43,8 +44,9 @@ mod text;
 mod timing;
 mod track;
 
+use mivabo::measure::Aims;
 use mivabo::space::Space;
-use mivabo::study::{Direction, Importance, Trial};
+use mivabo::study::{Importance, Trial};
 
 pub use crate::file::{Over, SaveError, save, write};
 
@@ -55,8 +57,8 @@ pub struct Report<'a> {
     pub name: &'a str,
     /// Its space, to which the points of all trials belong.
     pub space: &'a Space,
-    /// Whether low or high values are good.
-    pub direction: Direction,
+    /// What is wanted of its trials.
+    pub aims: &'a Aims,
     /// Its trials, by number.
     pub trials: &'a [Row],
     /// Which parameters matter, where that is known.

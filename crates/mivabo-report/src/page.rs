@@ -1,8 +1,12 @@
 //! The page around the sections.
 
+use std::fmt::Write as _;
+
 use crate::digest::Digest;
 use crate::text::escape;
-use crate::{constraints, convergence, importance, overview, parallel, slices, table, timing};
+use crate::{
+    constraints, convergence, importance, measures, overview, parallel, slices, table, timing,
+};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -15,8 +19,9 @@ pub(crate) const FOOTER: &str = "<footer>Made by mivabo ";
 
 type Section = (&'static str, &'static str, fn(&Digest<'_>) -> String);
 
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Section; 8] = [
     ("convergence", "Convergence", convergence::section),
+    ("measures", "Also measured", measures::section),
     ("parameters", "Parameters", slices::section),
     ("importance", "Importance", importance::section),
     ("parallel", "All parameters at once", parallel::section),
@@ -26,13 +31,18 @@ const SECTIONS: [Section; 7] = [
 ];
 
 pub(crate) fn page(digest: &Digest<'_>) -> String {
-    let links = SECTIONS
-        .map(|(id, title, _)| format!("<li><a href=\"#{id}\">{title}</a></li>"))
-        .concat();
-    let sections = SECTIONS.map(|(id, title, section)| {
-        let content = section(digest);
-        format!("<section id=\"{id}\" aria-labelledby=\"{id}-title\"><h2 id=\"{id}-title\">{title}</h2>\n{content}</section>\n")
-    });
+    let sections = SECTIONS.map(|(id, title, section)| (id, title, section(digest)));
+    let (mut links, mut shown) = (String::new(), String::new());
+    for (id, title, content) in sections
+        .iter()
+        .filter(|(_, _, content)| !content.is_empty())
+    {
+        let _ = write!(links, "<li><a href=\"#{id}\">{title}</a></li>");
+        let _ = writeln!(
+            shown,
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\"><h2 id=\"{id}-title\">{title}</h2>\n{content}</section>"
+        );
+    }
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\"/>\n\
@@ -43,7 +53,7 @@ pub(crate) fn page(digest: &Digest<'_>) -> String {
         escape(POLICY),
         escape(digest.report.name),
         overview::header(digest),
-        sections.concat(),
+        shown,
         env!("CARGO_PKG_VERSION")
     )
 }

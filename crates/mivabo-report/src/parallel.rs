@@ -2,7 +2,7 @@
 //!
 //! Spaces of many parameters are cut into panels, each of which ends with the value.
 
-use crate::digest::{Digest, rank_class, value};
+use crate::digest::{Digest, rank_class};
 use crate::scale::Scale;
 use crate::slices::ramp;
 use crate::svg::{Plot, Svg};
@@ -112,7 +112,9 @@ fn axis(scale: &Scale, k: usize, n: usize) -> Plot {
 fn line(digest: &Digest<'_>, tracks: &[Track<'_>], at: usize) -> String {
     let row = digest.rows[at];
     let places = tracks.iter().map(|track| (&track.scale, track.place(row)));
-    let last = value(row).map(|value| digest.scale.place(value).clamp(0.0, 1.0));
+    let last = digest
+        .value(row)
+        .map(|value| digest.scale.place(value).clamp(0.0, 1.0));
     let corners = places
         .chain([(&digest.scale, last)])
         .enumerate()

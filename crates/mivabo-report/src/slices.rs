@@ -1,6 +1,6 @@
 //! Each parameter against the value: small charts of equal size, inactive trials in a lane of their own.
 
-use crate::digest::{Digest, N_RANKS, rank_class, value};
+use crate::digest::{Digest, N_RANKS, rank_class};
 use crate::scale::Scale;
 use crate::svg::{Plot, Svg, is_tight, label_width};
 use crate::text::{elided, escape};
@@ -156,7 +156,10 @@ fn draw_medians(digest: &Digest<'_>, track: &Track<'_>, svg: &mut Svg, plot: &Pl
     };
     let mut bands: Vec<Vec<f64>> = vec![Vec::new(); labels.len()];
     for at in &digest.ranked {
-        if let Some((band, value)) = track.band(digest.rows[*at]).zip(value(digest.rows[*at])) {
+        if let Some((band, value)) = track
+            .band(digest.rows[*at])
+            .zip(digest.value(digest.rows[*at]))
+        {
             bands[band].push(value);
         }
     }

@@ -1,5 +1,8 @@
 //! All trials as a table, which the script of the page sorts.
 
+use std::collections::BTreeSet;
+
+use mivabo::measure::Outcome;
 use mivabo::space::Parameter;
 use mivabo::study::State;
 
@@ -30,7 +33,10 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
     };
     let names: Vec<&str> = visible().map(Parameter::name).collect();
     let has_times = digest.rows.iter().any(|row| row.started.is_some());
-    let mut columns = vec![("trial", ""), ("state", ""), ("value", NUMBER)];
+    let goal = digest.report.aims.goal().measure.as_str();
+    let measures = digest.measures();
+    let mut columns = vec![("trial", ""), ("state", ""), (goal, NUMBER)];
+    columns.extend(measures.iter().map(|measure| (*measure, NUMBER)));
     columns.extend((!digest.origins.is_empty()).then_some(("origin", "")));
     columns.extend(has_times.then_some(("time", NUMBER)));
     columns.extend(visible().map(|p| {
@@ -52,7 +58,17 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
     });
     let head = head.collect::<Vec<_>>().concat();
     let body: String = (0..digest.rows.len())
-        .map(|at| line(digest, at, &names, has_times))
+        .map(|at| {
+            line(
+                digest,
+                at,
+                &Columns {
+                    measures: &measures,
+                    names: &names,
+                    has_times,
+                },
+            )
+        })
         .collect();
     let printed = if digest.rows.len() > PRINTED {
         format!("<p class=\"paper\">The first {PRINTED} trials are printed.</p>")
@@ -64,8 +80,16 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
     )
 }
 
-fn line(digest: &Digest<'_>, at: usize, names: &[&str], has_times: bool) -> String {
+/// Columns that not every table has.
+struct Columns<'a> {
+    measures: &'a BTreeSet<&'a str>,
+    names: &'a [&'a str],
+    has_times: bool,
+}
+
+fn line(digest: &Digest<'_>, at: usize, columns: &Columns<'_>) -> String {
     let row = digest.rows[at];
+    let outcome = row.trial.outcome();
     let class = if digest.best == Some(at) {
         " class=\"best\""
     } else {
@@ -77,43 +101,56 @@ fn line(digest: &Digest<'_>, at: usize, names: &[&str], has_times: bool) -> Stri
             id = row.trial.id
         ),
         state(row, digest.is_feasible[at]),
-        // The script sorts by the title of a number.
-        row.trial.value().map_or(NOTHING.to_owned(), |value| {
-            format!("<td title=\"{}\">{}</td>", exact(value), short(value))
-        }),
+        number(digest.value(row)),
     ];
+    let measured = |measure: &&str| outcome.and_then(|outcome| outcome.measured().get(measure));
+    cells.extend(
+        columns
+            .measures
+            .iter()
+            .map(|measure| number(measured(measure))),
+    );
     if !digest.origins.is_empty() {
         cells.push(format!(
             "<td class=\"t\">{}</td>",
             escape(row.origin.as_deref().unwrap_or("–"))
         ));
     }
-    if has_times {
+    if columns.has_times {
         cells.push(row.duration().map_or(NOTHING.to_owned(), |millis| {
             format!("<td data-v=\"{millis}\">{}</td>", time(millis))
         }));
     }
-    cells.extend(names.iter().map(
-        |name| match digest.report.space.value(&row.trial.point, name) {
+    cells.extend(columns.names.iter().map(|name| {
+        match digest.report.space.value(&row.trial.point, name) {
             None => NOTHING.to_owned(),
             Some(found) if found.as_f64().is_some() => format!("<td>{}</td>", value(&found, short)),
             Some(found) => format!(
                 "<td class=\"t\">{}</td>",
                 escape(&elided(&value(&found, short), 60))
             ),
-        },
-    ));
+        }
+    }));
     cells.push("</tr>\n".to_owned());
     cells.concat()
 }
 
+/// The script sorts by the title of a number.
+fn number(number: Option<f64>) -> String {
+    number.map_or(NOTHING.to_owned(), |number| {
+        format!("<td title=\"{}\">{}</td>", exact(number), short(number))
+    })
+}
+
 fn state(row: &Row, is_feasible: bool) -> String {
     let infeasible = if is_feasible { "" } else { ", infeasible" };
+    let plain = |name: &str| format!("<td class=\"t\">{name}{infeasible}</td>");
     match &row.trial.state {
-        State::Waiting => format!("<td class=\"t\">waiting{infeasible}</td>"),
-        State::Pending => format!("<td class=\"t\">pending{infeasible}</td>"),
-        State::Complete(_) => format!("<td class=\"t\">complete{infeasible}</td>"),
-        State::Failed { reason } => {
+        State::Waiting => plain("waiting"),
+        State::Running => plain("running"),
+        State::Ended(Outcome::Complete(_)) => plain("complete"),
+        State::Ended(Outcome::Stopped(_)) => plain("stopped"),
+        State::Ended(Outcome::Failed { reason, .. }) => {
             let (shown, full) = (escape(&elided(reason, 32)), escape(&elided(reason, 400)));
             format!("<td class=\"t failed\" title=\"{full}\">failed: {shown}{infeasible}</td>")
         }

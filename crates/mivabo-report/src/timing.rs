@@ -1,5 +1,7 @@
 //! How long trials took, and who worked when: starts and ends enter, a scatter and a timeline leave.
 
+use mivabo::measure::Outcome;
+
 use crate::Row;
 use crate::convergence::legend;
 use crate::digest::Digest;
@@ -116,7 +118,7 @@ fn scatter(digest: &Digest<'_>, timed: &[&Row]) -> String {
 
 /// The colour of the origin, or that of failure.
 fn class(digest: &Digest<'_>, row: &Row) -> String {
-    let is_failed = row.trial.is_told() && row.trial.value().is_none();
+    let is_failed = matches!(row.trial.outcome(), Some(Outcome::Failed { .. }));
     if is_failed {
         "fail".to_owned()
     } else {

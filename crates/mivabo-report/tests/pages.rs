@@ -7,8 +7,9 @@ mod samples;
 use std::collections::BTreeSet;
 
 use mivabo::Space;
+use mivabo::measure::{Outcome, Sense, VALUE};
 use mivabo::space::Domain;
-use mivabo::study::{Direction, State, Trial};
+use mivabo::study::{State, Trial};
 use mivabo_report::{Over, Row, save};
 use samples::{Sample, falling, large, markup, usual, with};
 
@@ -188,14 +189,14 @@ fn assert_drawn(sample: &Sample) -> String {
 
 #[test]
 fn studies_of_every_size_and_fate_have_a_page() {
-    let failed = |_, _| State::Failed {
-        reason: "crashed".into(),
-    };
+    let failed = |_, _| State::Ended(Outcome::failed("crashed"));
     let empty = assert_drawn(&with("empty", 0, falling));
     let one = assert_drawn(&with("one", 1, falling));
     let lost = assert_drawn(&with("lost", 9, failed));
     let waiting = assert_drawn(&with("waiting", 3, |_, _| State::Waiting));
-    let constant = assert_drawn(&with("constant", 9, |_, _| State::Complete(4.0)));
+    let constant = assert_drawn(&with("constant", 9, |_, _| {
+        State::Ended(Outcome::of(VALUE, 4.0))
+    }));
 
     assert!(
         empty.contains("There are no trials yet.")
@@ -219,13 +220,13 @@ fn values_of_every_size_are_drawn() {
         &[-0.0, 0.0],
     ];
     for values in series {
-        for direction in [Direction::Minimise, Direction::Maximise] {
+        for sense in [Sense::Minimize, Sense::Maximize] {
             let n = values.len() as u64;
             let sample = with("sizes", n, |id, _| {
-                State::Complete(values[usize::try_from(id).unwrap()])
+                State::Ended(Outcome::of(VALUE, values[usize::try_from(id).unwrap()]))
             });
             assert_drawn(&Sample {
-                direction,
+                aims: sense.into(),
                 ..sample
             });
         }
@@ -234,9 +235,11 @@ fn values_of_every_size_are_drawn() {
 
 #[test]
 fn a_value_that_would_flatten_all_others_stands_at_the_edge() {
-    let outlier = |id: u64, noise: f64| State::Complete(if id == 5 { 1e6 } else { noise - 0.5 });
+    let outlier = |id: u64, noise: f64| {
+        State::Ended(Outcome::of(VALUE, if id == 5 { 1e6 } else { noise - 0.5 }))
+    };
     let sample = Sample {
-        direction: Direction::Minimise,
+        aims: Sense::Minimize.into(),
         ..with("outlier", 40, outlier)
     };
 
@@ -298,7 +301,7 @@ fn a_trial_is_on_a_bound_only_where_its_slack_is_small_beside_its_sides() {
         Row::from(Trial {
             id,
             point,
-            state: State::Complete(1.0),
+            state: State::Ended(Outcome::of(VALUE, 1.0)),
             told: Some(id),
         })
     });
@@ -306,7 +309,7 @@ fn a_trial_is_on_a_bound_only_where_its_slack_is_small_beside_its_sides() {
     let sample = Sample {
         name: "area".into(),
         space,
-        direction: Direction::Minimise,
+        aims: Sense::Minimize.into(),
         rows,
         importance: None,
     };

@@ -13,9 +13,8 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use mivabo_store::{
-    Claim, Error, Lease, Object, Outcome, Proposal, Revision, Sqlite, Store, StudyId, Tell,
-};
+use mivabo::measure::{Outcome, VALUE};
+use mivabo_store::{Claim, Error, Lease, Object, Proposal, Revision, Sqlite, Store, StudyId, Tell};
 use rusqlite::Connection;
 
 const LARGE: u32 = 100_000;
@@ -110,7 +109,7 @@ fn work(path: &Path, limit: u64, think: u64) {
         claim_wait = claim_wait.max(start.elapsed());
         let start = Instant::now();
         store
-            .tell(study, id, &Tell::new(Outcome::Complete(1.0)))
+            .tell(study, id, &Tell::new(Outcome::of(VALUE, 1.0)))
             .unwrap();
         tell_wait = tell_wait.max(start.elapsed());
         n_told += 1;
@@ -197,7 +196,7 @@ fn large(path: &Path) {
     for _ in 0..1_000 {
         let id = step(&mut store, study, (&mut since, u64::MAX), 0).unwrap();
         store
-            .tell(study, id, &Tell::new(Outcome::Complete(1.0)))
+            .tell(study, id, &Tell::new(Outcome::of(VALUE, 1.0)))
             .unwrap();
     }
     println!(

@@ -5,7 +5,7 @@
 //! the begin of a transaction, and lets readers see the last committed state without waiting.
 
 use crate::error::Error;
-use crate::trial::{Revision, Study, StudyId, Trial};
+use crate::record::{Record, Revision, StudyEntry, StudyId};
 
 /// A place where studies and trials are kept.
 pub trait Backend: Send {
@@ -45,7 +45,7 @@ pub trait Rows {
     ///
     /// # Errors
     /// What the database meets; so do all others.
-    fn studies(&self) -> Result<Vec<Study>, Error>;
+    fn studies(&self) -> Result<Vec<StudyEntry>, Error>;
 
     /// What a study was made from.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
@@ -57,19 +57,19 @@ pub trait Rows {
 
     /// One trial.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
-    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Trial>, Error>;
+    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Record>, Error>;
 
     /// Trials whose revision is after `since`, by revision.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
-    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Trial>, Error>;
+    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Record>, Error>;
 
     /// The waiting trial with the smallest number.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
-    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Trial>, Error>;
+    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Record>, Error>;
 
     /// All running trials, by number.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
-    fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error>;
+    fn running(&self, study: StudyId) -> Result<Vec<Record>, Error>;
 }
 
 /// Rows that can be changed, together or not at all. It reads what it has put.
@@ -78,11 +78,11 @@ pub trait Transaction: Rows {
     ///
     /// # Errors
     /// What the database meets; so do all others.
-    fn insert_study(&mut self, study: &Study, definition: &str) -> Result<(), Error>;
+    fn insert_study(&mut self, study: &StudyEntry, definition: &str) -> Result<(), Error>;
 
     /// Adds a trial, or replaces the one of its number, whose `params` and `created` are the same and which is not told.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
-    fn put(&mut self, study: StudyId, trial: &Trial) -> Result<(), Error>;
+    fn put(&mut self, study: StudyId, trial: &Record) -> Result<(), Error>;
 
     /// Makes the changes last, and seen by all. After an error nothing has changed.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]

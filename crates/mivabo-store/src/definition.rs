@@ -7,9 +7,13 @@
 //! Equal definitions have equal texts, so that a study opens from wherever it is defined in the same way. Each
 //! parameter and each constraint has a line of its own: where two definitions differ, that line is shown.
 
+use std::collections::BTreeMap;
+
 use mivabo::Space;
-use mivabo::study::{Direction, Spec, Strategy};
+use mivabo::measure::{Aims, Goal, Limit, Sense};
+use mivabo::study::{Spec, Strategy};
 use serde::Deserialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::error::Error;
@@ -22,8 +26,8 @@ const LINE_DEPTH: usize = 3;
 pub struct Definition {
     /// Parameters and constraints.
     pub space: Space,
-    /// Whether low or high values are good.
-    pub direction: Direction,
+    /// What is wanted of its trials.
+    pub aims: Aims,
     /// A name that [`Strategy::named`] knows.
     pub strategy: String,
     /// Where all randomness comes from.
@@ -38,7 +42,7 @@ impl Definition {
         let strategy = default_strategy().to_owned();
         Definition {
             space,
-            direction: Direction::Minimise,
+            aims: Aims::default(),
             strategy,
             seed: 0,
             n_initial: None,
@@ -47,10 +51,10 @@ impl Definition {
 
     /// The canonical text.
     pub fn to_json(&self) -> String {
-        let direction = direction_name(self.direction);
+        let aims = written(&self.aims);
         let n_initial = self.n_initial.map_or("null".to_owned(), |n| n.to_string());
         broken(&format!(
-            r#"{{"direction":"{direction}","strategy":{:?},"seed":{},"n_initial":{n_initial},"space":{}}}"#,
+            r#"{{{aims},"strategy":{:?},"seed":{},"n_initial":{n_initial},"space":{}}}"#,
             self.strategy,
             self.seed,
             self.space.to_json()
@@ -64,13 +68,12 @@ impl Definition {
     pub fn from_json(text: &str) -> Result<Definition, Error> {
         let bad = |why: String| Error::BadDefinition { why };
         let text: Text = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
-        let direction = direction_named(&text.direction)
-            .ok_or_else(|| bad(format!("`{}` is no direction", text.direction)))?;
+        let aims = text.aims().map_err(bad)?;
         Strategy::named(&text.strategy)?;
         let space = Space::from_json(text.space.get())?;
         Ok(Definition {
             space,
-            direction,
+            aims,
             strategy: text.strategy,
             seed: text.seed,
             n_initial: text.n_initial,
@@ -84,7 +87,7 @@ impl Definition {
     pub fn spec(&self) -> Result<Spec, Error> {
         let strategy = Strategy::named(&self.strategy)?;
         Ok(Spec {
-            direction: self.direction,
+            aims: self.aims.clone(),
             strategy,
             seed: self.seed,
             n_initial: self.n_initial,
@@ -95,7 +98,9 @@ impl Definition {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {
-    direction: String,
+    direction: Option<String>,
+    goals: Option<BTreeMap<String, String>>,
+    limits: Option<BTreeMap<String, String>>,
     strategy: String,
     seed: u64,
     n_initial: Option<usize>,
@@ -113,19 +118,79 @@ pub fn default_strategy() -> &'static str {
         .unwrap_or("random")
 }
 
-/// `minimize` or `maximize`.
-pub fn direction_name(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Minimise => "minimize",
-        Direction::Maximise => "maximize",
+impl Text {
+    fn aims(&self) -> Result<Aims, String> {
+        let said = Said {
+            direction: self.direction.as_deref(),
+            goals: self.goals.as_ref(),
+            limits: self.limits.as_ref(),
+        };
+        said.aims()
     }
 }
 
-/// The direction of a name.
-pub fn direction_named(name: &str) -> Option<Direction> {
-    [Direction::Minimise, Direction::Maximise]
-        .into_iter()
-        .find(|d| direction_name(*d) == name)
+/// What a file, a text or a caller says about the aims of a study.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Said<'a> {
+    /// `minimize` or `maximize`, for the measure `value`.
+    pub direction: Option<&'a str>,
+    /// Measures, and `minimize` or `maximize`.
+    pub goals: Option<&'a BTreeMap<String, String>>,
+    /// Measures, and bounds such as `<= 20`.
+    pub limits: Option<&'a BTreeMap<String, String>>,
+}
+
+impl Said<'_> {
+    /// What it means; a small `value` where nothing is said.
+    ///
+    /// # Errors
+    /// A sentence that names the key and what was expected.
+    pub fn aims(&self) -> Result<Aims, String> {
+        let goals = match (self.direction, self.goals) {
+            (Some(_), Some(_)) => {
+                return Err("`direction` and `goals` are given; only one of them can be".to_owned());
+            }
+            (direction, None) => {
+                let sense = sense("direction", direction.unwrap_or(Sense::Minimize.name()))?;
+                vec![Aims::from(sense).goal().clone()]
+            }
+            (None, Some(goals)) => goals
+                .iter()
+                .map(|(measure, text)| {
+                    Ok(Goal {
+                        measure: measure.clone(),
+                        sense: sense(&format!("goals.{measure}"), text)?,
+                    })
+                })
+                .collect::<Result<_, String>>()?,
+        };
+        let limits = self.limits.into_iter().flatten();
+        let limits: Result<Vec<Limit>, _> = limits
+            .map(|(measure, text)| Limit::parse(measure, text))
+            .collect();
+        let aims = limits.and_then(|limits| Aims::new(goals, limits));
+        aims.map_err(|error| error.to_string())
+    }
+}
+
+fn sense(key: &str, text: &str) -> Result<Sense, String> {
+    Sense::named(text)
+        .ok_or_else(|| format!("{key}: expected \"minimize\" or \"maximize\", not \"{text}\""))
+}
+
+/// The aims as keys of an object. What `direction` can say is said so, as it always was.
+fn written(aims: &Aims) -> String {
+    let Goal { measure, sense } = aims.goal();
+    if *aims == Aims::from(*sense) {
+        return format!(r#""direction":"{}""#, sense.name());
+    }
+    let goals = BTreeMap::from([(measure, sense.name())]);
+    let limits: BTreeMap<&str, String> = aims
+        .limits()
+        .iter()
+        .map(|limit| (limit.measure.as_str(), limit.condition()))
+        .collect();
+    format!(r#""goals":{},"limits":{}"#, json!(goals), json!(limits))
 }
 
 /// JSON without line breaks, broken into lines down to [`LINE_DEPTH`].

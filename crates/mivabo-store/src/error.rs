@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::trial::{Outcome, State};
+use mivabo::measure::Outcome;
+
+use crate::state::RecordState;
 
 /// What was wrong, where, and what was expected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -60,13 +62,7 @@ pub enum Error {
         /// The worker.
         worker: String,
         /// What became of the trial.
-        state: State,
-    },
-    /// A value that is NaN or infinite.
-    #[error("the value {value} is not finite; tell the trial as failed instead")]
-    NotFinite {
-        /// The value.
-        value: f64,
+        state: RecordState,
     },
     /// Parameters or a note that are no JSON object.
     #[error("expected a JSON object, found `{text}`: {why}")]
@@ -257,6 +253,7 @@ pub(crate) fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mivabo::measure::VALUE;
 
     fn message(stored: &str, given: &str) -> String {
         let error = Error::DefinitionDiffers {
@@ -287,17 +284,15 @@ mod tests {
     fn what_a_trial_already_has_is_said() {
         let told = |outcome| Error::AlreadyTold { id: 3, outcome }.to_string();
         assert_eq!(
-            told(Outcome::Complete(0.5)),
+            told(Outcome::of(VALUE, 0.5)),
             "trial 3 was already told: it has the value 0.5"
         );
-        let failed = Outcome::Failed {
-            reason: "out of memory".into(),
-        };
+        let failed = Outcome::failed("out of memory");
         assert_eq!(
             told(failed),
             "trial 3 was already told: it failed: out of memory"
         );
-        let held = State::Running {
+        let held = RecordState::Running {
             worker: "b".into(),
             lease: 7,
         };

@@ -11,13 +11,15 @@ use mivabo::study::MAX_INITIAL;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::definition::{Definition, default_strategy, direction_named};
+use crate::definition::{Definition, Said, default_strategy};
 use crate::error::Error;
 use crate::store::check_name;
 
 const TOP: &[&str] = &[
     "name",
     "direction",
+    "goals",
+    "limits",
     "parameters",
     "definitions",
     "constraints",
@@ -44,7 +46,7 @@ pub struct StudyFile {
     pub name: String,
     /// The database.
     pub storage: PathBuf,
-    /// Space, direction, strategy, seed.
+    /// Space, aims, strategy, seed.
     pub definition: Definition,
 }
 
@@ -52,6 +54,8 @@ pub struct StudyFile {
 struct File {
     name: Option<String>,
     direction: Option<String>,
+    goals: Option<BTreeMap<String, String>>,
+    limits: Option<BTreeMap<String, String>>,
     #[serde(default)]
     run: Run,
 }
@@ -88,12 +92,12 @@ impl StudyFile {
         };
         let name = file.name.unwrap_or_else(|| stem.clone());
         check_name(&name)?;
-        let direction = file.direction.as_deref().unwrap_or("minimize");
-        let direction = direction_named(direction).ok_or_else(|| {
-            bad(format!(
-                "direction: expected \"minimize\" or \"maximize\", not \"{direction}\""
-            ))
-        })?;
+        let said = Said {
+            direction: file.direction.as_deref(),
+            goals: file.goals.as_ref(),
+            limits: file.limits.as_ref(),
+        };
+        let aims = said.aims().map_err(bad)?;
         let n_initial = file.run.n_initial;
         if let Some(n) = n_initial.filter(|n| *n > MAX_INITIAL) {
             return Err(mivabo::Error::TooManyInitial {
@@ -116,7 +120,7 @@ impl StudyFile {
             storage: path.parent().unwrap_or(Path::new("")).join(storage),
             definition: Definition {
                 space,
-                direction,
+                aims,
                 strategy,
                 seed,
                 n_initial,

@@ -1,6 +1,6 @@
 //! Studies and trials on disk, shared by many processes: the memory of mivabo.
 //!
-//! Definitions, parameters and outcomes enter; they leave as [`Trial`]s, as often as they are asked for, and as
+//! Definitions, parameters and outcomes enter; they leave as [`Record`]s, as often as they are asked for, and as
 //! [`Changes`] for whoever follows a study that others work on. What a definition or a parameter means is not known to
 //! the [`Store`]: parameters and notes are JSON objects, kept as they were written. A [`Session`] knows: it joins a store
 //! and a [`mivabo::Study`].
@@ -33,7 +33,7 @@
 //!                 │    release, lease ended     │
 //!                 │                             │ tell; or lease ended once too often
 //!                 └───────────tell────────────▶ ▼
-//!                                add ────────▶ Complete or Failed, for ever
+//!                                add ────────▶ Ended: complete, stopped or failed, for ever
 //! ```
 //!
 //! # Backends
@@ -42,7 +42,8 @@
 //! slow, obvious one, and [`Sqlite`], a file. All of them pass one suite of tests (`tests/contract.rs`).
 //!
 //! ```
-//! use mivabo_store::{Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, State, Store, Tell};
+//! use mivabo::measure::{Outcome, VALUE};
+//! use mivabo_store::{Claim, Error, Lease, Memory, Object, Proposal, RecordState, Revision, Store, Tell};
 //!
 //! let mut store = Store::new(Memory::default());
 //! let study = store.create("cnn", "[parameters]\nx = { type = 'int', low = 1, high = 3 }")?;
@@ -55,9 +56,9 @@
 //! })?;
 //! let trial = trial.expect("one trial may be made");
 //!
-//! store.tell(study, trial.id, &Tell { worker: Some("host:42"), now: 2_000, ..Tell::new(Outcome::Complete(0.25)) })?;
+//! store.tell(study, trial.id, &Tell { worker: Some("host:42"), now: 2_000, ..Tell::new(Outcome::of(VALUE, 0.25)) })?;
 //!
-//! assert_eq!(store.trial(study, 0)?.state, State::Complete(0.25));
+//! assert_eq!(store.trial(study, 0)?.state, RecordState::Ended(Outcome::of(VALUE, 0.25)));
 //! let next = store.claim(study, &claim, |_| -> Result<_, Error> { unreachable!("one was the limit") })?;
 //! assert!(next.is_none());
 //! # Ok::<(), Error>(())
@@ -70,21 +71,25 @@ mod file;
 mod memory;
 mod object;
 mod points;
+mod record;
 mod session;
 mod sqlite;
+mod state;
 mod store;
-mod trial;
+mod told;
 mod waiting;
 
 pub use crate::backend::{Backend, Last, Rows, Transaction};
-pub use crate::definition::{Definition, default_strategy, direction_name, direction_named};
+pub use crate::definition::{Definition, Said, default_strategy};
 pub use crate::error::Error;
 pub use crate::file::StudyFile;
 pub use crate::memory::Memory;
 pub use crate::object::Object;
 pub use crate::points::object_of;
+pub use crate::record::{Lease, Proposal, Record, Revision, StudyEntry, StudyId, Tell};
 pub use crate::session::{Asked, Session};
 pub use crate::sqlite::Sqlite;
-pub use crate::store::{Changes, Claim, Lease, Store, Tell};
-pub use crate::trial::{Outcome, Proposal, Revision, State, Study, StudyId, Trial};
+pub use crate::state::RecordState;
+pub use crate::store::{Changes, Claim, Store};
+pub use crate::told::Told;
 pub use crate::waiting::on_long_wait;

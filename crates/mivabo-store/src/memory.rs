@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::{Backend, Last, Rows, Transaction};
 use crate::error::Error;
-use crate::trial::{Revision, State, Study, StudyId, Trial};
+use crate::record::{Record, Revision, StudyEntry, StudyId};
+use crate::state::RecordState;
 
 /// Studies in memory, gone when the last clone is.
 #[derive(Debug, Clone, Default)]
@@ -18,9 +19,9 @@ pub struct Memory {
 /// A study and its trials, by number.
 #[derive(Debug, Clone)]
 struct Shelf {
-    study: Study,
+    study: StudyEntry,
     definition: String,
-    trials: Vec<Arc<Trial>>,
+    trials: Vec<Arc<Record>>,
 }
 
 /// A copy of everything; the way back if it is for writing.
@@ -56,7 +57,7 @@ impl Draft<'_> {
         self.shelves.iter().find(|shelf| shelf.study.id == study)
     }
 
-    fn trials(&self, study: StudyId) -> impl Iterator<Item = &Trial> {
+    fn trials(&self, study: StudyId) -> impl Iterator<Item = &Record> {
         self.shelf(study)
             .into_iter()
             .flat_map(|shelf| shelf.trials.iter().map(|trial| &**trial))
@@ -64,7 +65,7 @@ impl Draft<'_> {
 }
 
 impl Rows for Draft<'_> {
-    fn studies(&self) -> Result<Vec<Study>, Error> {
+    fn studies(&self) -> Result<Vec<StudyEntry>, Error> {
         Ok(self
             .shelves
             .iter()
@@ -91,12 +92,12 @@ impl Rows for Draft<'_> {
         })
     }
 
-    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Trial>, Error> {
+    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Record>, Error> {
         Ok(self.trials(study).find(|trial| trial.id == id).cloned())
     }
 
-    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Trial>, Error> {
-        let mut changed: Vec<Trial> = self
+    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Record>, Error> {
+        let mut changed: Vec<Record> = self
             .trials(study)
             .filter(|trial| trial.revision > since)
             .cloned()
@@ -105,21 +106,21 @@ impl Rows for Draft<'_> {
         Ok(changed)
     }
 
-    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Trial>, Error> {
+    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Record>, Error> {
         Ok(self
             .trials(study)
-            .find(|trial| trial.state == State::Waiting)
+            .find(|trial| trial.state == RecordState::Waiting)
             .cloned())
     }
 
-    fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error> {
-        let runs = |trial: &&Trial| matches!(trial.state, State::Running { .. });
+    fn running(&self, study: StudyId) -> Result<Vec<Record>, Error> {
+        let runs = |trial: &&Record| matches!(trial.state, RecordState::Running { .. });
         Ok(self.trials(study).filter(runs).cloned().collect())
     }
 }
 
 impl Transaction for Draft<'_> {
-    fn insert_study(&mut self, study: &Study, definition: &str) -> Result<(), Error> {
+    fn insert_study(&mut self, study: &StudyEntry, definition: &str) -> Result<(), Error> {
         self.shelves.push(Shelf {
             study: study.clone(),
             definition: definition.to_owned(),
@@ -128,7 +129,7 @@ impl Transaction for Draft<'_> {
         Ok(())
     }
 
-    fn put(&mut self, study: StudyId, trial: &Trial) -> Result<(), Error> {
+    fn put(&mut self, study: StudyId, trial: &Record) -> Result<(), Error> {
         let new = Arc::new(trial.clone());
         if let Some(shelf) = self
             .shelves

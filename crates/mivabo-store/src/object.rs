@@ -54,6 +54,16 @@ impl Object {
         serde_json::to_string(&result).ok().map(Object)
     }
 
+    /// Its numbers that a program can hold, by key.
+    pub(crate) fn numbers(&self) -> Vec<(String, f64)> {
+        let values: BTreeMap<String, &RawValue> = serde_json::from_str(&self.0).unwrap_or_default();
+        let number = |raw: &RawValue| serde_json::from_str::<f64>(raw.get()).ok();
+        values
+            .into_iter()
+            .filter_map(|(key, raw)| Some((key, number(raw)?)))
+            .collect()
+    }
+
     /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.0

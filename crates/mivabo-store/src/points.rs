@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use mivabo::Space;
 use mivabo::space::{Point, Value};
-use mivabo::study::{State as Told, Trial as Known};
+use mivabo::study::{State, Trial};
 use serde::Serializer;
 use serde::ser::SerializeMap;
 
 use crate::error::Error;
 use crate::object::Object;
-use crate::trial::{State, Trial};
+use crate::record::Record;
+use crate::state::RecordState;
 
 /// Names and values as the text of a JSON object, in this order.
 ///
@@ -43,7 +44,7 @@ pub(crate) fn written(space: &Space, point: &Point) -> Result<Object, Error> {
 }
 
 /// The point that was stored.
-pub(crate) fn read(space: &Space, trial: &Trial) -> Result<Point, Error> {
+pub(crate) fn read(space: &Space, trial: &Record) -> Result<Point, Error> {
     let bad = |why: String| Error::BadTrial { id: trial.id, why };
     let values: BTreeMap<String, Value> =
         serde_json::from_str(trial.params.as_str()).map_err(|error| bad(error.to_string()))?;
@@ -56,19 +57,16 @@ pub(crate) fn read(space: &Space, trial: &Trial) -> Result<Point, Error> {
 }
 
 /// A stored trial as a study knows it.
-pub(crate) fn known(space: &Space, trial: &Trial) -> Result<Known, Error> {
-    let state = match &trial.state {
-        State::Waiting => Told::Waiting,
-        State::Running { .. } => Told::Pending,
-        State::Complete(value) => Told::Complete(*value),
-        State::Failed { reason } => Told::Failed {
-            reason: reason.clone(),
-        },
+pub(crate) fn known(space: &Space, record: &Record) -> Result<Trial, Error> {
+    let state = match &record.state {
+        RecordState::Waiting => State::Waiting,
+        RecordState::Running { .. } => State::Running,
+        RecordState::Ended(outcome) => State::Ended(outcome.clone()),
     };
-    Ok(Known {
-        id: trial.id,
-        point: read(space, trial)?,
+    Ok(Trial {
+        id: record.id,
+        point: read(space, record)?,
         state,
-        told: trial.told,
+        told: record.told,
     })
 }

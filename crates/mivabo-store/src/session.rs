@@ -11,8 +11,9 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use mivabo::measure::Aims;
 use mivabo::space::{Point, Value};
-use mivabo::study::{Recommendation, State as Told, Trial as Known};
+use mivabo::study::{Recommendation, Trial};
 use mivabo::{Space, Study};
 use serde_json::json;
 
@@ -20,8 +21,10 @@ use crate::definition::Definition;
 use crate::error::Error;
 use crate::object::Object;
 use crate::points;
-use crate::store::{Changes, Claim, Lease, Store, Tell};
-use crate::trial::{Outcome, Proposal, Revision, State, StudyId, Trial};
+use crate::record::{Lease, Proposal, Record, Revision, StudyId, Tell};
+use crate::state::RecordState;
+use crate::store::{Changes, Claim, Store};
+use crate::told::Told;
 
 /// A stored study that this process follows.
 ///
@@ -148,13 +151,23 @@ impl Session {
         &self.study
     }
 
+    /// What is wanted of its trials.
+    pub fn aims(&self) -> &Aims {
+        &self.study.spec().aims
+    }
+
+    /// The goal's number, where a stored trial has one.
+    pub fn value(&self, record: &Record) -> Option<f64> {
+        self.aims().value(record.outcome()?)
+    }
+
     /// Its space.
     pub fn space(&self) -> &Space {
         self.study.space()
     }
 
     /// All trials, by number, as they were when this session last looked.
-    pub fn trials(&self) -> &[Known] {
+    pub fn trials(&self) -> &[Trial] {
         self.study.trials()
     }
 
@@ -162,7 +175,7 @@ impl Session {
     ///
     /// # Errors
     /// What the store meets.
-    pub fn records(&self) -> Result<Vec<Trial>, Error> {
+    pub fn records(&self) -> Result<Vec<Record>, Error> {
         let mut trials = self.store.changes(self.id, Revision::default())?.trials;
         trials.sort_by_key(|trial| trial.id);
         Ok(trials)
@@ -172,7 +185,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::UnknownTrial`], or what the store meets.
-    pub fn record(&self, id: u64) -> Result<Trial, Error> {
+    pub fn record(&self, id: u64) -> Result<Record, Error> {
         self.store.trial(self.id, id)
     }
 
@@ -180,7 +193,7 @@ impl Session {
     ///
     /// # Errors
     /// What the store meets.
-    pub fn running(&self) -> Result<Vec<Trial>, Error> {
+    pub fn running(&self) -> Result<Vec<Record>, Error> {
         self.store.running(self.id)
     }
 
@@ -189,10 +202,10 @@ impl Session {
     ///
     /// # Errors
     /// What the store meets.
-    pub fn awaited(&self, within: Duration, own: &BTreeSet<u64>) -> Result<Option<Trial>, Error> {
+    pub fn awaited(&self, within: Duration, own: &BTreeSet<u64>) -> Result<Option<Record>, Error> {
         let soon = (self.clock)().saturating_add(millis(within));
-        let is_awaited = |trial: &Trial| {
-            matches!(trial.state, State::Running { lease, .. } if lease <= soon)
+        let is_awaited = |trial: &Record| {
+            matches!(trial.state, RecordState::Running { lease, .. } if lease <= soon)
                 && !own.contains(&trial.id)
         };
         Ok(self.running()?.into_iter().find(is_awaited))
@@ -277,12 +290,12 @@ impl Session {
         self.asked(&trial).map(Some)
     }
 
-    /// The value of a trial. One that is not finite makes it a failed trial. Whoever tells first is heard.
+    /// The goal's number of a trial. One that is not finite makes it a failed trial. Whoever tells first is heard.
     ///
     /// # Errors
     /// [`Error::AlreadyTold`], [`Error::UnknownTrial`], or what the store meets.
     pub fn tell(&mut self, id: u64, value: f64) -> Result<(), Error> {
-        self.tell_outcome(id, outcome_of(value), Object::default())
+        self.tell_all(id, &Told::value(value))
     }
 
     /// A trial that has no value.
@@ -290,26 +303,19 @@ impl Session {
     /// # Errors
     /// As [`tell`](Self::tell).
     pub fn tell_failed(&mut self, id: u64, reason: impl Into<String>) -> Result<(), Error> {
-        self.tell_outcome(
-            id,
-            Outcome::Failed {
-                reason: reason.into(),
-            },
-            Object::default(),
-        )
+        self.tell_all(id, &Told::failed(reason))
     }
 
-    /// How a trial ended, with what to add to its note.
+    /// All that the evaluation of a trial gave.
     ///
     /// # Errors
     /// As [`tell`](Self::tell).
-    pub fn tell_outcome(&mut self, id: u64, outcome: Outcome, note: Object) -> Result<(), Error> {
-        let outcome = finite(outcome);
+    pub fn tell_all(&mut self, id: u64, told: &Told) -> Result<(), Error> {
         let tell = Tell {
             worker: Some(&self.worker),
-            outcome,
+            outcome: told.outcome(self.aims()),
             now: (self.clock)(),
-            note,
+            note: told.note()?,
         };
         self.store.tell(self.id, id, &tell)?;
         self.sync()
@@ -322,29 +328,26 @@ impl Session {
     pub fn add<'a>(
         &mut self,
         values: impl IntoIterator<Item = (&'a str, Value)>,
-        outcome: Outcome,
+        told: Told,
     ) -> Result<u64, Error> {
         let point = self.space().point_where_active(values)?;
-        let ids = self.add_all(vec![(point, outcome, Object::default())])?;
+        let ids = self.add_all(&[(point, told)])?;
         Ok(ids.start)
     }
 
-    /// The same for many points, all of them or none, each with what to add to its note. Their numbers are the answer.
+    /// The same for many points, all of them or none. Their numbers are the answer.
     ///
     /// # Errors
     /// [`Error::Study`] when a point does not fit the space, or what the store meets; nothing is then added.
-    pub fn add_all(
-        &mut self,
-        results: Vec<(Point, Outcome, Object)>,
-    ) -> Result<std::ops::Range<u64>, Error> {
+    pub fn add_all(&mut self, results: &[(Point, Told)]) -> Result<std::ops::Range<u64>, Error> {
         let now = (self.clock)();
-        let told = results.into_iter().map(|(point, outcome, note)| {
+        let told = results.iter().map(|(point, told)| {
             let tell = Tell {
                 now,
-                note,
-                ..Tell::new(finite(outcome))
+                note: told.note()?,
+                ..Tell::new(told.outcome(self.aims()))
             };
-            Ok((proposal(self.space(), &point, "added")?, tell))
+            Ok((proposal(self.space(), point, "added")?, tell))
         });
         let told = told.collect::<Result<Vec<_>, Error>>()?;
         let added = self.store.add_all(self.id, told)?;
@@ -431,7 +434,7 @@ impl Session {
     }
 
     /// The feasible trial with the best value, as of when this session last looked.
-    pub fn best(&self) -> Option<&Known> {
+    pub fn best(&self) -> Option<&Trial> {
         self.study.best()
     }
 
@@ -447,7 +450,7 @@ impl Session {
         Ok(found?)
     }
 
-    fn asked(&self, trial: &Trial) -> Result<Asked, Error> {
+    fn asked(&self, trial: &Record) -> Result<Asked, Error> {
         let point = points::read(self.space(), trial)?;
         let values = self
             .space()
@@ -464,7 +467,7 @@ impl Session {
     }
 }
 
-impl Trial {
+impl Record {
     /// Who proposed it, as its note says; empty where that says nothing.
     pub fn origin(&self) -> String {
         /// What else is in a note is not looked at: a number there may be one that no program can hold.
@@ -488,15 +491,10 @@ impl Trial {
     pub fn point(&self, space: &Space) -> Result<Point, Error> {
         points::read(space, self)
     }
-
-    /// Whether it is complete or failed.
-    pub fn is_told(&self) -> bool {
-        matches!(self.state, State::Complete(_) | State::Failed { .. })
-    }
 }
 
 fn take_in(study: &mut Study, revision: &mut Revision, changes: &Changes) -> Result<(), Error> {
-    let known: Result<Vec<Known>, Error> = changes
+    let known: Result<Vec<Trial>, Error> = changes
         .trials
         .iter()
         .map(|trial| points::known(study.space(), trial))
@@ -515,21 +513,6 @@ fn proposal(space: &Space, point: &Point, origin: &str) -> Result<Proposal, Erro
         params: points::written(space, point)?,
         note,
     })
-}
-
-/// What a value makes of a trial.
-fn outcome_of(value: f64) -> Outcome {
-    match Told::of_value(value) {
-        Told::Failed { reason } => Outcome::Failed { reason },
-        _ => Outcome::Complete(value),
-    }
-}
-
-fn finite(outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Complete(value) => outcome_of(value),
-        failed @ Outcome::Failed { .. } => failed,
-    }
 }
 
 fn leased(worker: &str, now: i64, lease: Duration) -> Lease<'_> {

@@ -1,33 +1,16 @@
 //! The store: what users call, and the rules of the [crate](crate), over the rows of a [`Backend`].
 
 use mivabo::interrupt;
+use mivabo::measure::Outcome;
 
 use crate::backend::{Backend, Rows, Transaction};
 use crate::error::Error;
-use crate::object::Object;
-use crate::trial::{Outcome, Proposal, Revision, State, Study, StudyId, Trial};
+use crate::record::{Lease, Proposal, Record, Revision, StudyEntry, StudyId, Tell};
+use crate::state::RecordState;
 
 /// Studies and trials in one place. The rules are in the documentation of the [crate](crate).
 pub struct Store {
     backend: Box<dyn Backend>,
-}
-
-/// Who takes a trial, when, and for how long without a sign of life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lease<'a> {
-    /// The worker. Two that work at the same time have different names.
-    pub worker: &'a str,
-    /// Now, in milliseconds since 1970.
-    pub now: i64,
-    /// For how long, in milliseconds.
-    pub millis: i64,
-}
-
-impl Lease<'_> {
-    /// When it ends.
-    pub(crate) fn end(&self) -> i64 {
-        self.now.saturating_add(self.millis)
-    }
 }
 
 /// How a trial is claimed.
@@ -41,36 +24,11 @@ pub struct Claim<'a> {
     pub max_trials: Option<u64>,
 }
 
-/// How a trial is told.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tell<'a> {
-    /// Who tells, if it is a worker.
-    pub worker: Option<&'a str>,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Now, in milliseconds since 1970.
-    pub now: i64,
-    /// What to add to its note; keys that it has are replaced.
-    pub note: Object,
-}
-
-impl Tell<'_> {
-    /// An outcome that nobody in particular tells, in 1970.
-    pub fn new(outcome: Outcome) -> Self {
-        Tell {
-            worker: None,
-            outcome,
-            now: 0,
-            note: Object::default(),
-        }
-    }
-}
-
 /// What changed since a revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changes {
     /// The trials that changed, as they are now, each once, in the order of their last changes.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<Record>,
     /// The revision up to which this tells everything: the `since` of the next question.
     pub revision: Revision,
 }
@@ -98,7 +56,7 @@ impl Store {
             }
             let id = StudyId(rows.studies()?.len() as u64);
             rows.insert_study(
-                &Study {
+                &StudyEntry {
                     id,
                     name: name.to_owned(),
                 },
@@ -112,7 +70,7 @@ impl Store {
     ///
     /// # Errors
     /// What the backend meets.
-    pub fn studies(&self) -> Result<Vec<Study>, Error> {
+    pub fn studies(&self) -> Result<Vec<StudyEntry>, Error> {
         self.backend.read()?.studies()
     }
 
@@ -128,7 +86,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::UnknownStudy`], [`Error::UnknownTrial`], or what the backend meets.
-    pub fn trial(&self, study: StudyId, id: u64) -> Result<Trial, Error> {
+    pub fn trial(&self, study: StudyId, id: u64) -> Result<Record, Error> {
         trial(&*self.backend.read()?, study, id)
     }
 
@@ -146,7 +104,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::UnknownStudy`], or what the backend meets.
-    pub fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error> {
+    pub fn running(&self, study: StudyId) -> Result<Vec<Record>, Error> {
         let rows = self.backend.read()?;
         definition(&*rows, study)?;
         rows.running(study)
@@ -163,7 +121,7 @@ impl Store {
         study: StudyId,
         claim: &Claim<'_>,
         suggest: impl FnOnce(&Changes) -> Result<Proposal, E>,
-    ) -> Result<Option<Trial>, E> {
+    ) -> Result<Option<Record>, E> {
         self.write(|rows| {
             definition(rows, study)?;
             let mut trial = if let Some(waiting) = rows.oldest_waiting(study)? {
@@ -173,8 +131,12 @@ impl Store {
                 if claim.max_trials.is_some_and(|limit| n_trials >= limit) {
                     return Ok(None);
                 }
-                let proposal = suggest(&changes(rows, study, claim.since)?)?;
-                Trial::new(n_trials, proposal, claim.lease.now)
+                let changes = changes(rows, study, claim.since)?;
+                let proposal = suggest(&changes)?;
+                Record {
+                    based_on: Some(changes.revision),
+                    ..Record::new(n_trials, proposal, claim.lease.now)
+                }
             };
             trial.start(&claim.lease);
             Ok(Some(put(rows, study, trial)?))
@@ -190,10 +152,10 @@ impl Store {
         study: StudyId,
         proposal: Proposal,
         now: i64,
-    ) -> Result<Trial, Error> {
+    ) -> Result<Record, Error> {
         self.write(|rows| {
             definition(rows, study)?;
-            let trial = Trial::new(rows.last(study)?.trials, proposal, now);
+            let trial = Record::new(rows.last(study)?.trials, proposal, now);
             put(rows, study, trial)
         })
     }
@@ -201,14 +163,13 @@ impl Store {
     /// A new trial that is told already: a result from elsewhere.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::UnknownStudy`], or what the backend meets.
+    /// [`Error::UnknownStudy`], or what the backend meets.
     pub fn add(
         &mut self,
         study: StudyId,
         proposal: Proposal,
         tell: &Tell<'_>,
-    ) -> Result<Trial, Error> {
-        tell.outcome.check()?;
+    ) -> Result<Record, Error> {
         self.write(|rows| {
             definition(rows, study)?;
             add(rows, study, proposal, tell)
@@ -223,8 +184,7 @@ impl Store {
         &mut self,
         study: StudyId,
         told: Vec<(Proposal, Tell<'_>)>,
-    ) -> Result<Vec<Trial>, Error> {
-        told.iter().try_for_each(|(_, tell)| tell.outcome.check())?;
+    ) -> Result<Vec<Record>, Error> {
         self.write(|rows| {
             definition(rows, study)?;
             told.into_iter()
@@ -270,10 +230,9 @@ impl Store {
     /// The outcome of a trial. The first one counts, whoever tells it and whoever holds the trial.
     ///
     /// # Errors
-    /// [`Error::AlreadyTold`] with what the trial has, [`Error::NotFinite`], [`Error::UnknownStudy`],
+    /// [`Error::AlreadyTold`] with what the trial has, [`Error::UnknownStudy`],
     /// [`Error::UnknownTrial`], or what the backend meets.
-    pub fn tell(&mut self, study: StudyId, id: u64, tell: &Tell<'_>) -> Result<Trial, Error> {
-        tell.outcome.check()?;
+    pub fn tell(&mut self, study: StudyId, id: u64, tell: &Tell<'_>) -> Result<Record, Error> {
         self.write(|rows| {
             let mut trial = trial(rows, study, id)?;
             trial.finish(tell, rows.last(study)?.tells)?;
@@ -286,7 +245,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotHeld`] when the trial is not this worker's, with what became of it;
     /// [`Error::UnknownStudy`], [`Error::UnknownTrial`], or what the backend meets.
-    pub fn release(&mut self, study: StudyId, id: u64, worker: &str) -> Result<Trial, Error> {
+    pub fn release(&mut self, study: StudyId, id: u64, worker: &str) -> Result<Record, Error> {
         self.write(|rows| {
             let mut trial = trial(rows, study, id)?;
             trial.give_back(worker)?;
@@ -304,7 +263,7 @@ impl Store {
         study: StudyId,
         now: i64,
         max_attempts: u32,
-    ) -> Result<Vec<Trial>, Error> {
+    ) -> Result<Vec<Record>, Error> {
         // Workers ask often and mostly in vain: only those who find something wait for their turn.
         let rows = self.backend.read()?;
         definition(&*rows, study)?;
@@ -316,12 +275,12 @@ impl Store {
             let mut released = Vec::new();
             for (worker, mut trial) in expired(rows, study, now)? {
                 if trial.attempts < max_attempts {
-                    trial.state = State::Waiting;
+                    trial.state = RecordState::Waiting;
                 } else {
                     let reason = format!("worker {worker} stopped answering");
                     let tell = Tell {
                         now,
-                        ..Tell::new(Outcome::Failed { reason })
+                        ..Tell::new(Outcome::failed(reason))
                     };
                     trial.finish(&tell, rows.last(study)?.tells)?;
                 }
@@ -390,7 +349,7 @@ fn definition(rows: &(impl Rows + ?Sized), study: StudyId) -> Result<String, Err
     }
 }
 
-fn trial(rows: &(impl Rows + ?Sized), study: StudyId, id: u64) -> Result<Trial, Error> {
+fn trial(rows: &(impl Rows + ?Sized), study: StudyId, id: u64) -> Result<Record, Error> {
     if let Some(trial) = rows.trial(study, id)? {
         return Ok(trial);
     }
@@ -412,9 +371,9 @@ fn expired(
     rows: &(impl Rows + ?Sized),
     study: StudyId,
     now: i64,
-) -> Result<Vec<(String, Trial)>, Error> {
-    let ended = |trial: Trial| match &trial.state {
-        State::Running { worker, lease } if *lease <= now => Some((worker.clone(), trial)),
+) -> Result<Vec<(String, Record)>, Error> {
+    let ended = |trial: Record| match &trial.state {
+        RecordState::Running { worker, lease } if *lease <= now => Some((worker.clone(), trial)),
         _ => None,
     };
     Ok(rows.running(study)?.into_iter().filter_map(ended).collect())
@@ -425,15 +384,15 @@ fn add(
     study: StudyId,
     proposal: Proposal,
     tell: &Tell<'_>,
-) -> Result<Trial, Error> {
+) -> Result<Record, Error> {
     let last = rows.last(study)?;
-    let mut trial = Trial::new(last.trials, proposal, tell.now);
+    let mut trial = Record::new(last.trials, proposal, tell.now);
     trial.finish(tell, last.tells)?;
     put(rows, study, trial)
 }
 
 /// Writes a changed trial, under the next revision.
-fn put(rows: &mut dyn Transaction, study: StudyId, mut trial: Trial) -> Result<Trial, Error> {
+fn put(rows: &mut dyn Transaction, study: StudyId, mut trial: Record) -> Result<Record, Error> {
     trial.revision = Revision(rows.last(study)?.revision.0 + 1);
     rows.put(study, &trial)?;
     Ok(trial)

@@ -6,9 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 use std::thread;
 
+use mivabo::interrupt::Interrupt;
+use mivabo::measure::{Measured, Outcome, VALUE};
 use mivabo_store::{
-    Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, Sqlite, State, Store,
-    StudyId, Tell, Trial,
+    Claim, Error, Lease, Memory, Object, Proposal, Record, RecordState, Revision, Sqlite, Store,
+    StudyId, Tell,
 };
 
 /// Opens the same store once more.
@@ -53,6 +55,7 @@ contract! {
     tells_have_places_in_their_order
     a_trial_is_told_once
     only_finite_values_are_stored_and_those_exactly
+    all_that_was_measured_is_kept_however_the_evaluation_ended
     a_heartbeat_prolongs_the_lease_and_is_no_change
     only_the_holder_renews_and_gives_back
     a_trial_given_back_waits_and_the_attempt_does_not_count
@@ -85,7 +88,7 @@ fn claim_of(worker: &str, now: i64) -> Claim<'_> {
 }
 
 /// Takes a trial, which is at `x` if it is a new one.
-fn take(store: &mut Store, study: StudyId, worker: &str, x: u64) -> Trial {
+fn take(store: &mut Store, study: StudyId, worker: &str, x: u64) -> Record {
     store
         .claim(study, &claim_of(worker, 0), |_| Ok::<_, Error>(params(x)))
         .unwrap()
@@ -93,16 +96,18 @@ fn take(store: &mut Store, study: StudyId, worker: &str, x: u64) -> Trial {
 }
 
 fn value(value: f64) -> Tell<'static> {
-    Tell::new(Outcome::Complete(value))
+    Tell::new(Outcome::of(VALUE, value))
 }
 
 fn failure(reason: &str) -> Tell<'static> {
-    Tell::new(Outcome::Failed {
-        reason: reason.into(),
-    })
+    Tell::new(Outcome::failed(reason))
 }
 
-fn all(store: &Store, study: StudyId) -> Vec<Trial> {
+fn value_of(trial: &Record) -> Option<f64> {
+    trial.outcome()?.measured().get(VALUE)
+}
+
+fn all(store: &Store, study: StudyId) -> Vec<Record> {
     store.changes(study, Revision::default()).unwrap().trials
 }
 
@@ -224,7 +229,7 @@ fn waiting_trials_are_claimed_before_new_ones_are_made(open: Open<'_>) {
     );
     assert_eq!(
         second.state,
-        State::Running {
+        RecordState::Running {
             worker: "v".into(),
             lease: 100
         }
@@ -276,7 +281,7 @@ fn a_claim_sees_everything_since_the_revision_it_knows(open: Open<'_>) {
 
     let seen = seen.unwrap();
     assert_eq!(
-        seen.trials.iter().map(Trial::value).collect::<Vec<_>>(),
+        seen.trials.iter().map(value_of).collect::<Vec<_>>(),
         [Some(2.0), Some(3.0)]
     );
     let since = store.changes(study, seen.revision).unwrap();
@@ -360,14 +365,12 @@ fn a_trial_is_told_once(open: Open<'_>) {
     let failed = store.add(study, params(0), &failure("bad")).unwrap();
 
     for again in [value(1.5), value(2.0), failure("late")] {
-        let outcome = Outcome::Complete(1.5);
+        let outcome = Outcome::of(VALUE, 1.5);
         assert_eq!(
             open().tell(study, 0, &again).unwrap_err(),
             Error::AlreadyTold { id: 0, outcome }
         );
-        let outcome = Outcome::Failed {
-            reason: "bad".into(),
-        };
+        let outcome = Outcome::failed("bad");
         assert_eq!(
             open().tell(study, 1, &again).unwrap_err(),
             Error::AlreadyTold { id: 1, outcome }
@@ -386,14 +389,10 @@ fn only_finite_values_are_stored_and_those_exactly(open: Open<'_>) {
     let study = store.create("a", "").unwrap();
     take(&mut store, study, "w", 0);
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        assert!(matches!(
-            store.tell(study, 0, &value(bad)),
-            Err(Error::NotFinite { .. })
-        ));
-        assert!(matches!(
-            store.add(study, params(0), &value(bad)),
-            Err(Error::NotFinite { .. })
-        ));
+        assert!(Measured::of(VALUE, bad).is_err());
+        let added = store.add(study, params(0), &value(bad)).unwrap();
+        let reason = format!("the value is {bad}");
+        assert_eq!(added.outcome(), Some(&Outcome::failed(reason)));
     }
     let third = 1.0 / 3.0;
     let values = [
@@ -414,10 +413,48 @@ fn only_finite_values_are_stored_and_those_exactly(open: Open<'_>) {
         .collect();
 
     for (id, expected) in ids.into_iter().zip(values) {
-        let found = open().trial(study, id).unwrap().value().unwrap();
+        let found = value_of(&open().trial(study, id).unwrap()).unwrap();
         assert_eq!(found.to_bits(), expected.to_bits(), "{expected:e}");
     }
     assert_eq!(store.trial(study, 0).unwrap().told, None);
+}
+
+fn all_that_was_measured_is_kept_however_the_evaluation_ended(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    let numbers = [
+        ("loss", 0.1 + 0.2),
+        ("\u{3bb} 'a\" {", -0.0),
+        ("size", 1e308),
+    ];
+    let mut measured = Measured::default();
+    for (name, number) in numbers {
+        measured.insert(name, number).unwrap();
+    }
+    let outcomes = [
+        Outcome::Complete(measured.clone()),
+        Outcome::Stopped(measured.clone()),
+        Outcome::Stopped(Measured::default()),
+        Outcome::Failed {
+            reason: "out of memory".into(),
+            measured,
+        },
+    ];
+
+    for outcome in &outcomes {
+        let tell = Tell::new(outcome.clone());
+        store.add(study, params(0), &tell).unwrap();
+    }
+
+    let found = all(&open(), study);
+    let found: Vec<&Outcome> = found.iter().filter_map(Record::outcome).collect();
+    assert_eq!(found, outcomes.iter().collect::<Vec<_>>());
+    assert!(
+        found[0]
+            .measured()
+            .get(numbers[1].0)
+            .is_some_and(f64::is_sign_negative)
+    );
 }
 
 fn a_heartbeat_prolongs_the_lease_and_is_no_change(open: Open<'_>) {
@@ -437,13 +474,13 @@ fn a_heartbeat_prolongs_the_lease_and_is_no_change(open: Open<'_>) {
         )
         .unwrap();
 
-    let state = State::Running {
+    let state = RecordState::Running {
         worker: "w".into(),
         lease: 190,
     };
     assert_eq!(
         store.trial(study, 0).unwrap(),
-        Trial {
+        Record {
             state,
             ..taken.clone()
         }
@@ -477,7 +514,7 @@ fn a_heartbeat_prolongs_the_lease_and_is_no_change(open: Open<'_>) {
         .unwrap();
     assert!(matches!(
         store.trial(study, other.id).unwrap().state,
-        State::Running { lease: 390, .. }
+        RecordState::Running { lease: 390, .. }
     ));
 }
 
@@ -488,12 +525,12 @@ fn only_the_holder_renews_and_gives_back(open: Open<'_>) {
     store.enqueue(study, params(1), 0).unwrap();
     store.add(study, params(2), &value(1.0)).unwrap();
     let states = [
-        State::Running {
+        RecordState::Running {
             worker: "w".into(),
             lease: 100,
         },
-        State::Waiting,
-        State::Complete(1.0),
+        RecordState::Waiting,
+        RecordState::Ended(Outcome::of(VALUE, 1.0)),
     ];
 
     for (id, state) in (0..).zip(states) {
@@ -519,7 +556,7 @@ fn a_trial_given_back_waits_and_the_attempt_does_not_count(open: Open<'_>) {
 
     let back = store.release(study, 0, "w").unwrap();
 
-    assert_eq!((&back.state, back.attempts), (&State::Waiting, 0));
+    assert_eq!((&back.state, back.attempts), (&RecordState::Waiting, 0));
     assert_eq!(take(&mut store, study, "v", 9).attempts, 1);
 }
 
@@ -535,16 +572,14 @@ fn an_ended_lease_lets_the_trial_wait_again_and_at_last_fail(open: Open<'_>) {
     assert_eq!(released, [store.trial(study, 0).unwrap()]);
     assert_eq!(
         (&released[0].state, released[0].attempts),
-        (&State::Waiting, 1)
+        (&RecordState::Waiting, 1)
     );
 
     assert_eq!(take(&mut store, study, "u", 9).attempts, 2);
     let given_up = store.release_expired(study, 300, 2).unwrap();
     assert_eq!(
         given_up[0].state,
-        State::Failed {
-            reason: "worker u stopped answering".into()
-        }
+        RecordState::Ended(Outcome::failed("worker u stopped answering"))
     );
     assert_eq!(
         (given_up[0].told, given_up[0].finished),
@@ -570,7 +605,7 @@ fn a_late_result_counts_while_the_trial_waits(open: Open<'_>) {
         )
         .unwrap();
 
-    assert_eq!(told.state, State::Complete(1.0));
+    assert_eq!(told.state, RecordState::Ended(Outcome::of(VALUE, 1.0)));
     assert_eq!(take(&mut store, study, "v", 1).id, 1);
 }
 
@@ -594,12 +629,12 @@ fn a_late_result_counts_while_the_trial_runs_for_another(open: Open<'_>) {
 
     assert_eq!(
         (told.state.clone(), told.worker.as_deref()),
-        (State::Complete(1.0), Some("w"))
+        (RecordState::Ended(Outcome::of(VALUE, 1.0)), Some("w"))
     );
     let lost = Error::NotHeld {
         id: 0,
         worker: "v".into(),
-        state: State::Complete(1.0),
+        state: RecordState::Ended(Outcome::of(VALUE, 1.0)),
     };
     assert_eq!(
         store
@@ -619,7 +654,7 @@ fn a_late_result_counts_while_the_trial_runs_for_another(open: Open<'_>) {
         second.unwrap_err(),
         Error::AlreadyTold {
             id: 0,
-            outcome: Outcome::Complete(1.0)
+            outcome: Outcome::of(VALUE, 1.0)
         }
     );
 }
@@ -630,9 +665,7 @@ fn a_result_after_the_trial_was_given_up_is_refused(open: Open<'_>) {
     take(&mut store, study, "w", 0);
     store.release_expired(study, 100, 1).unwrap();
 
-    let outcome = Outcome::Failed {
-        reason: "worker w stopped answering".into(),
-    };
+    let outcome = Outcome::failed("worker w stopped answering");
     assert_eq!(
         store.tell(study, 0, &value(1.0)).unwrap_err(),
         Error::AlreadyTold { id: 0, outcome }
@@ -702,22 +735,16 @@ fn many_results_from_elsewhere_are_added_all_or_none(open: Open<'_>) {
     let mut store = open();
     let study = store.create("a", "").unwrap();
 
-    let bad = vec![(params(0), value(1.0)), (params(1), value(f64::NAN))];
-    assert!(matches!(
-        store.add_all(study, bad),
-        Err(Error::NotFinite { .. })
-    ));
+    let two = || vec![(params(0), value(1.0)), (params(1), failure("bad"))];
+    let interrupt = Interrupt::default();
+    assert!(interrupt.request());
+    assert!(interrupt.run(|| store.add_all(study, two())).is_none());
     assert_eq!(
         open().changes(study, Revision::default()).unwrap().trials,
         []
     );
 
-    let added = store
-        .add_all(
-            study,
-            vec![(params(0), value(1.0)), (params(1), failure("bad"))],
-        )
-        .unwrap();
+    let added = store.add_all(study, two()).unwrap();
     assert_eq!(
         open().changes(study, Revision::default()).unwrap().trials,
         added
@@ -832,6 +859,6 @@ fn eight_threads_claim_and_tell_without_gaps_or_doubles(open: Open<'_>) {
         changes
             .trials
             .iter()
-            .all(|trial| trial.value() == Some(trial.id as f64))
+            .all(|trial| value_of(trial) == Some(trial.id as f64))
     );
 }

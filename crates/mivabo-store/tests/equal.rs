@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use mivabo::measure::{Measured, Outcome, VALUE};
 use mivabo_store::{
-    Claim, Error, Lease, Memory, Object, Outcome, Proposal, Revision, Sqlite, Store, StudyId, Tell,
-    Trial,
+    Claim, Error, Lease, Memory, Object, Proposal, Record, Revision, Sqlite, Store, StudyId, Tell,
 };
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -52,10 +52,22 @@ fn proposal() -> impl Strategy<Value = Proposal> {
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
+    let measured = || {
+        proptest::collection::btree_map("[a-z ]{0,3}|value", any::<f64>(), 0..3).prop_map(|all| {
+            let mut measured = Measured::default();
+            for (name, number) in all {
+                // What is not a measure is left out.
+                measured.insert(name, number).ok();
+            }
+            measured
+        })
+    };
     prop_oneof![
-        any::<f64>().prop_map(Outcome::Complete),
-        Just(Outcome::Complete(f64::NAN)),
-        any::<String>().prop_map(|reason| Outcome::Failed { reason }),
+        any::<f64>().prop_map(|value| Outcome::of(VALUE, value)),
+        measured().prop_map(Outcome::Complete),
+        measured().prop_map(Outcome::Stopped),
+        (any::<String>(), measured())
+            .prop_map(|(reason, measured)| Outcome::Failed { reason, measured }),
     ]
 }
 
@@ -164,12 +176,12 @@ fn make(call: &Call, store: &mut Store, study: StudyId, now: i64) -> String {
     }
 }
 
-fn all(store: &Store, study: StudyId) -> Vec<Trial> {
+fn all(store: &Store, study: StudyId) -> Vec<Record> {
     store.changes(study, Revision::default()).unwrap().trials
 }
 
 /// Numbers and places without gaps, revisions in order, told trials as they were when they were told.
-fn keep_the_rules(trials: &[Trial], told: &mut BTreeMap<u64, Trial>) {
+fn keep_the_rules(trials: &[Record], told: &mut BTreeMap<u64, Record>) {
     let sorted = |mut numbers: Vec<u64>| {
         numbers.sort_unstable();
         numbers
@@ -185,7 +197,8 @@ fn keep_the_rules(trials: &[Trial], told: &mut BTreeMap<u64, Trial>) {
     );
     for trial in trials {
         assert_eq!(trial.told.is_some(), trial.outcome().is_some());
-        assert!(trial.value().is_none_or(f64::is_finite));
+        let numbers = trial.outcome().into_iter().flat_map(Outcome::measured);
+        assert!(numbers.into_iter().all(|(_, number)| number.is_finite()));
         if trial.told.is_some() {
             assert_eq!(told.entry(trial.id).or_insert_with(|| trial.clone()), trial);
         }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mivabo_store::{Error, Object, Outcome, Proposal, Revision, Sqlite, Store, Tell};
+use mivabo::measure::{Outcome, VALUE};
+use mivabo_store::{Error, Object, Proposal, Revision, Sqlite, Store, Tell};
 use rusqlite::Connection;
 
 /// All files of a folder.
@@ -27,7 +28,7 @@ fn fill(store: &mut Store, n: u64) {
             .add(
                 study,
                 Proposal::from(params),
-                &Tell::new(Outcome::Complete(x as f64)),
+                &Tell::new(Outcome::of(VALUE, x as f64)),
             )
             .unwrap();
     }
@@ -131,7 +132,7 @@ fn a_newer_version_is_left_alone() {
         Error::Newer {
             path: path.clone(),
             found: 99,
-            known: 1
+            known: 2
         }
     );
 
@@ -154,7 +155,7 @@ fn a_newer_version_is_left_alone() {
         Error::Newer {
             path,
             found: 98,
-            known: 1
+            known: 2
         }
     );
     let after = contents(folder.path());
@@ -422,7 +423,7 @@ mod full_disk {
         let mut store = Store::new(Sqlite::open(&path).unwrap());
         let study = store.create("a", "b").unwrap();
         let params = Object::new(format!(r#"{{"x": "{}"}}"#, "x".repeat(500))).unwrap();
-        let tell = Tell::new(Outcome::Complete(1.0));
+        let tell = Tell::new(Outcome::of(VALUE, 1.0));
         let add = |store: &mut Store| store.add(study, params.clone().into(), &tell);
 
         let mut n_added = 0;

@@ -11,7 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-use mivabo_store::{Error, Object, Outcome, Proposal, Revision, Sqlite, Store, Tell};
+use mivabo::measure::{Outcome, VALUE};
+use mivabo_store::{Error, Object, Proposal, Revision, Sqlite, Store, Tell};
 use tempfile::TempDir;
 
 const ROUNDS: usize = 50;
@@ -120,7 +121,7 @@ fn one_more(store: &mut Store, count: u32) -> Result<(), Error> {
     store.add(
         study,
         Proposal::from(params),
-        &Tell::new(Outcome::Complete(value)),
+        &Tell::new(Outcome::of(VALUE, value)),
     )?;
     println!("told {}.", value.to_bits());
     std::io::stdout().flush().unwrap();
@@ -139,7 +140,7 @@ fn of_store(store: &Store) -> Result<Vec<f64>, Error> {
     let trials = store.changes(study, Revision::default())?.trials;
     Ok(trials
         .iter()
-        .filter_map(mivabo_store::Trial::value)
+        .filter_map(|trial| trial.outcome()?.measured().get(VALUE))
         .collect())
 }
 

@@ -10,8 +10,9 @@ use std::process::{Child, Command, Stdio, id};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use mivabo::measure::{Outcome, VALUE};
 use mivabo_store::{
-    Changes, Claim, Error, Lease, Object, Outcome, Proposal, Revision, Sqlite, Store, StudyId, Tell,
+    Changes, Claim, Error, Lease, Object, Proposal, Revision, Sqlite, Store, StudyId, Tell,
 };
 
 const KILLS: u64 = 100;
@@ -158,7 +159,7 @@ fn work() {
         let tell = Tell {
             worker: Some(&worker),
             now: now(),
-            ..Tell::new(Outcome::Complete(value))
+            ..Tell::new(Outcome::of(VALUE, value))
         };
         match store.tell(study, trial.id, &tell) {
             Ok(_) => println!("told {} {}.", trial.id, value.to_bits()),
@@ -220,7 +221,9 @@ fn check(path: &Path, acknowledged: &[(u64, f64)]) {
     for (id, value) in acknowledged {
         assert_eq!(seen.insert(id, value), None, "trial {id} was told twice");
         assert_eq!(
-            trials[usize::try_from(*id).unwrap()].value(),
+            trials[usize::try_from(*id).unwrap()]
+                .outcome()
+                .and_then(|outcome| outcome.measured().get(VALUE)),
             Some(*value),
             "trial {id}"
         );

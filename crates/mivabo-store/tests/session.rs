@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mivabo::interrupt::Interrupt;
+use mivabo::measure::Outcome;
 use mivabo::space::{Point, Value};
 use mivabo::study::State;
 use mivabo::{Space, Study};
 use mivabo_store::{
-    Backend, Definition, Error, Last, Memory, Outcome, Revision, Rows, Session, Sqlite, Store,
-    StudyId, Transaction, Trial,
+    Backend, Definition, Error, Last, Memory, Record, Revision, Rows, Session, Sqlite, Store,
+    StudyId, Told, Transaction,
 };
 use proptest::prelude::*;
 
@@ -81,7 +82,7 @@ proptest! {
         let values = [("lr", 1e-5_f64.max(u)), ("x", x), ("n", 3.0), ("size", 0.25), ("drop", u)];
         let values = values.map(|(name, value)| (name, Value::Float(value)));
         let others = [("opt", "sgd".into()), ("fast", true.into())];
-        session.add(values.into_iter().chain(others), Outcome::Complete(u)).unwrap();
+        session.add(values.into_iter().chain(others), Told::value(u)).unwrap();
 
         let other = Session::load(Store::new(memory), "a").unwrap();
 
@@ -167,7 +168,7 @@ impl Backend for Faulty {
 }
 
 impl Rows for Doomed<'_> {
-    fn studies(&self) -> Result<Vec<mivabo_store::Study>, Error> {
+    fn studies(&self) -> Result<Vec<mivabo_store::StudyEntry>, Error> {
         self.inner.studies()
     }
     fn definition(&self, study: StudyId) -> Result<Option<String>, Error> {
@@ -176,25 +177,29 @@ impl Rows for Doomed<'_> {
     fn last(&self, study: StudyId) -> Result<Last, Error> {
         self.inner.last(study)
     }
-    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Trial>, Error> {
+    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Record>, Error> {
         self.inner.trial(study, id)
     }
-    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Trial>, Error> {
+    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Record>, Error> {
         self.inner.changes(study, since)
     }
-    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Trial>, Error> {
+    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Record>, Error> {
         self.inner.oldest_waiting(study)
     }
-    fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error> {
+    fn running(&self, study: StudyId) -> Result<Vec<Record>, Error> {
         self.inner.running(study)
     }
 }
 
 impl Transaction for Doomed<'_> {
-    fn insert_study(&mut self, study: &mivabo_store::Study, definition: &str) -> Result<(), Error> {
+    fn insert_study(
+        &mut self,
+        study: &mivabo_store::StudyEntry,
+        definition: &str,
+    ) -> Result<(), Error> {
         self.inner.insert_study(study, definition)
     }
-    fn put(&mut self, study: StudyId, trial: &Trial) -> Result<(), Error> {
+    fn put(&mut self, study: StudyId, trial: &Record) -> Result<(), Error> {
         self.inner.put(study, trial)
     }
     fn commit(self: Box<Self>) -> Result<(), Error> {
@@ -300,7 +305,7 @@ fn what_is_asked_to_end_before_it_is_written_is_not_written() {
     assert_eq!(interrupt.run(|| session.tell(asked.id, 1.0)), None);
 
     session.sync().unwrap();
-    assert_eq!(session.trials()[0].state, State::Pending);
+    assert_eq!(session.trials()[0].state, State::Running);
 }
 
 #[test]
@@ -325,9 +330,7 @@ fn a_budget_counts_all_trials_and_waiting_ones_come_first() {
     session.tell(first.id, f64::NAN).unwrap();
     assert_eq!(
         session.trials()[0].state,
-        State::Failed {
-            reason: "the value is NaN".into()
-        }
+        State::Ended(Outcome::failed("the value is NaN"))
     );
     assert_eq!(session.replicate(0).unwrap(), 2);
     assert_eq!(session.ask(Some(2), LEASE).unwrap().unwrap().id, 2);
@@ -415,7 +418,7 @@ fn what_is_not_feasible_may_be_added_but_not_asked_for() {
     };
 
     let refused = session.enqueue(values()).unwrap_err().to_string();
-    session.add(values(), Outcome::Complete(-100.0)).unwrap();
+    session.add(values(), Told::value(-100.0)).unwrap();
 
     assert!(
         refused.contains("constraint `bounded` is violated"),

@@ -9,7 +9,8 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use mivabo::study::{Direction, Spec, Strategy, Study};
+use mivabo::measure::Sense;
+use mivabo::study::{Spec, Strategy, Study};
 use mivabo::{Space, space::Value};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,17 +34,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn spec(text: &str) -> Result<Spec, Box<dyn Error>> {
     let file: toml::Table = toml::from_str(text)?;
     let run = |key: &str| file.get("run").and_then(|run| run.get(key));
-    let is_maximised = file.get("direction").and_then(toml::Value::as_str) == Some("maximize");
+    let sense = file
+        .get("direction")
+        .and_then(toml::Value::as_str)
+        .and_then(Sense::named);
     let strategy = run("strategy")
         .and_then(toml::Value::as_str)
         .map(Strategy::named)
         .transpose()?;
     Ok(Spec {
-        direction: if is_maximised {
-            Direction::Maximise
-        } else {
-            Direction::Minimise
-        },
+        aims: sense.unwrap_or_default().into(),
         strategy: strategy.unwrap_or_default(),
         seed: run("seed")
             .and_then(toml::Value::as_integer)

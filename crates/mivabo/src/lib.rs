@@ -11,6 +11,7 @@ pub mod encoding;
 pub mod features;
 pub mod language;
 pub mod math;
+pub mod measure;
 pub mod space;
 pub mod study;
 pub mod surrogate;

@@ -1,15 +1,16 @@
 //! Studies to make pages of: a usual one, and those that are hard to draw.
 
 use mivabo::math::random::{Purpose, Stream, stream};
+use mivabo::measure::{Aims, Outcome, Sense, VALUE};
 use mivabo::space::{Domain, Point, Space, Value};
-use mivabo::study::{Direction, Effect, Importance, Interaction, State, Trial};
+use mivabo::study::{Effect, Importance, Interaction, State, Trial};
 use mivabo_report::{Report, Row, html};
 
 /// All that a page is made of.
 pub struct Sample {
     pub name: String,
     pub space: Space,
-    pub direction: Direction,
+    pub aims: Aims,
     pub rows: Vec<Row>,
     pub importance: Option<Importance>,
 }
@@ -19,7 +20,7 @@ impl Sample {
         html(&Report {
             name: &self.name,
             space: &self.space,
-            direction: self.direction,
+            aims: &self.aims,
             trials: &self.rows,
             importance: self.importance.as_ref(),
         })
@@ -93,11 +94,9 @@ pub fn rows(space: &Space, n: u64, state: impl Fn(u64, f64) -> State) -> Vec<Row
 /// Values that fall with time, and a failure now and then.
 pub fn falling(id: u64, noise: f64) -> State {
     if id % 11 == 7 {
-        State::Failed {
-            reason: "out of memory".into(),
-        }
+        State::Ended(Outcome::failed("out of memory"))
     } else {
-        State::Complete((1.0 + noise) / (id + 1) as f64)
+        State::Ended(Outcome::of(VALUE, (1.0 + noise) / (id + 1) as f64))
     }
 }
 
@@ -132,7 +131,7 @@ pub fn usual() -> Sample {
     Sample {
         name: "usual".into(),
         space,
-        direction: Direction::Minimise,
+        aims: Sense::Minimize.into(),
         rows,
         importance,
     }
@@ -145,7 +144,7 @@ pub fn with(name: &str, n: u64, state: impl Fn(u64, f64) -> State) -> Sample {
     Sample {
         name: name.into(),
         space,
-        direction: Direction::Maximise,
+        aims: Sense::Maximize.into(),
         rows,
         importance: None,
     }
@@ -169,11 +168,9 @@ pub fn markup() -> Sample {
     space.subject_to(mark, "b -> λ <= 0");
     let space = space.build().unwrap();
     let mut rows = rows(&space, 30, |id, noise| match id % 5 {
-        0 => State::Failed {
-            reason: mark.repeat(20),
-        },
-        1 => State::Pending,
-        _ => State::Complete(noise),
+        0 => State::Ended(Outcome::failed(mark.repeat(20))),
+        1 => State::Running,
+        _ => State::Ended(Outcome::of(VALUE, noise)),
     });
     for row in &mut rows {
         (row.origin, row.worker) = (
@@ -185,7 +182,7 @@ pub fn markup() -> Sample {
     Sample {
         name: mark.into(),
         space,
-        direction: Direction::Minimise,
+        aims: Sense::Minimize.into(),
         rows,
         importance,
     }
@@ -211,7 +208,7 @@ pub fn large(n_parameters: usize, n_trials: u64) -> Sample {
     Sample {
         name: "large".into(),
         space,
-        direction: Direction::Minimise,
+        aims: Sense::Minimize.into(),
         rows,
         importance,
     }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::hold::{Hold, Key};
 use super::mark::{Expected, admit, check_last};
-use super::{beside, cannot_open, check_whole, connect, identity, in_time, refused, wait};
+use super::{beside, cannot_open, check_whole, connect, identity, in_time, refused, schema, wait};
 use crate::error::Error;
 
 /// What belongs to a database: its log, and the journal of one that is being made.
@@ -154,13 +154,15 @@ impl Copied {
             stamp,
             expected,
         } = self;
-        let connection = connect(
+        let mut connection = connect(
             &folder.path().join("copy"),
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE,
         )?;
         check_whole(&connection, path, is_checked)?;
         check_last(&connection, expected, path)?;
+        // The copy is ours: an older file is read as what it will be, and stays as it is.
+        schema::migrate(&mut connection, path, &schema::STEPS)?;
         // What is open needs no name, and so nothing stays if this process is killed.
         Ok(Image {
             connection,

@@ -16,7 +16,7 @@ use super::hold::{Hold, Key};
 use super::place::Place;
 use super::{beside, identity, length, refused, translate};
 use crate::error::Error;
-use crate::trial::{Revision, StudyId};
+use crate::record::{Revision, StudyId};
 
 const LOG: &str = "user.mivabo.log";
 const LAST: &str = "user.mivabo.last";

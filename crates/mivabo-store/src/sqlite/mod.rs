@@ -273,7 +273,9 @@ fn cannot_open(path: &Path, message: &str) -> Error {
 mod tests {
     use super::hold::Hold;
     use super::*;
-    use crate::{Claim, Lease, Object, Outcome, Proposal, Revision, Store, Tell};
+    use mivabo::measure::{Outcome, VALUE};
+
+    use crate::{Claim, Lease, Object, Proposal, Revision, Store, Tell};
 
     /// A stand-in for a full disk: the file may grow by a few pages only.
     fn limit_pages(store: &Sqlite, free: i64) {
@@ -356,7 +358,7 @@ mod tests {
         let large = || {
             Proposal::from(Object::new(format!(r#"{{"x": "{}"}}"#, "x".repeat(20_000))).unwrap())
         };
-        let tell = Tell::new(Outcome::Complete(1.0));
+        let tell = Tell::new(Outcome::of(VALUE, 1.0));
         let study = Store::new(Sqlite::open(&path).unwrap())
             .create("a", "")
             .unwrap();

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::Instant;
 
+use mivabo::measure::{Measured, Outcome};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
@@ -15,10 +16,11 @@ use super::{LONG_TURN, PAUSE, translate};
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
 use crate::object::Object;
-use crate::trial::{Revision, State, Study, StudyId, Trial};
+use crate::record::{Record, Revision, StudyEntry, StudyId};
+use crate::state::RecordState;
 
 /// The columns of a trial, in the order in which [`to_trial`] reads them.
-const COLUMNS: &str = "id, revision, params, state, lease, value, reason, told, attempts, worker, created, started, finished, note";
+const COLUMNS: &str = "id, revision, based_on, params, state, lease, measured, reason, told, attempts, worker, created, started, finished, note";
 
 /// The tables of a file, within a transaction.
 pub(super) struct Tables<'a, C> {
@@ -58,7 +60,7 @@ impl<C: Deref<Target = Connection>> Tables<'_, C> {
     }
 
     /// The trials that the rest of a query selects.
-    fn trials(&self, rest: &str, params: impl Params) -> Result<Vec<Trial>, Error> {
+    fn trials(&self, rest: &str, params: impl Params) -> Result<Vec<Record>, Error> {
         self.all(
             &format!("SELECT {COLUMNS} FROM trial WHERE {rest}"),
             params,
@@ -93,9 +95,9 @@ impl Tables<'_, rusqlite::Transaction<'_>> {
 }
 
 impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
-    fn studies(&self) -> Result<Vec<Study>, Error> {
+    fn studies(&self) -> Result<Vec<StudyEntry>, Error> {
         self.all("SELECT id, name FROM study ORDER BY id", [], |row| {
-            Ok(Study {
+            Ok(StudyEntry {
                 id: StudyId(natural(row, 0)?),
                 name: row.get(1)?,
             })
@@ -131,25 +133,25 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
         self.check(found)
     }
 
-    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Trial>, Error> {
+    fn trial(&self, study: StudyId, id: u64) -> Result<Option<Record>, Error> {
         Ok(self
             .trials("study = ? AND id = ?", [whole(study.0), whole(id)])?
             .pop())
     }
 
-    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Trial>, Error> {
+    fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Record>, Error> {
         self.trials(
             "study = ? AND revision > ? ORDER BY revision",
             [whole(study.0), whole(since.0)],
         )
     }
 
-    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Trial>, Error> {
+    fn oldest_waiting(&self, study: StudyId) -> Result<Option<Record>, Error> {
         let rest = "study = ? AND told IS NULL AND state = 'waiting' ORDER BY id LIMIT 1";
         Ok(self.trials(rest, [whole(study.0)])?.pop())
     }
 
-    fn running(&self, study: StudyId) -> Result<Vec<Trial>, Error> {
+    fn running(&self, study: StudyId) -> Result<Vec<Record>, Error> {
         self.trials(
             "study = ? AND told IS NULL AND state = 'running' ORDER BY id",
             [whole(study.0)],
@@ -158,7 +160,7 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
 }
 
 impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
-    fn insert_study(&mut self, study: &Study, definition: &str) -> Result<(), Error> {
+    fn insert_study(&mut self, study: &StudyEntry, definition: &str) -> Result<(), Error> {
         let values = params![whole(study.id.0), study.name, definition];
         self.execute(
             "INSERT INTO study (id, name, definition) VALUES (?, ?, ?)",
@@ -171,18 +173,13 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
         Ok(())
     }
 
-    fn put(&mut self, study: StudyId, trial: &Trial) -> Result<(), Error> {
-        let (state, lease, value, reason) = match &trial.state {
-            State::Waiting => ("waiting", None, None, None),
-            State::Running { lease, .. } => ("running", Some(lease), None, None),
-            State::Complete(value) => ("complete", None, Some(value), None),
-            State::Failed { reason } => ("failed", None, None, Some(reason)),
-        };
+    fn put(&mut self, study: StudyId, trial: &Record) -> Result<(), Error> {
+        let row = StateRow::of(&trial.state);
         let statement = format!(
-            "INSERT INTO trial (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            "INSERT INTO trial (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
              ON CONFLICT (study, id) DO UPDATE SET
                  revision = excluded.revision, state = excluded.state, lease = excluded.lease,
-                 value = excluded.value, reason = excluded.reason, told = excluded.told,
+                 measured = excluded.measured, reason = excluded.reason, told = excluded.told,
                  attempts = excluded.attempts, worker = excluded.worker, started = excluded.started,
                  finished = excluded.finished, note = excluded.note"
         );
@@ -190,11 +187,12 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
             whole(study.0),
             whole(trial.id),
             whole(trial.revision.0),
+            trial.based_on.map(|revision| whole(revision.0)),
             trial.params.as_str(),
-            state,
-            lease,
-            value,
-            reason,
+            row.state,
+            row.lease,
+            self.check(row.measured())?,
+            row.reason,
             trial.told.map(whole),
             trial.attempts,
             trial.worker,
@@ -239,35 +237,89 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
     }
 }
 
-/// A row of [`COLUMNS`] as a trial. What the schema forbids is an error, as is JSON that is none.
-fn to_trial(row: &Row<'_>) -> rusqlite::Result<Trial> {
-    let worker: Option<String> = row.get(9)?;
-    let state = match row.get_ref(3)?.as_str()? {
-        "waiting" => State::Waiting,
-        "running" => State::Running {
+/// The columns that say what became of a trial.
+struct StateRow<'a> {
+    state: &'static str,
+    lease: Option<i64>,
+    measured: Option<&'a Measured>,
+    reason: Option<&'a str>,
+}
+
+impl<'a> StateRow<'a> {
+    fn of(state: &'a RecordState) -> StateRow<'a> {
+        let of_name = |state| StateRow {
+            state,
+            lease: None,
+            measured: None,
+            reason: None,
+        };
+        let told = |state, outcome: &'a Outcome| StateRow {
+            measured: Some(outcome.measured()),
+            ..of_name(state)
+        };
+        match state {
+            RecordState::Waiting => of_name("waiting"),
+            RecordState::Running { lease, .. } => StateRow {
+                lease: Some(*lease),
+                ..of_name("running")
+            },
+            RecordState::Ended(outcome) => match outcome {
+                Outcome::Complete(_) => told("complete", outcome),
+                Outcome::Stopped(_) => told("stopped", outcome),
+                Outcome::Failed { reason, .. } => StateRow {
+                    reason: Some(reason),
+                    ..told("failed", outcome)
+                },
+            },
+        }
+    }
+
+    fn measured(&self) -> rusqlite::Result<Option<String>> {
+        let written = self.measured.map(serde_json::to_string).transpose();
+        written.map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+    }
+}
+
+/// A row of [`COLUMNS`] as a trial. What the schema forbids is an error, as is JSON that cannot be read.
+fn to_trial(row: &Row<'_>) -> rusqlite::Result<Record> {
+    let worker: Option<String> = row.get(10)?;
+    let state = match row.get_ref(4)?.as_str()? {
+        "waiting" => RecordState::Waiting,
+        "running" => RecordState::Running {
             worker: worker.clone().unwrap_or_default(),
-            lease: row.get(4)?,
+            lease: row.get(5)?,
         },
-        "complete" => State::Complete(row.get(5)?),
-        _ => State::Failed {
-            reason: row.get(6)?,
-        },
+        "complete" => RecordState::Ended(Outcome::Complete(measured(row, 6)?)),
+        "stopped" => RecordState::Ended(Outcome::Stopped(measured(row, 6)?)),
+        _ => RecordState::Ended(Outcome::Failed {
+            reason: row.get(7)?,
+            measured: measured(row, 6)?,
+        }),
     };
-    Ok(Trial {
+    let optional = |column| {
+        row.get::<_, Option<i64>>(column)?
+            .map(|_| natural(row, column))
+            .transpose()
+    };
+    Ok(Record {
         id: natural(row, 0)?,
         revision: Revision(natural(row, 1)?),
-        params: object(row, 2)?,
+        based_on: optional(2)?.map(Revision),
+        params: object(row, 3)?,
         state,
-        told: row
-            .get::<_, Option<i64>>(7)?
-            .map(|_| natural(row, 7))
-            .transpose()?,
-        attempts: row.get(8)?,
+        told: optional(8)?,
+        attempts: row.get(9)?,
         worker,
-        created: row.get(10)?,
-        started: row.get(11)?,
-        finished: row.get(12)?,
-        note: object(row, 13)?,
+        created: row.get(11)?,
+        started: row.get(12)?,
+        finished: row.get(13)?,
+        note: object(row, 14)?,
+    })
+}
+
+fn measured(row: &Row<'_>, column: usize) -> rusqlite::Result<Measured> {
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
     })
 }
 

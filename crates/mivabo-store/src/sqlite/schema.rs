@@ -5,22 +5,45 @@
 //! it has been through. A step that was published never changes; the next version appends one.
 //!
 //! The database guards the rules by itself, too: told trials cannot change, nothing can be deleted, states have the
-//! columns that belong to them. A value has no column type, because SQLite drops the sign of a zero in a column of reals.
+//! columns that belong to them. What was measured is JSON that reads back to the bit: SQLite drops the sign of a zero in a column of reals.
 //! Numbers are given out as the greatest one so far plus one, found through the indices.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use mivabo::measure::{Measured, VALUE};
+use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior, params};
 
 use super::{length, translate};
 use crate::error::Error;
+use crate::object::Object;
+use crate::told::numbers;
 
 /// "mvbo" in ASCII.
 const APPLICATION: i32 = 0x6d76_626f;
 
 /// What each version adds to the one before.
-pub(super) const STEPS: [&str; 1] = ["
+pub(super) const STEPS: [Step; 2] = [Step::Text(FIRST), Step::Code(outcomes)];
+
+/// One step from a version to the next.
+#[derive(Clone, Copy)]
+pub(super) enum Step {
+    Text(&'static str),
+    /// What SQL cannot say: SQLite does not write every number so that it reads back to the bit.
+    Code(fn(&Connection) -> rusqlite::Result<()>),
+}
+
+impl Step {
+    fn take(self, connection: &Connection) -> rusqlite::Result<()> {
+        match self {
+            Step::Text(text) => connection.execute_batch(text),
+            Step::Code(code) => code(connection),
+        }
+    }
+}
+
+/// Version 1: a trial has one value.
+const FIRST: &str = "
 CREATE TABLE study (
     id         INTEGER PRIMARY KEY,
     name       TEXT NOT NULL UNIQUE,
@@ -63,7 +86,98 @@ CREATE TRIGGER studies_never_change BEFORE UPDATE ON study
 BEGIN SELECT RAISE(ABORT, 'studies never change'); END;
 CREATE TRIGGER studies_are_never_deleted BEFORE DELETE ON study
 BEGIN SELECT RAISE(ABORT, 'studies are never deleted'); END;
-"];
+";
+
+/// The trials of version 2: finite numbers by name instead of one value, trials that were stopped, and up to which revision
+/// the proposer of a trial knew the study. The triggers on studies stay.
+const SECOND: &str = "
+DROP TRIGGER told_trials_never_change;
+DROP TRIGGER told_trials_are_never_replaced;
+DROP TRIGGER trials_are_never_deleted;
+DROP INDEX trial_by_revision;
+DROP INDEX trial_by_tell;
+DROP INDEX trial_untold;
+ALTER TABLE trial RENAME TO trial_before;
+
+CREATE TABLE trial (
+    study    INTEGER NOT NULL REFERENCES study (id),
+    id       INTEGER NOT NULL CHECK (id >= 0),
+    revision INTEGER NOT NULL CHECK (revision > 0),
+    based_on INTEGER CHECK (based_on >= 0),
+    params   TEXT NOT NULL,
+    state    TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'complete', 'stopped', 'failed')),
+    lease    INTEGER CHECK ((lease IS NOT NULL) = (state = 'running')),
+    measured TEXT CHECK ((measured IS NOT NULL) = (state IN ('complete', 'stopped', 'failed'))
+                         AND (measured IS NULL OR json_valid(measured))),
+    reason   TEXT CHECK ((reason IS NOT NULL) = (state = 'failed')),
+    told     INTEGER CHECK (told >= 0 AND (told IS NOT NULL) = (state IN ('complete', 'stopped', 'failed'))),
+    attempts INTEGER NOT NULL CHECK (attempts >= 0),
+    worker   TEXT,
+    created  INTEGER NOT NULL,
+    started  INTEGER,
+    finished INTEGER,
+    note     TEXT NOT NULL,
+    PRIMARY KEY (study, id)
+) STRICT;
+";
+
+const SECOND_RULES: &str = "
+DROP TABLE trial_before;
+
+CREATE UNIQUE INDEX trial_by_revision ON trial (study, revision);
+CREATE UNIQUE INDEX trial_by_tell ON trial (study, told) WHERE told IS NOT NULL;
+CREATE INDEX trial_untold ON trial (study, state, id) WHERE told IS NULL;
+
+CREATE TRIGGER told_trials_never_change BEFORE UPDATE ON trial WHEN old.told IS NOT NULL
+BEGIN SELECT RAISE(ABORT, 'told trials never change'); END;
+CREATE TRIGGER told_trials_are_never_replaced BEFORE INSERT ON trial WHEN EXISTS (
+    SELECT 1 FROM trial AS other WHERE other.study = new.study AND other.told IS NOT NULL
+    AND (other.id = new.id OR other.revision = new.revision OR other.told = new.told))
+BEGIN SELECT RAISE(ABORT, 'told trials never change'); END;
+CREATE TRIGGER trials_are_never_deleted BEFORE DELETE ON trial
+BEGIN SELECT RAISE(ABORT, 'trials are never deleted'); END;
+";
+
+/// Version 2. A value becomes the measure `value`, and the numbers of the result that was noted beside it are measured, too.
+fn outcomes(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(SECOND)?;
+    copy_trials(connection)?;
+    connection.execute_batch(SECOND_RULES)
+}
+
+fn copy_trials(connection: &Connection) -> rusqlite::Result<()> {
+    let mut read = connection.prepare(
+        "SELECT study, id, told IS NOT NULL, value, note FROM trial_before ORDER BY study, id",
+    )?;
+    let mut write = connection.prepare(
+        "INSERT INTO trial
+         SELECT study, id, revision, NULL, params, state, lease, ?3, reason, told, attempts, worker,
+                created, started, finished, note
+         FROM trial_before WHERE study = ?1 AND id = ?2",
+    )?;
+    let mut rows = read.query([])?;
+    while let Some(row) = rows.next()? {
+        let (study, id): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let is_told: bool = row.get(2)?;
+        let measured = is_told.then(|| measured_before(row)).transpose()?;
+        write.execute(params![study, id, measured])?;
+    }
+    Ok(())
+}
+
+/// What version 1 kept of the numbers of an evaluation, as version 2 writes them.
+fn measured_before(row: &Row<'_>) -> rusqlite::Result<String> {
+    let note: String = row.get(4)?;
+    let result = Object::new(note).ok().and_then(|note| note.result());
+    let mut measured = result.as_ref().map_or_else(Measured::default, numbers);
+    if let Some(value) = row.get::<_, Option<f64>>(3)? {
+        measured
+            .insert(VALUE, value)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    }
+    serde_json::to_string(&measured)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
 
 /// Refuses files of others without a lock, a log or a byte written. What is only damaged is for [`check`]: while another
 /// process writes, this look past its locks may see half of a change.
@@ -136,7 +250,7 @@ pub(super) fn check(connection: &Connection, path: &Path, known: usize) -> Resul
 pub(super) fn migrate(
     connection: &mut Connection,
     path: &Path,
-    steps: &[&str],
+    steps: &[Step],
 ) -> Result<(), Error> {
     if check(connection, path, steps.len())? == steps.len() {
         return Ok(());
@@ -146,7 +260,7 @@ pub(super) fn migrate(
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(say)?;
     for step in &steps[check(&transaction, path, steps.len())?..] {
-        transaction.execute_batch(step).map_err(say)?;
+        step.take(&transaction).map_err(say)?;
     }
     let version = steps.len();
     let marks = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {version};");
@@ -158,8 +272,8 @@ pub(super) fn migrate(
 mod tests {
     use super::*;
 
-    const OLD: &str = "CREATE TABLE a (x INTEGER) STRICT";
-    const NEW: &str = "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 7";
+    const OLD: Step = Step::Text("CREATE TABLE a (x INTEGER) STRICT");
+    const NEW: Step = Step::Text("ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 7");
 
     fn old_file() -> Connection {
         let mut connection = Connection::open_in_memory().unwrap();
@@ -198,7 +312,7 @@ mod tests {
         let failed = migrate(
             &mut connection,
             Path::new("a"),
-            &[OLD, NEW, "CREATE nonsense"],
+            &[OLD, NEW, Step::Text("CREATE nonsense")],
         );
 
         assert!(matches!(failed, Err(Error::Database { .. })));
@@ -213,17 +327,17 @@ mod tests {
         connection
             .execute_batch(
                 "INSERT INTO study VALUES (0, 'a', 'b');
-                 INSERT INTO trial (study, id, revision, params, state, value, told, attempts, created, note)
-                 VALUES (0, 0, 1, '{}', 'complete', 1.5, 0, 1, 0, '{}');",
+                 INSERT INTO trial (study, id, revision, params, state, measured, told, attempts, created, note)
+                 VALUES (0, 0, 1, '{}', 'complete', '{}', 0, 1, 0, '{}');",
             )
             .unwrap();
 
         for change in [
-            "UPDATE trial SET value = 2",
-            "INSERT OR REPLACE INTO trial (study, id, revision, params, state, value, told, attempts, created, note)
-             VALUES (0, 0, 1, '{}', 'complete', 99.0, 0, 1, 0, '{}')",
-            "INSERT OR REPLACE INTO trial (study, id, revision, params, state, value, told, attempts, created, note)
-             VALUES (0, 1, 2, '{}', 'complete', 99.0, 0, 1, 0, '{}')",
+            "UPDATE trial SET measured = 2",
+            "INSERT OR REPLACE INTO trial (study, id, revision, params, state, measured, told, attempts, created, note)
+             VALUES (0, 0, 1, '{}', 'complete', '{}', 0, 1, 0, '{}')",
+            "INSERT OR REPLACE INTO trial (study, id, revision, params, state, measured, told, attempts, created, note)
+             VALUES (0, 1, 2, '{}', 'complete', '{}', 0, 1, 0, '{}')",
             "DELETE FROM trial",
             "DELETE FROM study",
             "UPDATE study SET definition = 'c'",

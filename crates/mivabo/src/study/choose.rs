@@ -14,6 +14,7 @@ use crate::acquire::{
 use crate::encoding::{Branch, Encoded};
 use crate::features::Weights;
 use crate::math::random::{Purpose, Stream, stream};
+use crate::measure::{Outcome, Rank};
 use crate::space::Point;
 use crate::study::Error;
 
@@ -34,7 +35,7 @@ impl Study {
         // Where all have failed, a process knows where, and chance has every second turn: it finds other places.
         let is_blind = match self.model {
             Some(Model::Process(_)) if self.trials.len().is_multiple_of(2) => self.told.is_empty(),
-            _ => !self.trials.iter().any(has_value),
+            _ => !self.trials.iter().any(|trial| self.value(trial).is_some()),
         };
         let is_design = self.trials.len() < self.spec.n_initial(&self.space) || is_blind;
         match self.model.take() {
@@ -324,10 +325,7 @@ impl Study {
                             value,
                         }
                     });
-                let mean = self
-                    .spec
-                    .direction
-                    .turned(belief.outputs().from_model(found.value));
+                let mean = self.turned(belief.outputs().from_model(found.value));
                 Ok(Recommendation {
                     feasible: found.feasible,
                     mean,
@@ -351,7 +349,7 @@ impl Study {
                 } else {
                     best
                 };
-                let mean = self.spec.direction.turned(improvement.mean(&found));
+                let mean = self.turned(improvement.mean(&found));
                 Ok(Recommendation {
                     feasible: found,
                     mean,
@@ -404,24 +402,28 @@ impl Study {
     }
 
     fn ranked_where(&self, n: usize, counts: impl Fn(&Known) -> bool) -> Vec<&Trial> {
-        let mut best: Vec<(f64, &Trial)> = Vec::with_capacity(n + 1);
+        let mut best: Vec<(Rank, &Trial)> = Vec::with_capacity(n + 1);
         let is_counted = |known: &Known| known.is_feasible && counts(known);
-        for (trial, _) in self
-            .trials
-            .iter()
-            .zip(&self.known)
-            .filter(|(_, known)| is_counted(known))
-        {
-            let Some(value) = trial.value().map(|value| self.spec.direction.turned(value)) else {
+        let trials = self.trials.iter().zip(&self.known);
+        for (trial, _) in trials.filter(|(_, known)| is_counted(known)) {
+            let Some(rank) = trial
+                .outcome()
+                .and_then(|outcome| self.spec.aims.rank(outcome))
+            else {
                 continue;
             };
-            let place = best.partition_point(|(other, _)| *other <= value);
+            let place = best.partition_point(|(other, _)| other.compare(&rank).is_le());
             if place < n {
-                best.insert(place, (value, trial));
+                best.insert(place, (rank, trial));
                 best.truncate(n);
             }
         }
         best.into_iter().map(|(_, trial)| trial).collect()
+    }
+
+    /// A value for a model that always minimizes, and back.
+    fn turned(&self, value: f64) -> f64 {
+        self.spec.aims.goal().sense.turned(value)
     }
 
     /// Codes and values of the told trials in the order of their tells, turned so that low is good. Failed trials have the worst value
@@ -447,16 +449,14 @@ impl Study {
 
     /// Points, codes and values of the told trials in the order of their tells, turned so that low is good; None where they failed.
     fn told_points(&self) -> Vec<(&Point, &Encoded, Option<f64>)> {
-        let turned = |trial: &Trial| trial.value().map(|value| self.spec.direction.turned(value));
+        let turned = |trial: &Trial| self.value(trial).map(|value| self.turned(value));
         let told = self
             .told
             .iter()
-            .map(|at| (&self.trials[*at], &self.known[*at]));
+            .map(|at| (&self.trials[*at], &self.known[*at]))
+            // Neither a value nor a failure: nothing is learned from a trial that was stopped.
+            .filter(|(trial, _)| !matches!(trial.outcome(), Some(Outcome::Stopped(_))));
         told.map(|(trial, known)| (&trial.point, &known.code, turned(trial)))
             .collect()
     }
-}
-
-fn has_value(trial: &Trial) -> bool {
-    trial.value().is_some()
 }

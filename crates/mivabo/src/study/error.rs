@@ -2,7 +2,7 @@
 
 use crate::language::error::hint;
 use crate::space::Violation;
-use crate::{acquire, encoding, features, language, space, surrogate};
+use crate::{acquire, encoding, features, language, measure, space, surrogate};
 
 /// What was wrong, where, and what was expected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -75,6 +75,9 @@ pub enum Error {
     /// Constraints that contradict each other or cannot be enforced.
     #[error(transparent)]
     Encoding(#[from] encoding::Error),
+    /// A measure, a goal or a limit.
+    #[error(transparent)]
+    Measure(#[from] measure::Error),
     /// Features or hyper-parameters that make no model.
     #[error(transparent)]
     Features(#[from] features::Error),

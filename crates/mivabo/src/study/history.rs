@@ -31,7 +31,9 @@ impl Study {
                 let why = format!("trial {} is not the tell number {place}", trial.id);
                 return Err(Error::BadHistory { why });
             }
-            self.settle(trial.id, trial.state.clone())?;
+            if let Some(outcome) = trial.outcome() {
+                self.settle(trial.id, outcome.clone())?;
+            }
         }
         Ok(())
     }
@@ -61,26 +63,19 @@ impl Study {
                 Err(Error::BadHistory { why })
             };
         }
-        match trial.state {
-            State::Waiting | State::Pending if !self.known[at].is_feasible => {
+        match &trial.state {
+            State::Waiting | State::Running if !self.known[at].is_feasible => {
                 let why = format!("trial {} is to be evaluated, but is not feasible", trial.id);
                 Err(Error::BadHistory { why })
             }
-            State::Complete(value) if !value.is_finite() => {
-                let why = format!(
-                    "trial {} has the value {value}, which is not finite",
-                    trial.id
-                );
-                Err(Error::BadHistory { why })
-            }
             State::Waiting => self.set_waiting(trial.id),
-            State::Pending => {
-                known.state = State::Pending;
+            State::Running => {
+                known.state = State::Running;
                 self.waiting.remove(&at);
                 Ok(())
             }
             // Tells come in their own order.
-            State::Complete(_) | State::Failed { .. } => Ok(()),
+            State::Ended(_) => Ok(()),
         }
     }
 }

@@ -75,9 +75,8 @@ impl Study {
     /// [`Error::NothingTold`] when no trial has a value; [`Error::TooManyFeatures`] when the model cannot be made.
     pub fn importance(&self) -> Result<Importance, Error> {
         let turned = |at: &usize| {
-            self.trials[*at]
-                .value()
-                .map(|value| self.spec.direction.turned(value))
+            self.value(&self.trials[*at])
+                .map(|value| self.spec.aims.goal().sense.turned(value))
         };
         let valued = self
             .told
@@ -284,8 +283,9 @@ fn variance(values: impl Iterator<Item = f64> + Clone) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Sense;
     use crate::space::Domain;
-    use crate::study::{Direction, Spec};
+    use crate::study::Spec;
 
     /// Five parameters: the last one never matters here, and momentum only where the switch is on.
     fn space() -> Space {
@@ -308,11 +308,11 @@ mod tests {
 
     fn told(strategy: &str, n: usize, f: impl Fn(&dyn Fn(&str) -> f64) -> f64) -> Importance {
         let strategy = Strategy::named(strategy).unwrap();
-        let direction = Direction::Maximise;
+        let aims = Sense::Maximize.into();
         let mut study = Study::new(
             space(),
             Spec {
-                direction,
+                aims,
                 strategy,
                 ..Spec::default()
             },

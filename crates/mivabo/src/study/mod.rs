@@ -37,7 +37,7 @@
 //! }
 //!
 //! assert!(study.trials().iter().all(|trial| space.check(&trial.point).is_feasible()));
-//! assert_eq!(study.best().and_then(|trial| trial.value()), Some(1.0));
+//! assert_eq!(study.best().and_then(|trial| study.value(trial)), Some(1.0));
 //! assert!(study.ask().is_err());    // these were all 17 points
 //! # Ok::<(), mivabo::Error>(())
 //! ```
@@ -63,13 +63,12 @@ use std::collections::BTreeSet;
 pub use self::importance::{Effect, Importance, Interaction};
 use self::linear::Linear;
 use self::process::ProcessModel;
-pub use self::spec::{
-    Climb, Direction, Improvement, Search, Spec, Strategy, Thompson, WeightPrior,
-};
+pub use self::spec::{Climb, Improvement, Search, Spec, Strategy, Thompson, WeightPrior};
 pub use self::trial::{Origin, State, Suggestion, Trial};
 use crate::acquire::Feasible;
 use crate::acquire::untried::Tried;
 use crate::encoding::Encoded;
+use crate::measure::Outcome;
 use crate::space::{Point, Space};
 
 /// The most trials of an initial design.
@@ -202,7 +201,7 @@ impl Study {
                 },
             )?;
             self.waiting.remove(&at);
-            self.trials[at].state = State::Pending;
+            self.trials[at].state = State::Running;
             return Ok(Suggestion::new(at as u64, feasible, Origin::Queue));
         }
         let (feasible, origin) = self.chosen()?;
@@ -231,7 +230,15 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::AlreadyTold`].
     pub fn tell(&mut self, id: u64, value: f64) -> Result<(), Error> {
-        self.settle(id, State::of_value(value))
+        self.tell_outcome(id, self.outcome_of(value))
+    }
+
+    /// How the evaluation of a trial ended. One without the goal's number has failed.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], [`Error::AlreadyTold`].
+    pub fn tell_outcome(&mut self, id: u64, outcome: Outcome) -> Result<(), Error> {
+        self.settle(id, self.spec.aims.judged(outcome))
     }
 
     /// A trial that has no value.
@@ -239,12 +246,7 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::AlreadyTold`].
     pub fn tell_failed(&mut self, id: u64, reason: impl Into<String>) -> Result<(), Error> {
-        self.settle(
-            id,
-            State::Failed {
-                reason: reason.into(),
-            },
-        )
+        self.settle(id, Outcome::failed(reason))
     }
 
     /// A result from elsewhere. The model learns from it even where the point is not feasible; it is then never the best.
@@ -253,7 +255,7 @@ impl Study {
     /// [`Error::ForeignPoint`] when its values do not fit this space.
     pub fn add(&mut self, point: &Point, value: f64) -> Result<u64, Error> {
         let id = self.push(point)?;
-        self.settle(id, State::of_value(value))?;
+        self.tell(id, value)?;
         Ok(id)
     }
 
@@ -290,7 +292,13 @@ impl Study {
         self.set_waiting(id)
     }
 
-    /// The feasible trial with the best value; of equal ones the first.
+    /// The goal's number, where a trial has one.
+    pub fn value(&self, trial: &Trial) -> Option<f64> {
+        self.spec.aims.value(trial.outcome()?)
+    }
+
+    /// The best feasible trial: of those that keep the limits, or where none does of all, the one with the best value;
+    /// of equal ones the first.
     pub fn best(&self) -> Option<&Trial> {
         self.ranked(1).into_iter().next()
     }
@@ -301,7 +309,7 @@ impl Study {
     /// [`Error::NothingFeasible`] when no feasible trial has a value.
     pub fn recommend(&mut self) -> Result<Recommendation, Error> {
         let best = self.best().ok_or(Error::NothingFeasible)?;
-        let value = best.value().ok_or(Error::NothingFeasible)?;
+        let value = self.value(best).ok_or(Error::NothingFeasible)?;
         let best = Feasible::of_point(&self.space, best.point.clone()).map_err(|report| {
             Error::Violated {
                 violations: report.violations,
@@ -327,16 +335,21 @@ impl Study {
         self.trials.push(Trial {
             id,
             point: point.clone(),
-            state: State::Pending,
+            state: State::Running,
             told: None,
         });
         self.known.push(Known { code, is_feasible });
         Ok(id)
     }
 
-    fn settle(&mut self, id: u64, state: State) -> Result<(), Error> {
+    /// What a single number says of a trial.
+    fn outcome_of(&self, value: f64) -> Outcome {
+        Outcome::of(&self.spec.aims.goal().measure, value)
+    }
+
+    fn settle(&mut self, id: u64, outcome: Outcome) -> Result<(), Error> {
         let at = self.untold(id)?;
-        self.trials[at].state = state;
+        self.trials[at].state = State::Ended(outcome);
         self.trials[at].told = Some(self.told.len() as u64);
         self.told.push(at);
         self.waiting.remove(&at);

@@ -1,48 +1,29 @@
-//! What a study is asked to do: direction, strategy, seed.
+//! What a study is asked to do: its aims, a strategy, a seed.
 
 use super::settings;
 use crate::acquire::{alternating, annealing, dual, exact, local};
 use crate::features;
 use crate::features::{Expansion, Features, Kernel, Settings};
 use crate::language::spelling::nearest;
+use crate::measure::Aims;
 use crate::space::Space;
 use crate::study::Error;
 use crate::surrogate::process;
 use crate::surrogate::sparse::{Horseshoe, Laplace, Sparse, SparsePrior, SpikeSlab};
 use crate::surrogate::{Gaussian, Prior, Scaling, Surrogate, Transform, Variances};
 
-/// Whether low values are good or high ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Direction {
-    /// Low values are good.
-    #[default]
-    Minimise,
-    /// High values are good.
-    Maximise,
-}
-
-impl Direction {
-    /// A value for a model that always minimises, and back.
-    pub(crate) fn turned(self, value: f64) -> f64 {
-        match self {
-            Direction::Minimise => value,
-            Direction::Maximise => -value,
-        }
-    }
-}
-
 /// What a study is asked to do.
 ///
 /// | field | default | what it does |
 /// |---|---|---|
-/// | `direction` | minimise | whether low or high values are good |
+/// | `aims` | a small `value` | the goal, and limits on other measures |
 /// | `strategy` | [`Improvement`] | how points are chosen after the initial design |
 /// | `seed` | 0 | the same seed and the same tells give the same suggestions |
 /// | `n_initial` | see [`n_initial`](Self::n_initial) | trials before the model is asked |
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Spec {
-    /// Whether low or high values are good.
-    pub direction: Direction,
+    /// What is wanted of the trials.
+    pub aims: Aims,
     /// How points are chosen.
     pub strategy: Strategy,
     /// Where all randomness comes from.

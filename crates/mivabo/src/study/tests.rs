@@ -10,6 +10,7 @@ use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
 use crate::features;
 use crate::math::random::{Purpose, stream};
+use crate::measure::{Aims, Goal, Limit, Measured, Outcome, Sense, VALUE};
 use crate::space::Domain;
 use crate::surrogate::process::Kernel;
 
@@ -78,7 +79,7 @@ fn run(space: &Space, spec: Spec, n: usize) -> f64 {
             .tell(suggestion.id(), objective(space, suggestion.point()))
             .unwrap();
     }
-    study.best().and_then(Trial::value).unwrap()
+    study.best().and_then(|trial| study.value(trial)).unwrap()
 }
 
 fn shown(space: &Space, point: &Point) -> String {
@@ -301,7 +302,7 @@ fn a_trial_is_told_once() {
         Err(Error::AlreadyTold { id })
     );
     assert_eq!(study.tell(9, 2.0), Err(Error::UnknownTrial { id: 9, n: 1 }));
-    assert_eq!(study.best().unwrap().value(), Some(1.0));
+    assert_eq!(study.value(study.best().unwrap()), Some(1.0));
 }
 
 #[test]
@@ -317,9 +318,7 @@ fn values_that_are_no_numbers_are_failures_with_a_reason() {
         .iter()
         .map(|trial| trial.state.clone())
         .collect();
-    let failed = |reason: &str| State::Failed {
-        reason: reason.into(),
-    };
+    let failed = |reason: &str| State::Ended(Outcome::failed(reason));
     assert_eq!(
         states,
         ["NaN", "inf", "-inf"].map(|value| failed(&format!("the value is {value}")))
@@ -333,7 +332,7 @@ fn values_that_are_no_numbers_are_failures_with_a_reason() {
 fn the_best_of_a_maximisation_is_the_highest() {
     let space = two_by_three();
     let spec = Spec {
-        direction: Direction::Maximise,
+        aims: Sense::Maximize.into(),
         ..thompson(2)
     };
     let mut study = Study::new(space.clone(), spec).unwrap();
@@ -349,7 +348,7 @@ fn the_best_of_a_maximisation_is_the_highest() {
     let best = study.best().unwrap().clone();
     let recommended = study.recommend().unwrap();
 
-    assert_eq!(best.value(), Some(2.0));
+    assert_eq!(study.value(&best), Some(2.0));
     assert_eq!(space.value(recommended.point(), "b"), Some(2.into()));
     assert!(recommended.mean() > 1.0, "{}", recommended.mean());
 }
@@ -439,6 +438,10 @@ fn studies_that_follow_each_other_agree() {
     assert_eq!(one.ask().unwrap(), other.ask().unwrap());
 }
 
+fn complete(value: f64) -> State {
+    State::Ended(Outcome::of(VALUE, value))
+}
+
 #[test]
 fn histories_with_holes_or_second_thoughts_are_refused() {
     let space = mixed_space();
@@ -452,7 +455,7 @@ fn histories_with_holes_or_second_thoughts_are_refused() {
     };
 
     let told_again = Trial {
-        state: State::Complete(2.0),
+        state: complete(2.0),
         ..trials[0].clone()
     };
     let moved = Trial {
@@ -464,19 +467,14 @@ fn histories_with_holes_or_second_thoughts_are_refused() {
         ..trials[1].clone()
     };
     let early = Trial {
-        state: State::Complete(0.0),
+        state: complete(0.0),
         told: Some(7),
         ..trials[1].clone()
     };
 
     let same_place = Trial {
-        state: State::Complete(0.0),
+        state: complete(0.0),
         told: Some(0),
-        ..trials[1].clone()
-    };
-    let endless = Trial {
-        state: State::Complete(f64::INFINITY),
-        told: Some(1),
         ..trials[1].clone()
     };
     let code = space.encoding().encode(&trials[1].point);
@@ -487,9 +485,7 @@ fn histories_with_holes_or_second_thoughts_are_refused() {
         ..trials[1].clone()
     };
 
-    let all = [
-        told_again, moved, hole, early, same_place, endless, infeasible,
-    ];
+    let all = [told_again, moved, hole, early, same_place, infeasible];
     insta::assert_snapshot!(all.map(|trial| refused(&[trial])).join("\n"));
 }
 
@@ -693,7 +689,7 @@ fn failures_by_chance_spoil_nothing() {
                 }
             }
         }
-        let best = |study: &Study| study.best().and_then(Trial::value).unwrap();
+        let best = |study: &Study| study.best().and_then(|trial| study.value(trial)).unwrap();
         let recommended = study.recommend().unwrap();
         let truth = objective(&space, recommended.feasible.point());
         println!(
@@ -846,7 +842,7 @@ fn a_branch_whose_first_points_are_ordinary_is_not_left_for_good() {
                 .unwrap();
         }
 
-        let best = study.best().and_then(Trial::value).unwrap();
+        let best = study.best().and_then(|trial| study.value(trial)).unwrap();
 
         assert!(best < 0.25, "seed {seed}: {best}");
     }
@@ -898,4 +894,58 @@ fn turns_go_on_where_trials_are_pending_fail_or_use_a_branch_up() {
     }
 
     assert_eq!(n_few, 2);
+}
+
+fn two_measures(value: f64, size: f64) -> Measured {
+    let mut measured = Measured::of("loss", value).unwrap();
+    measured.insert("size", size).unwrap();
+    measured
+}
+
+#[test]
+fn the_best_trial_keeps_the_limits_where_one_does() {
+    let goal = Goal {
+        measure: "loss".to_owned(),
+        sense: Sense::Minimize,
+    };
+    let limit = Limit::parse("size", "<= 10").unwrap();
+    let spec = Spec {
+        aims: Aims::new(vec![goal], vec![limit]).unwrap(),
+        ..random(0)
+    };
+    let mut study = Study::new(two_by_three(), spec).unwrap();
+    for measured in [
+        two_measures(1.0, 12.0),
+        two_measures(3.0, 10.0),
+        two_measures(2.0, 11.0),
+    ] {
+        let id = study.ask().unwrap().id();
+        study.tell_outcome(id, Outcome::Complete(measured)).unwrap();
+    }
+
+    let best = study.best().unwrap();
+
+    assert_eq!((best.id, study.value(best)), (1, Some(3.0)));
+    let id = study.ask().unwrap().id();
+    study
+        .tell_outcome(id, Outcome::Complete(Measured::of("size", 1.0).unwrap()))
+        .unwrap();
+    let told = study.trials()[3].outcome().unwrap();
+    assert_eq!(told.to_string(), "failed: `loss` was not measured");
+}
+
+#[test]
+fn a_stopped_trial_teaches_nothing_and_is_not_suggested_again() {
+    let mut study = Study::new(two_by_three(), thompson(0)).unwrap();
+    let stopped = study.ask().unwrap();
+    let measured = Measured::of(VALUE, -100.0).unwrap();
+    study
+        .tell_outcome(stopped.id(), Outcome::Stopped(measured))
+        .unwrap();
+
+    let others = study.ask_many(9).unwrap();
+
+    assert!(study.best().is_none());
+    assert_eq!(others.len(), 5);
+    assert!(others.iter().all(|other| other.point() != stopped.point()));
 }

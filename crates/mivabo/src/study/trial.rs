@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::acquire::Feasible;
+use crate::measure::Outcome;
 use crate::space::Point;
 use crate::surrogate::process::Kernel;
 
@@ -95,40 +96,29 @@ pub enum State {
     /// Nobody evaluates it yet: the next ask hands it out.
     Waiting,
     /// It was handed out and is not told yet.
-    Pending,
-    /// It has this value, which is finite.
-    Complete(f64),
-    /// It has none.
-    Failed {
-        /// Why.
-        reason: String,
-    },
+    Running,
+    /// It was told.
+    Ended(Outcome),
 }
 
 impl State {
-    /// What a told value makes of a trial: one that is not finite makes it a failed one.
-    pub fn of_value(value: f64) -> State {
-        if value.is_finite() {
-            State::Complete(value)
-        } else {
-            State::Failed {
-                reason: format!("the value is {value}"),
-            }
+    /// How it ended, if it did.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            State::Ended(outcome) => Some(outcome),
+            State::Waiting | State::Running => None,
         }
     }
 }
 
 impl Trial {
-    /// The value, if it has one.
-    pub fn value(&self) -> Option<f64> {
-        match self.state {
-            State::Complete(value) => Some(value),
-            _ => None,
-        }
+    /// How it ended, if it did.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.state.outcome()
     }
 
-    /// Whether it has a value or has failed.
+    /// Whether it has ended.
     pub fn is_told(&self) -> bool {
-        matches!(self.state, State::Complete(_) | State::Failed { .. })
+        self.outcome().is_some()
     }
 }

@@ -1,10 +1,10 @@
 //! Studies and trials as data, and the steps from one state of a trial to the next.
 
-use std::fmt;
+use mivabo::measure::Outcome;
 
 use crate::error::Error;
 use crate::object::Object;
-use crate::store::{Lease, Tell};
+use crate::state::RecordState;
 
 /// The number of a study in its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub struct Revision(pub u64);
 
 /// A study: what its trials have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Study {
+pub struct StudyEntry {
     /// Its number.
     pub id: StudyId,
     /// Its name, which no other study of the store has.
@@ -50,15 +50,17 @@ impl From<Object> for Proposal {
 
 /// A point, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
+pub struct Record {
     /// Its number: 0, 1, 2, … in the order in which trials were made.
     pub id: u64,
     /// When it last changed, as a revision of the study.
     pub revision: Revision,
+    /// Up to which revision its proposer knew the study; none where nobody computed it.
+    pub based_on: Option<Revision>,
     /// The values of its parameters.
     pub params: Object,
     /// What became of it.
-    pub state: State,
+    pub state: RecordState,
     /// Its place among all tells; none before it is told.
     pub told: Option<u64>,
     /// How many workers took it and did not give it back.
@@ -75,86 +77,68 @@ pub struct Trial {
     pub note: Object,
 }
 
-/// What became of a trial.
+/// Who takes a trial, when, and for how long without a sign of life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease<'a> {
+    /// The worker. Two that work at the same time have different names.
+    pub worker: &'a str,
+    /// Now, in milliseconds since 1970.
+    pub now: i64,
+    /// For how long, in milliseconds.
+    pub millis: i64,
+}
+
+impl Lease<'_> {
+    /// When it ends.
+    pub(crate) fn end(&self) -> i64 {
+        self.now.saturating_add(self.millis)
+    }
+}
+
+/// How a trial is told.
 #[derive(Debug, Clone, PartialEq)]
-pub enum State {
-    /// Nobody works on it: it was enqueued, or given back.
-    Waiting,
-    /// A worker has it until its lease ends.
-    Running {
-        /// Who.
-        worker: String,
-        /// When the lease ends.
-        lease: i64,
-    },
-    /// It has this value, which is finite.
-    Complete(f64),
-    /// It has none.
-    Failed {
-        /// Why.
-        reason: String,
-    },
+pub struct Tell<'a> {
+    /// Who tells, if it is a worker.
+    pub worker: Option<&'a str>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Now, in milliseconds since 1970.
+    pub now: i64,
+    /// What to add to its note; keys that it has are replaced.
+    pub note: Object,
 }
 
-/// How an evaluation ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
-    /// With this value, which must be finite.
-    Complete(f64),
-    /// Without a value.
-    Failed {
-        /// Why.
-        reason: String,
-    },
-}
-
-impl Outcome {
-    /// # Errors
-    /// [`Error::NotFinite`] for NaN and infinities.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        match *self {
-            Outcome::Complete(value) if !value.is_finite() => Err(Error::NotFinite { value }),
-            _ => Ok(()),
+impl Tell<'_> {
+    /// An outcome that nobody in particular tells, in 1970.
+    pub fn new(outcome: Outcome) -> Self {
+        Tell {
+            worker: None,
+            outcome,
+            now: 0,
+            note: Object::default(),
         }
     }
 }
 
-impl From<Outcome> for State {
-    fn from(outcome: Outcome) -> State {
-        match outcome {
-            Outcome::Complete(value) => State::Complete(value),
-            Outcome::Failed { reason } => State::Failed { reason },
-        }
-    }
-}
-
-impl Trial {
-    /// The value, if it has one.
-    pub fn value(&self) -> Option<f64> {
-        match self.state {
-            State::Complete(value) => Some(value),
-            _ => None,
-        }
-    }
-
+impl Record {
     /// How it ended, if it did.
-    pub fn outcome(&self) -> Option<Outcome> {
-        match &self.state {
-            State::Complete(value) => Some(Outcome::Complete(*value)),
-            State::Failed { reason } => Some(Outcome::Failed {
-                reason: reason.clone(),
-            }),
-            State::Waiting | State::Running { .. } => None,
-        }
+    pub fn outcome(&self) -> Option<&Outcome> {
+        self.state.outcome()
+    }
+
+    /// Whether it was told.
+    pub fn is_told(&self) -> bool {
+        self.outcome().is_some()
     }
 
     /// One that waits. Its revision is given when it is written.
-    pub(crate) fn new(id: u64, proposal: Proposal, now: i64) -> Trial {
-        Trial {
+    pub(crate) fn new(id: u64, proposal: Proposal, now: i64) -> Record {
+        Record {
             id,
             revision: Revision::default(),
+            based_on: None,
             params: proposal.params,
-            state: State::Waiting,
+            state: RecordState::Waiting,
             told: None,
             attempts: 0,
             worker: None,
@@ -167,7 +151,7 @@ impl Trial {
 
     /// A worker takes it.
     pub(crate) fn start(&mut self, lease: &Lease<'_>) {
-        self.state = State::Running {
+        self.state = RecordState::Running {
             worker: lease.worker.to_owned(),
             lease: lease.end(),
         };
@@ -179,7 +163,7 @@ impl Trial {
     /// Its worker goes on.
     pub(crate) fn renew(&mut self, lease: &Lease<'_>) -> Result<(), Error> {
         self.held_by(lease.worker)?;
-        self.state = State::Running {
+        self.state = RecordState::Running {
             worker: lease.worker.to_owned(),
             lease: lease.end(),
         };
@@ -189,7 +173,7 @@ impl Trial {
     /// Its worker stops before the end, and does not blame the trial.
     pub(crate) fn give_back(&mut self, worker: &str) -> Result<(), Error> {
         self.held_by(worker)?;
-        self.state = State::Waiting;
+        self.state = RecordState::Waiting;
         self.attempts = self.attempts.saturating_sub(1);
         Ok(())
     }
@@ -199,10 +183,10 @@ impl Trial {
         if let Some(outcome) = self.outcome() {
             return Err(Error::AlreadyTold {
                 id: self.id,
-                outcome,
+                outcome: outcome.clone(),
             });
         }
-        self.state = tell.outcome.clone().into();
+        self.state = RecordState::Ended(tell.outcome.clone());
         self.told = Some(place);
         self.finished = Some(tell.now);
         self.note = self.note.merged(&tell.note);
@@ -214,29 +198,12 @@ impl Trial {
 
     fn held_by(&self, worker: &str) -> Result<(), Error> {
         match &self.state {
-            State::Running { worker: holder, .. } if holder == worker => Ok(()),
+            RecordState::Running { worker: holder, .. } if holder == worker => Ok(()),
             state => Err(Error::NotHeld {
                 id: self.id,
                 worker: worker.to_owned(),
                 state: state.clone(),
             }),
         }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            State::Waiting => f.write_str("waits"),
-            State::Running { worker, .. } => write!(f, "runs for `{worker}`"),
-            State::Complete(value) => write!(f, "has the value {value}"),
-            State::Failed { reason } => write!(f, "failed: {reason}"),
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        State::from(self.clone()).fmt(f)
     }
 }
