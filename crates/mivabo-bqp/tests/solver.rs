@@ -43,100 +43,92 @@ fn objective(n: usize) -> impl Strategy<Value = Quadratic> {
     })
 }
 
+/// A row of one of six kinds.
 fn row(n: usize) -> BoxedStrategy<Row> {
-    let count = (0..=n, any::<bool>()).prop_map(move |(k, equal)| {
-        let sense = if equal {
-            Sense::Equal
-        } else {
-            Sense::LessEqual
-        };
-        Row::new(
-            "count",
-            Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), []),
-            sense,
-            k as f64,
-        )
-    });
-    let knapsack = (vec(1..=20_i32, n), 0.0..0.8_f64).prop_map(|(weights, share)| {
+    prop_oneof![
+        count(n),
+        knapsack(n),
+        group(n),
+        any_sign(n),
+        quadratic(n),
+        real(n)
+    ]
+    .boxed()
+}
+
+fn sense(is_equation: bool) -> Sense {
+    if is_equation {
+        Sense::Equal
+    } else {
+        Sense::LessEqual
+    }
+}
+
+fn linear(terms: impl IntoIterator<Item = (usize, f64)>) -> Quadratic {
+    Quadratic::new(0.0, terms, [])
+}
+
+fn count(n: usize) -> impl Strategy<Value = Row> {
+    (0..=n, any::<bool>()).prop_map(move |(k, is_equation)| {
+        let form = linear((0..n).map(|i| (i, 1.0)));
+        Row::new("count", form, sense(is_equation), k as f64)
+    })
+}
+
+fn knapsack(n: usize) -> impl Strategy<Value = Row> {
+    (vec(1..=20_i32, n), 0.0..0.8_f64).prop_map(|(weights, share)| {
         let total: i32 = weights.iter().sum();
-        let terms: Vec<_> = weights
-            .into_iter()
-            .enumerate()
-            .map(|(i, w)| (i, f64::from(w)))
-            .collect();
-        Row::new(
-            "knapsack",
-            Quadratic::new(0.0, terms, []),
-            Sense::LessEqual,
-            (share * f64::from(total)).floor(),
+        let limit = (share * f64::from(total)).floor();
+        let form = linear(weights.into_iter().map(f64::from).enumerate());
+        Row::new("knapsack", form, Sense::LessEqual, limit)
+    })
+}
+
+fn group(n: usize) -> impl Strategy<Value = Row> {
+    subsequence((0..n).collect::<Vec<_>>(), 1..=n).prop_map(|bits| {
+        let form = linear(bits.into_iter().map(|i| (i, 1.0)));
+        Row::new("group", form, Sense::Equal, 1.0)
+    })
+}
+
+fn any_sign(n: usize) -> impl Strategy<Value = Row> {
+    let parts = (vec(-5..=5_i32, n), vec(any::<bool>(), n), any::<bool>());
+    parts.prop_map(|(terms, x, is_equation)| {
+        let form = linear(terms.into_iter().map(f64::from).enumerate());
+        through("signs", form, &x, is_equation)
+    })
+}
+
+fn quadratic(n: usize) -> impl Strategy<Value = Row> {
+    let products = vec((0..n, 0..n, -4..=4_i32), 1..8);
+    let parts = (products, vec(any::<bool>(), n), any::<bool>());
+    parts.prop_map(|(products, x, is_equation)| {
+        let products = products.into_iter().map(|(i, j, c)| (i, j, f64::from(c)));
+        through(
+            "quadratic",
+            Quadratic::new(0.0, [], products),
+            &x,
+            is_equation,
         )
-    });
-    let group = subsequence((0..n).collect::<Vec<_>>(), 1..=n).prop_map(|bits| {
-        Row::new(
-            "group",
-            Quadratic::new(0.0, bits.into_iter().map(|i| (i, 1.0)), []),
-            Sense::Equal,
-            1.0,
+    })
+}
+
+fn real(n: usize) -> impl Strategy<Value = Row> {
+    let parts = (vec(-1.0..1.0_f64, n), vec(any::<bool>(), n), any::<bool>());
+    parts.prop_map(|(terms, x, is_equation)| {
+        through(
+            "real",
+            linear(terms.into_iter().enumerate()),
+            &x,
+            is_equation,
         )
-    });
-    let any_sign =
-        (vec(-5..=5_i32, n), vec(any::<bool>(), n), any::<bool>()).prop_map(|(terms, x, equal)| {
-            let form = Quadratic::new(
-                0.0,
-                terms
-                    .into_iter()
-                    .enumerate()
-                    .map(|(i, c)| (i, f64::from(c))),
-                [],
-            );
-            let rhs = form.value(&x);
-            Row::new(
-                "signs",
-                form,
-                if equal {
-                    Sense::Equal
-                } else {
-                    Sense::LessEqual
-                },
-                rhs,
-            )
-        });
-    let quadratic = (
-        vec((0..n, 0..n, -4..=4_i32), 1..8),
-        vec(any::<bool>(), n),
-        any::<bool>(),
-    )
-        .prop_map(|(q, x, equal)| {
-            let form = Quadratic::new(0.0, [], q.into_iter().map(|(i, j, c)| (i, j, f64::from(c))));
-            let rhs = form.value(&x);
-            Row::new(
-                "quadratic",
-                form,
-                if equal {
-                    Sense::Equal
-                } else {
-                    Sense::LessEqual
-                },
-                rhs,
-            )
-        });
-    let real = (vec(-1.0..1.0_f64, n), vec(any::<bool>(), n), any::<bool>()).prop_map(
-        |(terms, x, equal)| {
-            let form = Quadratic::new(0.0, terms.into_iter().enumerate(), []);
-            let rhs = form.value(&x);
-            Row::new(
-                "real",
-                form,
-                if equal {
-                    Sense::Equal
-                } else {
-                    Sense::LessEqual
-                },
-                rhs,
-            )
-        },
-    );
-    prop_oneof![count, knapsack, group, any_sign, quadratic, real].boxed()
+    })
+}
+
+/// A row that `x` satisfies with nothing to spare.
+fn through(name: &str, form: Quadratic, x: &[bool], is_equation: bool) -> Row {
+    let limit = form.value(x);
+    Row::new(name, form, sense(is_equation), limit)
 }
 
 fn any_problem() -> impl Strategy<Value = Bqp> {
