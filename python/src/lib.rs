@@ -1,6 +1,6 @@
 //! The native half of the Python package: Python objects enter, those of the Rust crates do the work, plain Python leaves.
 //!
-//! Nothing here is public in Python: `python/mivabo/` wraps it, with types, examples and defaults. The interpreter's
+//! Nothing here is public in Python: `python/package/mivabo/` wraps it, with types, examples and defaults. The interpreter's
 //! lock is released wherever a search may take long, and errors become exceptions in one place, `error.rs`.
 
 mod copy;
