@@ -14,10 +14,10 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use mivabo::Space;
-use mivabo::acquire::improvement::log_improvement;
 use mivabo::acquire::random::RandomPoints;
 use mivabo::acquire::{Feasible, annealing};
 use mivabo::math::random::{Purpose, stream};
+use mivabo::strategy::improvement::gain::log_improvement;
 use mivabo::surrogate::process::{Kernel, Layout, Process, Settings, Traits};
 
 /// Random feasible points, all in the same layout.

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use mivabo::acquire::{annealing, dual};
+use mivabo::acquire::annealing;
 use mivabo::math::random::{Purpose, Stream, stream};
 use mivabo::space::{Domain, Point, Space, SpaceBuilder, Value};
-use mivabo::study::{Climb, Improvement, Search, Spec, Strategy, Study, Thompson};
+use mivabo::strategy::thompson::dual;
+use mivabo::strategy::{Climb, Improvement, Search, Strategy, Thompson};
+use mivabo::study::{Spec, Study};
 use mivabo::{Error, acquire, encoding, space};
 
 /// What an objective sees, as numbers: booleans are 0 and 1, labels have the number in their name.

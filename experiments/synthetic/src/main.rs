@@ -23,7 +23,8 @@ use std::sync::Arc;
 use mivabo::features::{Features, Settings, Weights};
 use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Domain, Space};
-use mivabo::study::{Spec, Strategy, Study};
+use mivabo::strategy::Strategy;
+use mivabo::study::{Spec, Study};
 use serde_json::{Value, json};
 
 /// Weights of the functions, and waves that the model does not have, are drawn from these seeds and the following; studies have

@@ -1,4 +1,4 @@
-//! What expected improvement believes: told trials enter, in the order of their tells, and a Gaussian process leaves.
+//! What expected improvement believes after some trials: a Gaussian process, and the value to improve on.
 //!
 //! [`Fits`] says which process: unless the settings name a kernel, the additive one in doubt. It learns from values alone; once a trial
 //! has failed, expected improvement is that of the values times the probability that there is one ([`Success`]). A pending trial counts
@@ -13,32 +13,20 @@
 //! Beside the process the paper's model learns from the same outcomes. It is not believed; minima of functions that are drawn from it are
 //! candidates, and the process says what they are worth.
 
-use super::fits::Fits;
-use super::linear::Linear;
-use super::spec::{Climb, Improvement, Thompson};
+use super::aim::Believed;
+use super::fits::{Fits, Valued};
 use super::success::Success;
 use super::turns::Turns;
-use crate::acquire::Feasible;
-use crate::acquire::improvement::log_improvement;
-use crate::acquire::local::Landscape;
+use super::{Climb, Improvement};
 use crate::acquire::random::RandomPoints;
-use crate::acquire::untried::Tried;
+use crate::acquire::{Feasible, Placed};
 use crate::encoding::{Branch, Encoded};
 use crate::features;
 use crate::math::random::{Purpose, stream};
-use crate::space::{Point, Space};
-use crate::study::Error;
-use crate::surrogate::process::{Kernel, Layout, Process, Sloped, Traits};
-use crate::surrogate::{Outputs, Prediction};
-
-/// From this probability on a point may be recommended.
-const LIKELY: f64 = 0.5;
-
-/// By how much the mean must be lower, in deviations of the outputs, where log P is lower by one.
-const BARRIER: f64 = 1e3;
-
-/// Slopes of the deviation are taken at this one where it is smaller.
-const LEAST_DEVIATION: f64 = 1e-9;
+use crate::space::Space;
+use crate::strategy::thompson::{Linear, Thompson};
+use crate::strategy::{Error, Observed, Seen};
+use crate::surrogate::process::{Kernel, Layout};
 
 /// Random feasible points that say how often each parameter is active.
 const PROBES: usize = 300;
@@ -65,7 +53,7 @@ const DRAWN_PATTERNS: usize = 10_000;
 
 /// The settings, and the hyper-parameters that were fitted last.
 #[derive(Debug, Clone)]
-pub(super) struct ProcessModel {
+pub(super) struct Model {
     settings: Improvement,
     values: Fits,
     /// Of 1 for each value and -1 for each failure.
@@ -75,12 +63,8 @@ pub(super) struct ProcessModel {
     turns: Turns,
 }
 
-impl ProcessModel {
-    pub(super) fn new(
-        space: &Space,
-        settings: Improvement,
-        seed: u64,
-    ) -> Result<ProcessModel, Error> {
+impl Model {
+    pub(super) fn new(space: &Space, settings: Improvement, seed: u64) -> Result<Model, Error> {
         if !(0.0..=1.0).contains(&settings.plateau) {
             return Err(features::Error::BadHyperparameter {
                 name: "plateau",
@@ -125,7 +109,7 @@ impl ProcessModel {
             0
         };
         let turns = Turns::new(&points, &probes, every, &mut draws);
-        Ok(ProcessModel {
+        Ok(Model {
             settings,
             values,
             successes,
@@ -148,41 +132,32 @@ impl ProcessModel {
         self.turns.due(codes)
     }
 
-    /// The process after these trials, whose values are to be minimised, None where they failed, and with these trials pending.
-    pub(super) fn after(
-        &mut self,
-        told: &[(&Point, &Encoded, Option<f64>)],
-        pending: &[(&Point, &Encoded)],
-    ) -> Result<Improving, Error> {
-        let valued = told
-            .iter()
-            .filter_map(|(point, code, y)| y.map(|y| (*point, *code, y)));
-        let valued: Vec<(&Point, &Encoded, f64)> = valued.collect();
-        let raw: Vec<f64> = valued.iter().map(|(.., y)| *y).collect();
+    /// What is believed after all trials; pending ones count as observed at their predicted means.
+    pub(super) fn after(&mut self, seen: &Seen<'_>) -> Result<Believed, Error> {
+        self.given(&seen.observed(), &seen.pending())
+    }
+
+    /// The same without pending trials.
+    pub(super) fn without_pending(&mut self, seen: &Seen<'_>) -> Result<Believed, Error> {
+        self.given(&seen.observed(), &[])
+    }
+
+    fn given(&mut self, told: &[Observed<'_>], pending: &[&Placed]) -> Result<Believed, Error> {
+        let valued: Vec<Valued<'_>> = told.iter().filter_map(Valued::of).collect();
+        let raw: Vec<f64> = valued.iter().map(|valued| valued.value).collect();
         let (mut process, outputs) = self.values.after(&valued)?;
-        let Improvement { stall, plateau, .. } = self.settings;
-        let seen: Vec<f64> = raw.iter().map(|y| outputs.to_model(*y)).collect();
-        let (equal, near) = (n_ties(&seen, 0.0), n_ties(&seen, TIE));
-        let is_bottom = (told.len() + pending.len()).is_multiple_of(BOTTOM);
-        let is_pit = equal < PLATEAU && near >= PLATEAU && !is_bottom;
-        let target =
-            process.target().unwrap_or(0.0) - plateau * if is_pit { near } else { equal } as f64;
-        let stall = if plateau > 0.0 && near >= PLATEAU {
-            0
-        } else {
-            stall
-        };
-        for (point, code) in pending {
-            let traits = process.layout().traits(point, code);
+        let outcomes: Vec<f64> = raw.iter().map(|y| outputs.to_model(*y)).collect();
+        let n_asked = told.len() + pending.len();
+        let WayOut { lowered, stall } = self.way_out(&outcomes, n_asked);
+        let target = process.target().unwrap_or(0.0) - lowered;
+        for at in pending {
+            let traits = process.layout().traits(at.point(), at.code());
             let mean = process.predict(&traits).mean;
             process.observe(&traits, mean)?;
         }
-        let success = if valued.len() < told.len() {
-            Some(self.success(told)?)
-        } else {
-            None
-        };
-        Ok(Improving {
+        let has_failures = valued.len() < told.len();
+        let success = has_failures.then(|| self.success(told)).transpose()?;
+        Ok(Believed {
             process,
             success,
             outputs,
@@ -191,14 +166,36 @@ impl ProcessModel {
         })
     }
 
-    fn success(&mut self, told: &[(&Point, &Encoded, Option<f64>)]) -> Result<Success, Error> {
-        let sign = |y: &Option<f64>| if y.is_some() { 1.0 } else { -1.0 };
-        let signs: Vec<_> = told
-            .iter()
-            .map(|(point, code, y)| (*point, *code, sign(y)))
-            .collect();
+    /// What leads away from a plateau or a pit, after outcomes in the model's units and so many asks.
+    fn way_out(&self, outcomes: &[f64], n_asked: usize) -> WayOut {
+        let Improvement { stall, plateau, .. } = self.settings;
+        let (equal, near) = (n_ties(outcomes, 0.0), n_ties(outcomes, TIE));
+        let is_bottom = n_asked.is_multiple_of(BOTTOM);
+        let is_pit = equal < PLATEAU && near >= PLATEAU && !is_bottom;
+        let n_lowering = if is_pit { near } else { equal };
+        let is_replaced = plateau > 0.0 && near >= PLATEAU;
+        WayOut {
+            lowered: plateau * n_lowering as f64,
+            stall: if is_replaced { 0 } else { stall },
+        }
+    }
+
+    fn success(&mut self, told: &[Observed<'_>]) -> Result<Success, Error> {
+        let signs = told.iter().map(|observed| Valued {
+            at: observed.at,
+            value: if observed.value.is_some() { 1.0 } else { -1.0 },
+        });
+        let signs: Vec<Valued<'_>> = signs.collect();
         Ok(Success::new(self.successes.after(&signs)?.0))
     }
+}
+
+/// What leads away from where nothing improves.
+struct WayOut {
+    /// By how much the value to improve on is lower, in deviations of the outputs.
+    lowered: f64,
+    /// Outcomes without a better one after which length-scales are halved; 0: never.
+    stall: usize,
 }
 
 /// By how much length-scales are divided after these outcomes: halved after each `stall` of them without a better one.
@@ -220,162 +217,10 @@ fn n_ties(outputs: &[f64], slack: f64) -> usize {
         .min(MAX_TIES)
 }
 
-/// A process to improve on.
-#[derive(Debug)]
-pub(super) struct Improving {
-    process: Process,
-    /// Where a trial has failed.
-    success: Option<Success>,
-    outputs: Outputs,
-    target: f64,
-    /// By how much its length-scales should be divided now and then.
-    sharpness: f64,
-}
-
-impl Improving {
-    /// The value to improve on, in the model's units.
-    pub(super) fn target(&self) -> f64 {
-        self.target
-    }
-
-    /// The value to improve on within a branch, in the model's units: its own best, or that of all trials while it has none.
-    pub(super) fn target_in(
-        &self,
-        branch: &Branch,
-        told: &[(&Point, &Encoded, Option<f64>)],
-    ) -> f64 {
-        let inside = told.iter().filter(|(_, code, _)| branch.holds(&code.bits));
-        let lowest = inside.filter_map(|(.., y)| *y).min_by(f64::total_cmp);
-        lowest.map_or(self.target, |y| self.outputs.to_model(y))
-    }
-
-    /// With shorter length-scales, if nothing has improved for long.
-    pub(super) fn sharpened(mut self) -> Improving {
-        if self.sharpness > 1.0 {
-            self.process = self.process.sharpened(self.sharpness);
-        }
-        self
-    }
-
-    /// The kernel that is believed.
-    pub(super) fn kernel(&self) -> Kernel {
-        self.process.kernel()
-    }
-
-    /// The mean at a point, in the user's units.
-    pub(super) fn mean(&self, at: &Feasible) -> f64 {
-        self.outputs
-            .from_model(self.process.predict(&self.traits(at)).mean)
-    }
-
-    /// Whether it is likelier to have a value than not.
-    pub(super) fn is_likely(&self, at: &Feasible) -> bool {
-        let log = |success: &Success| success.logs(&[self.traits(at)])[0];
-        self.success
-            .as_ref()
-            .is_none_or(|success| log(success) >= LIKELY.ln())
-    }
-
-    fn traits(&self, at: &Feasible) -> Traits {
-        self.process.layout().traits(at.point(), at.code())
-    }
-}
-
-/// What is minimised.
-#[derive(Debug)]
-pub(super) struct Aim<'a> {
-    pub improving: &'a Improving,
-    /// The value to improve on, in the model's units.
-    pub target: f64,
-    /// The points at which there is nothing to gain: -log(EI P) is minimised, where P is the probability of a value. None: the mean is,
-    /// where a value is likely.
-    pub tried: Option<(&'a Space, &'a Tried)>,
-    /// The branch outside of which there is nothing to gain.
-    pub within: Option<&'a Branch>,
-}
-
-impl Aim<'_> {
-    /// What a point loses by the logarithm of its probability to have a value.
-    fn loss(&self, log_success: f64) -> f64 {
-        if self.tried.is_some() {
-            -log_success
-        } else {
-            BARRIER * (LIKELY.ln() - log_success).max(0.0)
-        }
-    }
-}
-
-impl Landscape for Aim<'_> {
-    fn values(&self, points: &[Feasible]) -> Vec<f64> {
-        let Improving {
-            process, success, ..
-        } = self.improving;
-        let is_outside = |at: &Feasible| {
-            self.within
-                .is_some_and(|branch| !branch.holds(&at.code().bits))
-        };
-        let traits: Vec<Traits> = points.iter().map(|at| self.improving.traits(at)).collect();
-        let value = |(prediction, at): (Prediction, &Feasible)| match self.tried {
-            None => prediction.mean,
-            Some(_) if is_outside(at) => f64::INFINITY,
-            Some((space, tried)) if tried.contains(space, at.point()) => f64::INFINITY,
-            Some(_) => -log_improvement(prediction, self.target).value,
-        };
-        let mut values: Vec<f64> = process
-            .predict_all(&traits)
-            .into_iter()
-            .zip(points)
-            .map(value)
-            .collect();
-        if let Some(success) = success {
-            let losses = success.logs(&traits).into_iter().map(|log| self.loss(log));
-            values
-                .iter_mut()
-                .zip(losses)
-                .for_each(|(value, loss)| *value += loss);
-        }
-        values
-    }
-
-    fn slope(&self, at: &Feasible, unit: &[f64], gradient: &mut [f64]) -> f64 {
-        let Improving {
-            process, success, ..
-        } = self.improving;
-        let traits = process.layout().moved(&self.improving.traits(at), unit);
-        let Sloped {
-            prediction,
-            mean,
-            variance,
-        } = process.predict_with_gradient(&traits);
-        let mut value = prediction.mean;
-        gradient.copy_from_slice(&mean);
-        if self.tried.is_some() {
-            let log = log_improvement(prediction, self.target);
-            let deviation = prediction.variance.sqrt().max(LEAST_DEVIATION);
-            for ((g, mean), variance) in gradient.iter_mut().zip(&mean).zip(&variance) {
-                *g = -(log.by_mean * mean + log.by_deviation * variance / (2.0 * deviation));
-            }
-            value = -log.value;
-        }
-        if let Some(success) = success {
-            let (log, slopes) = success.log_with_gradient(&traits);
-            let loss = self.loss(log);
-            value += loss;
-            let by_log = if self.tried.is_some() { 1.0 } else { BARRIER };
-            if loss > 0.0 {
-                gradient
-                    .iter_mut()
-                    .zip(slopes)
-                    .for_each(|(g, slope)| *g -= by_log * slope);
-            }
-        }
-        value
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::surrogate::Outputs;
 
     #[test]
     fn outcomes_that_equal_the_best_are_ties_and_no_others() {
@@ -413,13 +258,14 @@ mod tests {
                 stall: 2,
                 ..Improvement::default()
             };
-            let mut model = ProcessModel::new(&space, settings, 0).unwrap();
-            let seen = points
-                .iter()
-                .zip(values)
-                .map(|(at, y)| (at.point(), at.code(), Some(*y)));
-            let seen: Vec<_> = seen.collect();
-            let found = model.after(&seen, &[]).unwrap();
+            let mut model = Model::new(&space, settings, 0).unwrap();
+            let at: Vec<Placed> = points.iter().cloned().map(Placed::from).collect();
+            let told = at.iter().zip(values).map(|(at, y)| Observed {
+                at,
+                value: Some(*y),
+            });
+            let told: Vec<Observed<'_>> = told.collect();
+            let found = model.given(&told, &[]).unwrap();
             (found.target, found.sharpness)
         };
         let slope = [8.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0];

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
 use crate::acquire::Error;
-use crate::acquire::global::Landscape;
 use crate::features;
 use crate::features::Weights;
+use crate::strategy::thompson::global::Landscape;
 
 /// The most bits of one factor: its patterns are enumerated.
 const MOST_BITS: usize = 14;

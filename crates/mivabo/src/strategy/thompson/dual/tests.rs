@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::acquire::exact::tests::{drawn, has_constrained_reals, mixed_space};
-use crate::acquire::exact::{self, Outcome};
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Products};
 use crate::math::random::{Purpose, stream};
+use crate::strategy::thompson::exact::tests::{drawn, has_constrained_reals, mixed_space};
+use crate::strategy::thompson::exact::{self, Outcome};
 
 const MASTERS: [Master; 2] = [Master::Subgradient, Master::BlockCoordinate];
 
@@ -215,7 +215,7 @@ fn gaps_by_master_and_coupling() {
 #[test]
 #[ignore = "a measurement: the time of an iteration with fifty bits"]
 fn an_iteration_with_fifty_bits() {
-    let space = Space::from_toml(include_str!("../../../../../examples/vae.toml")).unwrap();
+    let space = Space::from_toml(include_str!("../../../../../../examples/vae.toml")).unwrap();
     let weights = drawn(&space, &features::Settings::default(), 0);
     for (master, coupling, factor_bits, iterations) in [
         (Master::Subgradient, Coupling::Waves, 4, 1),

@@ -37,7 +37,7 @@ pub struct Improvement {
 /// How much lower than `target` f is expected to be; always finite for finite arguments below 1e50.
 ///
 /// ```
-/// use mivabo::acquire::improvement::log_improvement;
+/// use mivabo::strategy::improvement::gain::log_improvement;
 /// use mivabo::surrogate::Prediction;
 ///
 /// let at_target = log_improvement(Prediction { mean: 0.0, variance: 1.0 }, 0.0);

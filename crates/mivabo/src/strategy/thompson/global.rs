@@ -70,7 +70,7 @@ impl Landscape<'_> {
     /// The minimum over a box.
     ///
     /// ```
-    /// use mivabo::acquire::global::{Landscape, Limits};
+    /// use mivabo::strategy::thompson::global::{Landscape, Limits};
     /// use mivabo::features::{Features, Settings, Weights};
     ///
     /// let features = Features::new(vec![], 2, &Settings::default(), 0)?;

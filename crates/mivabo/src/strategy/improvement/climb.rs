@@ -5,9 +5,9 @@
 //! where parameters are conditional, and a descent in the region of the reals, in turn, until nothing improves. Every point on the way
 //! is feasible.
 
-use super::moves::Moves;
-use super::{Feasible, Minimum};
 use crate::acquire::Error;
+use crate::acquire::moves::Moves;
+use crate::acquire::{Feasible, Minimum};
 use crate::encoding::region::minimise;
 use crate::math::lbfgs;
 use crate::math::random::Stream;

@@ -14,8 +14,8 @@
 
 use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Solver, Tabu};
 
-use super::{Feasible, Minimum, is_mixed};
 use crate::acquire::Error;
+use crate::acquire::{Feasible, Minimum, is_mixed};
 use crate::encoding::region::minimise;
 use crate::encoding::{Encoded, Encoding};
 use crate::features::Weights;

@@ -12,12 +12,12 @@
 
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
-use super::Feasible;
 use crate::acquire::Error;
-use crate::acquire::global::{Certified, Landscape, Limits};
+use crate::acquire::Feasible;
 use crate::encoding::region::Region;
 use crate::features::Weights;
 use crate::space::Space;
+use crate::strategy::thompson::global::{Certified, Landscape, Limits};
 
 /// How large a problem may be, and how well it is solved.
 ///

@@ -6,15 +6,15 @@ use mivabo_bqp::Exhaustive;
 use proptest::prelude::*;
 
 use super::*;
-use crate::acquire::alternating;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Features};
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::{Class, Domain};
+use crate::strategy::thompson::alternating;
 
 /// Weights from the standard normal distribution.
-pub(in crate::acquire) fn drawn(
+pub(in crate::strategy::thompson) fn drawn(
     space: &Space,
     settings: &features::Settings,
     seed: u64,
@@ -26,7 +26,7 @@ pub(in crate::acquire) fn drawn(
 }
 
 /// A space of 4 to 8 bits and 1 to 3 reals under up to three constraints; none where they contradict each other.
-pub(in crate::acquire) fn mixed_space(seed: u64) -> Option<Space> {
+pub(in crate::strategy::thompson) fn mixed_space(seed: u64) -> Option<Space> {
     let draws = &mut stream(seed, 1, Purpose::Design);
     let mut space = Space::builder();
     let n_reals = 1 + draws.below(3);
@@ -76,7 +76,7 @@ fn constraint(numbers: &[String], n_reals: usize, draws: &mut Stream) -> Option<
     })
 }
 
-pub(in crate::acquire) fn has_constrained_reals(space: &Space) -> bool {
+pub(in crate::strategy::thompson) fn has_constrained_reals(space: &Space) -> bool {
     space
         .constraints()
         .iter()

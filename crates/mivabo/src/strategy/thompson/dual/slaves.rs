@@ -14,10 +14,10 @@ use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, Sense, So
 use super::factors::{Factor, factors};
 use super::{Coupling, Settings};
 use crate::acquire::Error;
-use crate::acquire::exact::rounding;
-use crate::acquire::global::{Certified, Landscape, Limits};
 use crate::features::{Waves, Weights};
 use crate::space::Space;
+use crate::strategy::thompson::exact::rounding;
+use crate::strategy::thompson::global::{Certified, Landscape, Limits};
 
 /// Multipliers of one factor, or what they multiply: the difference between its copies and the originals.
 #[derive(Debug, Clone, PartialEq)]

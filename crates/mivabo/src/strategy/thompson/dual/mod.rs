@@ -22,8 +22,9 @@ use std::collections::BTreeSet;
 use mivabo_bqp::{DiscreteOracle, Limits, Solver, interrupt};
 
 use self::slaves::{Answer, Link, Slaves};
-use super::{Feasible, Minimum, alternating};
+use super::alternating;
 use crate::acquire::Error;
+use crate::acquire::{Feasible, Minimum};
 use crate::encoding::Encoded;
 use crate::encoding::region::minimise;
 use crate::features::Weights;
@@ -132,7 +133,8 @@ pub struct Decomposed {
 ///
 /// ```
 /// use mivabo::Space;
-/// use mivabo::acquire::{Feasible, dual};
+/// use mivabo::acquire::Feasible;
+/// use mivabo::strategy::thompson::dual;
 /// use mivabo::features::{Features, Settings, Weights};
 ///
 /// let mut space = Space::builder();
