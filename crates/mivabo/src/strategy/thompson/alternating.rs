@@ -67,7 +67,8 @@ const LEAST_IMPROVEMENT: f64 = 1e-9;
 
 /// The lowest of the points reached from `starts`; none without starts.
 ///
-/// Where a space has no continuous parameters the discrete half alone decides, and the first start is enough.
+/// Where a space has no continuous parameters the discrete half alone decides, and the first start is enough. The
+/// discrete halves from the lowest end on are solved by a [`Solver`].
 ///
 /// # Errors
 /// [`Error::NoProgram`] when a weight is too large for a program.
@@ -77,7 +78,27 @@ pub fn minimise(
     starts: &[Feasible],
     settings: Settings,
 ) -> Result<Option<Minimum>, Error> {
-    let mut search = Search::new(space, weights, settings);
+    minimise_with(&mut Solver::default(), space, weights, starts, settings)
+}
+
+/// As [`minimise`], with another oracle for the discrete halves.
+///
+/// # Errors
+/// As [`minimise`].
+pub fn minimise_with(
+    oracle: &mut dyn DiscreteOracle,
+    space: &Space,
+    weights: &Weights,
+    starts: &[Feasible],
+    settings: Settings,
+) -> Result<Option<Minimum>, Error> {
+    let mut search = Search {
+        space,
+        weights,
+        settings,
+        oracle,
+        is_mixed: is_mixed(space),
+    };
     let is_discrete = space.encoding().n_reals() == 0;
     let mut best: Option<Minimum> = None;
     for (k, start) in starts
@@ -107,22 +128,12 @@ struct Search<'a> {
     space: &'a Space,
     weights: &'a Weights,
     settings: Settings,
-    solver: Solver,
+    oracle: &'a mut dyn DiscreteOracle,
     /// Whether the rows and tables depend on the reals.
     is_mixed: bool,
 }
 
-impl<'a> Search<'a> {
-    fn new(space: &'a Space, weights: &'a Weights, settings: Settings) -> Search<'a> {
-        Search {
-            space,
-            weights,
-            settings,
-            solver: Solver::default(),
-            is_mixed: is_mixed(space),
-        }
-    }
-
+impl Search<'_> {
     /// Where the walks from start number `k` end. Which half comes first decides into which valley a walk goes: both ways are
     /// gone, or where there are many bits one way from every other start.
     fn ends(&mut self, start: Minimum, k: usize) -> Result<Vec<Minimum>, Error> {
@@ -209,19 +220,18 @@ impl<'a> Search<'a> {
                 tabu.minimise(&program, start.as_deref())
                     .map(|(bits, _)| bits)
             }
-            Half::Tree => self.tree(&program, start),
+            Half::Tree => self.tree(&program, start.as_deref()),
         };
         Ok(found.and_then(|bits| Feasible::of_code(self.space, &bits[..n_bits], unit)))
     }
 
-    fn tree(&mut self, program: &Bqp, start: Option<Vec<bool>>) -> Option<Vec<bool>> {
+    fn tree(&mut self, program: &Bqp, start: Option<&[bool]>) -> Option<Vec<bool>> {
         let limits = Limits {
             nodes: Some(self.settings.nodes),
             ..Limits::default()
         };
-        self.solver.start = start;
         // A proof that there is no point can only be rounding at the edge of a row: the present point stays.
-        let outcome = self.solver.minimise(program, limits).ok()?;
+        let outcome = self.oracle.minimise_from(program, start, limits).ok()?;
         outcome.into_solution().map(|solution| solution.x)
     }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use mivabo_bqp::Exhaustive;
 use proptest::prelude::*;
 
-use super::alternating::{Settings, minimise};
+use super::alternating::{Settings, minimise, minimise_with};
 use super::*;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Features};
@@ -72,6 +73,24 @@ proptest! {
         let found = minimise(&space, &weights, &[start], Settings::default()).unwrap().unwrap();
 
         prop_assert!((found.value - lowest).abs() <= 1e-8 * lowest.abs().max(1.0), "{} {lowest}", found.value);
+    }
+}
+
+#[test]
+fn the_exhaustive_oracle_finds_the_same_minimum() {
+    let space = disc();
+    let points = RandomPoints::new(&space);
+    for seed in 0..20 {
+        let weights = weights(&space, seed);
+        let start = points
+            .draw(&mut stream(seed, 0, Purpose::Acquisition))
+            .unwrap();
+        let settings = Settings::default();
+
+        let fast = minimise(&space, &weights, std::slice::from_ref(&start), settings).unwrap();
+        let slow = minimise_with(&mut Exhaustive, &space, &weights, &[start], settings).unwrap();
+
+        assert_eq!(fast, slow, "seed {seed}");
     }
 }
 

@@ -155,11 +155,32 @@ pub fn minimise(
     starts: &[Feasible],
     settings: Settings,
 ) -> Result<Option<Decomposed>, Error> {
-    let best = alternating::minimise(space, weights, starts, settings.polish)?;
+    minimise_with(&Solver::default(), space, weights, starts, settings)
+}
+
+/// As [`minimise`], with another oracle for the discrete slave and for the discrete halves of recovered points.
+///
+/// Each search has a clone of its own, so that what an oracle carries over stays within that search.
+///
+/// # Errors
+/// As [`minimise`].
+///
+/// # Panics
+/// As [`minimise`].
+pub fn minimise_with<O: DiscreteOracle + Clone>(
+    oracle: &O,
+    space: &Space,
+    weights: &Weights,
+    starts: &[Feasible],
+    settings: Settings,
+) -> Result<Option<Decomposed>, Error> {
+    let polish = settings.polish;
+    let best = alternating::minimise_with(&mut oracle.clone(), space, weights, starts, polish)?;
     let mut recovery = Recovery {
         space,
         weights,
         settings,
+        oracle,
         tried: BTreeSet::new(),
         best,
     };
@@ -167,7 +188,7 @@ pub fn minimise(
     for start in starts {
         recovery.polish(Some(start.clone()))?;
     }
-    let mut slaves = Slaves::new(space, weights, settings)?;
+    let mut slaves = Slaves::new(oracle.clone(), space, weights, settings)?;
     let mut ascent = Ascent::new(slaves.zeros());
     let mut iterations = 0;
     while let Some(answer) = ascent.answer(&mut slaves, settings.master) {
@@ -229,7 +250,11 @@ impl Ascent {
     }
 
     /// The slaves' answer, after the block steps where the master makes them; none when there is no feasible point.
-    fn answer(&mut self, slaves: &mut Slaves<'_>, master: Master) -> Option<Answer> {
+    fn answer<O: DiscreteOracle>(
+        &mut self,
+        slaves: &mut Slaves<'_, O>,
+        master: Master,
+    ) -> Option<Answer> {
         let minima = slaves.minima(&self.links);
         if master == Master::BlockCoordinate {
             let bits: BTreeSet<usize> = slaves
@@ -295,16 +320,17 @@ impl Ascent {
 }
 
 /// Makes feasible points of what the slaves answer, and keeps the best.
-struct Recovery<'a> {
+struct Recovery<'a, O> {
     space: &'a Space,
     weights: &'a Weights,
     settings: Settings,
+    oracle: &'a O,
     /// Bits that were completed before.
     tried: BTreeSet<Vec<bool>>,
     best: Option<Minimum>,
 }
 
-impl Recovery<'_> {
+impl<O: DiscreteOracle + Clone> Recovery<'_, O> {
     fn recover(&mut self, answer: &Answer) -> Result<(), Error> {
         if let Some(bits) = answer
             .bits
@@ -341,7 +367,7 @@ impl Recovery<'_> {
             nodes: Some(self.settings.polish.nodes),
             ..Limits::default()
         };
-        let outcome = Solver::default().minimise(&program, limits).ok();
+        let outcome = self.oracle.clone().minimise(&program, limits).ok();
         let solution = outcome.and_then(mivabo_bqp::Outcome::into_solution);
         Ok(solution.and_then(|s| Feasible::of_code(self.space, &s.x[..encoding.n_bits()], unit)))
     }
@@ -355,8 +381,13 @@ impl Recovery<'_> {
             let start = self
                 .given_bits(bits, std::slice::from_ref(unit))
                 .unwrap_or(here);
-            let end =
-                alternating::minimise(self.space, self.weights, &[start], self.settings.polish)?;
+            let end = alternating::minimise_with(
+                &mut self.oracle.clone(),
+                self.space,
+                self.weights,
+                &[start],
+                self.settings.polish,
+            )?;
             let Some(end) = end.filter(|end| end.value < last) else {
                 break;
             };

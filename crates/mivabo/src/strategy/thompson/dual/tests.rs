@@ -1,5 +1,6 @@
 //! Bounds below the exact minimum, values above it, and a gap that closes where nothing is mixed.
 
+use mivabo_bqp::Exhaustive;
 use proptest::prelude::*;
 
 use super::*;
@@ -90,6 +91,32 @@ fn where_nothing_is_mixed_the_gap_closes_at_once() {
         n += 1;
     }
     assert!(n >= 10, "{n}");
+}
+
+#[test]
+fn the_exhaustive_oracle_finds_the_same_minimum() {
+    let mut n = 0;
+    for seed in 0..10 {
+        let Some(space) = mixed_space(seed) else {
+            continue;
+        };
+        let weights = drawn(&space, &features::Settings::default(), seed);
+        let starts = starts(&space, seed, 2);
+        let mut settings = quick(Master::Subgradient, Coupling::Waves);
+        settings.polish.nodes = 1_000;
+
+        let fast = minimise(&space, &weights, &starts, settings).unwrap();
+        let slow = minimise_with(&Exhaustive, &space, &weights, &starts, settings).unwrap();
+
+        let minimum = |found: &Option<Decomposed>| {
+            found
+                .as_ref()
+                .map(|found| (found.feasible.clone(), found.value))
+        };
+        assert_eq!(minimum(&fast), minimum(&slow), "seed {seed}");
+        n += 1;
+    }
+    assert!(n >= 5, "{n}");
 }
 
 #[test]
