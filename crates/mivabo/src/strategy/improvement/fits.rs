@@ -6,7 +6,7 @@
 
 use crate::acquire::Placed;
 use crate::strategy::{Error, Observed};
-use crate::surrogate::process::{Kernel, Layout, Process, Settings, Traits};
+use crate::surrogate::process::{FitLimits, Kernel, Layout, Process, Traits};
 use crate::surrogate::{Outputs, Transform, spread_out};
 
 /// By how much for each parameter the log density of any kernel but the first must be greater. Measured: without it the product kernel
@@ -109,7 +109,7 @@ impl Fits {
     /// The hyper-parameters with which a prior explains these observations best, and the log density of these.
     fn explained(&self, prior: usize, observations: &[Valued<'_>]) -> Result<(Fitted, f64), Error> {
         let mut process = self.observed(prior, None, observations)?.0;
-        process.fit(Settings::default());
+        process.fit(FitLimits::default());
         let fitted = Fitted {
             prior,
             theta: process.hyperparameters().to_vec(),

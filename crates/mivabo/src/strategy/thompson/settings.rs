@@ -2,7 +2,7 @@
 
 use super::{alternating, dual, exact};
 use crate::acquire::annealing;
-use crate::features::{self, Expansion, Features, Kernel, Settings};
+use crate::features::{self, Expansion, FeatureSettings, Features, WaveKernel};
 use crate::space::Space;
 use crate::strategy::Error;
 use crate::surrogate::sparse::{Sparse, SparsePrior};
@@ -106,13 +106,13 @@ impl Thompson {
                 return Err(features::Error::BadHyperparameter { name, value }.into());
             }
         }
-        let settings = Settings {
+        let settings = FeatureSettings {
             bandwidth: self.sigma,
             expansion: Expansion::Random {
-                kernel: Kernel::SquaredExponential,
+                kernel: WaveKernel::SquaredExponential,
                 n: self.n_waves,
             },
-            ..Settings::default()
+            ..FeatureSettings::default()
         };
         if let Search::Exact(settings) = self.search {
             exact::check_size(space, settings)?;
