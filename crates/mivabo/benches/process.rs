@@ -114,7 +114,7 @@ fn annealing(criterion: &mut Criterion) {
         let mut energy = |x: &Feasible| {
             -log_improvement(process.predict(&layout.traits(x.point(), x.code())), target).value
         };
-        let settings = annealing::Settings::default();
+        let settings = annealing::AnnealingSettings::default();
         let mut draws = stream(3, 0, Purpose::Acquisition);
         group.bench_function(format!("2000 steps/n = {n}"), |b| {
             b.iter(|| annealing::minimise(&space, &mut energy, &[], settings, &mut draws));

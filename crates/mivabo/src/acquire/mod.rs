@@ -76,7 +76,7 @@ impl Feasible {
 
 /// Where a search ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Minimum {
+pub struct Lowest {
     /// The point.
     pub feasible: Feasible,
     /// The function there, in the model's units.

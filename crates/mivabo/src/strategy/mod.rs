@@ -18,10 +18,10 @@ pub mod table;
 pub mod thompson;
 
 pub use self::error::Error;
-pub use self::improvement::{Climb, Improvement};
+pub use self::improvement::{Improvement, ImprovementSearch};
 pub use self::proposal::{Origin, Proposal, Recommendation};
 pub(crate) use self::seen::{Observed, Seen};
-pub use self::thompson::{Search, Thompson, WeightPrior};
+pub use self::thompson::{Thompson, ThompsonSearch, WeightPrior};
 use crate::space::Space;
 
 /// How points are chosen.
@@ -50,13 +50,17 @@ impl Strategy {
     /// is too large for that.
     pub(crate) fn proposer(&self, space: &Space, seed: u64) -> Result<Box<dyn Proposer>, Error> {
         Ok(match self {
-            Strategy::Thompson(settings) => {
-                Box::new(thompson::Sampling::new(space, settings.clone(), seed)?)
-            }
-            Strategy::Improvement(settings) => {
-                Box::new(improvement::Improving::new(space, settings.clone(), seed)?)
-            }
-            Strategy::Random => Box::new(random::ByChance),
+            Strategy::Thompson(settings) => Box::new(thompson::ThompsonProposer::new(
+                space,
+                settings.clone(),
+                seed,
+            )?),
+            Strategy::Improvement(settings) => Box::new(improvement::ImprovementProposer::new(
+                space,
+                settings.clone(),
+                seed,
+            )?),
+            Strategy::Random => Box::new(random::RandomProposer),
         })
     }
 }

@@ -4,9 +4,9 @@ use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
 
 /// Random feasible points.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ByChance;
+pub(super) struct RandomProposer;
 
-impl Proposer for ByChance {
+impl Proposer for RandomProposer {
     fn propose(&mut self, seen: &Seen<'_>) -> Result<Proposal, Error> {
         Ok(Proposal {
             feasible: seen.random()?,

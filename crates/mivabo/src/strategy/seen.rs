@@ -1,7 +1,7 @@
 //! What a proposer sees of a study: the space, the aims, and all trials.
 
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
-use crate::acquire::untried::{self, Tried};
+use crate::acquire::untried::{Tried, Untried};
 use crate::acquire::{Feasible, Placed, distance};
 use crate::encoding::Encoded;
 use crate::math::random::{Purpose, Stream, stream};
@@ -117,11 +117,11 @@ impl<'a> Seen<'a> {
     }
 
     /// The search for points that were not tried.
-    pub(crate) fn untried<'p>(&self, points: &'p RandomPoints<'p>) -> untried::Search<'p>
+    pub(crate) fn untried<'p>(&self, points: &'p RandomPoints<'p>) -> Untried<'p>
     where
         'a: 'p,
     {
-        untried::Search {
+        Untried {
             space: self.space,
             points,
             tried: self.tried,

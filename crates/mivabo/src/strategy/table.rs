@@ -10,8 +10,8 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use super::improvement::{Climb, Improvement};
-use super::thompson::{Search, THEORY, Thompson, WeightPrior, exact};
+use super::improvement::{Improvement, ImprovementSearch};
+use super::thompson::{THEORY, Thompson, ThompsonSearch, WeightPrior, exact};
 use super::{Error, Strategy};
 use crate::acquire::annealing;
 use crate::language::spelling::nearest;
@@ -98,16 +98,16 @@ impl Strategy {
             "thompson-spike-slab" => sparse(SparsePrior::SpikeSlab(SpikeSlab::default())),
             "thompson-theory" => Thompson {
                 scaling: THEORY,
-                search: Search::Exact(exact::Settings::default()),
+                search: ThompsonSearch::Exact(exact::ExactSettings::default()),
                 ..Thompson::default()
             },
             "annealing" => Thompson {
-                search: Search::Annealing(annealing::Settings::default()),
+                search: ThompsonSearch::Annealing(annealing::AnnealingSettings::default()),
                 ..Thompson::default()
             },
             "gp-annealing" => {
                 let kernel = Some(Kernel::Product);
-                let search = Climb::Annealing(annealing::Settings::default());
+                let search = ImprovementSearch::Annealing(annealing::AnnealingSettings::default());
                 let settings = Improvement {
                     kernel,
                     search,
@@ -175,9 +175,13 @@ fn improvement(mut settings: Improvement, key: &str, value: &str) -> Result<Impr
         ("draws", _) => settings.draws = truth(value)?,
         ("stall", _) => settings.stall = number("a whole number", value, 0..=1000)?,
         ("plateau", _) => settings.plateau = number("a number", value, 0.0..=1.0)?,
-        ("turns", Climb::Local(_)) => settings.turns = number("a whole number", value, 0..=1000)?,
-        ("climbs", Climb::Local(local)) => local.climbs = number("a whole number", value, 1..=64)?,
-        (_, Climb::Local(_)) => return Err(keys(&[IMPROVEMENT, LOCAL].concat())),
+        ("turns", ImprovementSearch::Local(_)) => {
+            settings.turns = number("a whole number", value, 0..=1000)?
+        }
+        ("climbs", ImprovementSearch::Local(local)) => {
+            local.climbs = number("a whole number", value, 1..=64)?
+        }
+        (_, ImprovementSearch::Local(_)) => return Err(keys(&[IMPROVEMENT, LOCAL].concat())),
         _ => return Err(keys(IMPROVEMENT)),
     }
     Ok(settings)
@@ -252,7 +256,7 @@ mod tests {
         let Strategy::Improvement(found) = found else {
             panic!("{found:?}")
         };
-        let Climb::Local(local) = found.search else {
+        let ImprovementSearch::Local(local) = found.search else {
             panic!("{found:?}")
         };
         assert_eq!(

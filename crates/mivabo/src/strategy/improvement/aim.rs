@@ -1,6 +1,6 @@
 //! What a search minimises: the negative logarithm of the expected improvement, times the probability of a value.
 
-use super::climb::Landscape;
+use super::climb::Surface;
 use super::gain::log_improvement;
 use super::success::Success;
 use crate::acquire::Feasible;
@@ -108,7 +108,7 @@ impl Aim<'_> {
     }
 }
 
-impl Landscape for Aim<'_> {
+impl Surface for Aim<'_> {
     fn values(&self, points: &[Feasible]) -> Vec<f64> {
         let Believed {
             process, success, ..

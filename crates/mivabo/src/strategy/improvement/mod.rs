@@ -13,10 +13,10 @@ mod turns;
 use self::aim::{Aim, Believed};
 use self::climb::Climbed;
 use self::model::Model;
-pub use self::settings::{Climb, Improvement};
+pub use self::settings::{Improvement, ImprovementSearch};
 use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen, thompson};
 use crate::acquire::random::RandomPoints;
-use crate::acquire::{Feasible, Minimum, annealing};
+use crate::acquire::{Feasible, Lowest, annealing};
 use crate::encoding::{Branch, Encoded};
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::Space;
@@ -26,15 +26,19 @@ const GOOD: usize = 5;
 
 /// Expected improvement.
 #[derive(Debug, Clone)]
-pub(super) struct Improving {
+pub(super) struct ImprovementProposer {
     model: Model,
     /// The initial design once it is made: it follows from space and seed.
     design: Vec<Feasible>,
 }
 
-impl Improving {
-    pub(super) fn new(space: &Space, settings: Improvement, seed: u64) -> Result<Improving, Error> {
-        Ok(Improving {
+impl ImprovementProposer {
+    pub(super) fn new(
+        space: &Space,
+        settings: Improvement,
+        seed: u64,
+    ) -> Result<ImprovementProposer, Error> {
+        Ok(ImprovementProposer {
             model: Model::new(space, settings, seed)?,
             design: Vec::new(),
         })
@@ -52,7 +56,7 @@ impl Improving {
     }
 }
 
-impl Proposer for Improving {
+impl Proposer for ImprovementProposer {
     fn propose(&mut self, seen: &Seen<'_>) -> Result<Proposal, Error> {
         if is_designed(seen) {
             let (feasible, origin) = (self.designed(seen)?, Origin::Design);
@@ -131,13 +135,13 @@ fn is_designed(seen: &Seen<'_>) -> bool {
 struct Ask<'a> {
     seen: &'a Seen<'a>,
     points: RandomPoints<'a>,
-    search: Climb,
+    search: ImprovementSearch,
     stream: Stream,
 }
 
 impl Ask<'_> {
     /// The largest improvement within a branch, on the best outcome there.
-    fn lowest_in(&mut self, branch: &Branch, believed: &Believed) -> Result<Minimum, Error> {
+    fn lowest_in(&mut self, branch: &Branch, believed: &Believed) -> Result<Lowest, Error> {
         let aim = Aim {
             believed,
             target: believed.target_in(branch, &self.seen.observed()),
@@ -196,11 +200,13 @@ impl Ask<'_> {
     fn climbed(&mut self, aim: &Aim<'_>, good: &[Feasible]) -> Result<Climbed, Error> {
         let (space, stream) = (self.seen.space, &mut self.stream);
         match self.search {
-            Climb::Local(settings) => Ok(climb::minimise(space, aim, good, settings, stream)?),
-            Climb::Annealing(settings) => {
+            ImprovementSearch::Local(settings) => {
+                Ok(climb::minimise(space, aim, good, settings, stream)?)
+            }
+            ImprovementSearch::Annealing(settings) => {
                 let mut energy = |at: &Feasible| aim.value(at);
                 let found = annealing::minimise(space, &mut energy, good, settings, stream)?;
-                let minimum = Minimum {
+                let minimum = Lowest {
                     feasible: found.feasible,
                     value: found.energy,
                 };

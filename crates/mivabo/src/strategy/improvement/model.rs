@@ -17,7 +17,7 @@ use super::aim::Believed;
 use super::fits::{Fits, Valued};
 use super::success::Success;
 use super::turns::Turns;
-use super::{Climb, Improvement};
+use super::{Improvement, ImprovementSearch};
 use crate::acquire::random::RandomPoints;
 use crate::acquire::{Feasible, Placed};
 use crate::encoding::{Branch, Encoded};
@@ -103,7 +103,7 @@ impl Model {
         let linear = linear
             .filter(|linear| linear.n_weights() <= DRAWN_WEIGHTS)
             .map(Linear::sparing);
-        let every = if matches!(settings.search, Climb::Local(_)) {
+        let every = if matches!(settings.search, ImprovementSearch::Local(_)) {
             settings.turns
         } else {
             0

@@ -29,7 +29,7 @@ pub struct Improvement {
     /// What becomes of values before the model sees them.
     pub outputs: Transform,
     /// How the largest improvement is searched for.
-    pub search: Climb,
+    pub search: ImprovementSearch,
     /// Whether the paper's model proposes candidates.
     pub draws: bool,
     /// Outcomes without a better one after which length-scales are halved now and then; 0: never.
@@ -43,7 +43,7 @@ pub struct Improvement {
 
 impl Default for Improvement {
     fn default() -> Self {
-        let search = Climb::Local(climb::Settings::default());
+        let search = ImprovementSearch::Local(climb::ClimbSettings::default());
         let (draws, stall, plateau, turns) = (true, 5, 0.1, 2);
         Improvement {
             kernel: None,
@@ -60,9 +60,9 @@ impl Default for Improvement {
 /// How the largest improvement is searched for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Climb {
+pub enum ImprovementSearch {
     /// Many candidates, and hill climbing with descents of the reals from the best few.
-    Local(climb::Settings),
+    Local(climb::ClimbSettings),
     /// Simulated annealing.
-    Annealing(annealing::Settings),
+    Annealing(annealing::AnnealingSettings),
 }

@@ -15,7 +15,7 @@
 use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Solver, Tabu};
 
 use crate::acquire::Error;
-use crate::acquire::{Feasible, Minimum, is_mixed};
+use crate::acquire::{Feasible, Lowest, is_mixed};
 use crate::encoding::region::minimise;
 use crate::encoding::{Encoded, Encoding};
 use crate::features::Weights;
@@ -30,7 +30,7 @@ use crate::space::Space;
 /// | `moves` | 1,024 up to 10 bits, then 50 + bits | moves of the tabu walk in each discrete half |
 /// | `nodes` | 30 | nodes of the branch and bound in each discrete half from the lowest end on |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct AlternatingSettings {
     /// The most rounds from one start.
     pub rounds: usize,
     /// Moves in each discrete half; none for the default.
@@ -39,9 +39,9 @@ pub struct Settings {
     pub nodes: u64,
 }
 
-impl Default for Settings {
+impl Default for AlternatingSettings {
     fn default() -> Self {
-        Settings {
+        AlternatingSettings {
             rounds: 20,
             moves: None,
             nodes: 30,
@@ -76,8 +76,8 @@ pub fn minimise(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
-    settings: Settings,
-) -> Result<Option<Minimum>, Error> {
+    settings: AlternatingSettings,
+) -> Result<Option<Lowest>, Error> {
     minimise_with(&mut Solver::default(), space, weights, starts, settings)
 }
 
@@ -90,8 +90,8 @@ pub fn minimise_with(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
-    settings: Settings,
-) -> Result<Option<Minimum>, Error> {
+    settings: AlternatingSettings,
+) -> Result<Option<Lowest>, Error> {
     let mut search = Search {
         space,
         weights,
@@ -100,7 +100,7 @@ pub fn minimise_with(
         is_mixed: is_mixed(space),
     };
     let is_discrete = space.encoding().n_reals() == 0;
-    let mut best: Option<Minimum> = None;
+    let mut best: Option<Lowest> = None;
     for (k, start) in starts
         .iter()
         .take(if is_discrete { 1 } else { starts.len() })
@@ -127,7 +127,7 @@ enum Half {
 struct Search<'a> {
     space: &'a Space,
     weights: &'a Weights,
-    settings: Settings,
+    settings: AlternatingSettings,
     oracle: &'a mut dyn DiscreteOracle,
     /// Whether the rows and tables depend on the reals.
     is_mixed: bool,
@@ -136,7 +136,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Where the walks from start number `k` end. Which half comes first decides into which valley a walk goes: both ways are
     /// gone, or where there are many bits one way from every other start.
-    fn ends(&mut self, start: Minimum, k: usize) -> Result<Vec<Minimum>, Error> {
+    fn ends(&mut self, start: Lowest, k: usize) -> Result<Vec<Lowest>, Error> {
         let encoding = self.space.encoding();
         if encoding.n_reals() == 0 {
             return Ok(vec![start]);
@@ -156,7 +156,7 @@ impl Search<'_> {
         Ok(ends)
     }
 
-    fn descend(&mut self, start: Minimum, how: Half) -> Result<Minimum, Error> {
+    fn descend(&mut self, start: Lowest, how: Half) -> Result<Lowest, Error> {
         let mut here = start;
         for _ in 0..self.settings.rounds {
             let before = here.value;
@@ -175,9 +175,9 @@ impl Search<'_> {
     /// What a half proposes, where that is better than what there is.
     fn better(
         &mut self,
-        here: Minimum,
+        here: Lowest,
         half: impl FnOnce(&mut Self, &Feasible) -> Result<Option<Feasible>, Error>,
-    ) -> Result<Minimum, Error> {
+    ) -> Result<Lowest, Error> {
         let proposed = half(self, &here.feasible)?.map(|feasible| self.at(feasible));
         let least = LEAST_IMPROVEMENT * here.value.abs().max(1.0);
         Ok(proposed
@@ -185,11 +185,11 @@ impl Search<'_> {
             .unwrap_or(here))
     }
 
-    fn at(&self, feasible: Feasible) -> Minimum {
+    fn at(&self, feasible: Feasible) -> Lowest {
         let value = self
             .weights
             .value(&feasible.code().bits, &feasible.code().unit);
-        Minimum { feasible, value }
+        Lowest { feasible, value }
     }
 
     fn discrete_half(&mut self, here: &Feasible, how: Half) -> Result<Option<Feasible>, Error> {

@@ -14,10 +14,10 @@ mod tests;
 pub(crate) use self::model::Linear;
 use self::search::lowest;
 pub(crate) use self::settings::THEORY;
-pub use self::settings::{Search, Thompson, WeightPrior};
+pub use self::settings::{Thompson, ThompsonSearch, WeightPrior};
 use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
-use crate::acquire::{Feasible, Minimum};
+use crate::acquire::{Feasible, Lowest};
 use crate::encoding::Encoded;
 use crate::features::Weights;
 use crate::math::random::{Purpose, Stream, stream};
@@ -30,15 +30,19 @@ const RECOMMENDATION_STARTS: usize = 5;
 
 /// Thompson sampling.
 #[derive(Debug, Clone)]
-pub(super) struct Sampling(Linear);
+pub(super) struct ThompsonProposer(Linear);
 
-impl Sampling {
-    pub(super) fn new(space: &Space, settings: Thompson, seed: u64) -> Result<Sampling, Error> {
-        Linear::new(space, settings, seed).map(Sampling)
+impl ThompsonProposer {
+    pub(super) fn new(
+        space: &Space,
+        settings: Thompson,
+        seed: u64,
+    ) -> Result<ThompsonProposer, Error> {
+        Linear::new(space, settings, seed).map(ThompsonProposer)
     }
 }
 
-impl Proposer for Sampling {
+impl Proposer for ThompsonProposer {
     fn propose(&mut self, seen: &Seen<'_>) -> Result<Proposal, Error> {
         if seen.trials.len() < seen.n_initial || !seen.has_value() {
             let (feasible, origin) = (seen.spread()?, Origin::Design);
@@ -77,7 +81,7 @@ impl Proposer for Sampling {
         let found = found.unwrap_or_else(|| {
             let code = best.feasible.code();
             let value = weights.value(&code.bits, &code.unit);
-            Minimum {
+            Lowest {
                 feasible: best.feasible,
                 value,
             }
@@ -96,7 +100,7 @@ impl Proposer for Sampling {
 /// A function drawn from the posterior, and the minimum that was found of it.
 pub(crate) struct Drawn {
     pub weights: Weights,
-    pub minimum: Option<Minimum>,
+    pub minimum: Option<Lowest>,
 }
 
 /// Draws a function from the posterior and searches for its minimum from these starts.

@@ -1,7 +1,8 @@
 //! The minimum of a drawn function, by the search that the settings name.
 
-use super::{Search, alternating, dual, exact};
-use crate::acquire::{self, Feasible, Minimum, annealing};
+use super::exact::{self, ExactOutcome, ExactSettings};
+use super::{ThompsonSearch, alternating, dual};
+use crate::acquire::{self, Feasible, Lowest, annealing};
 use crate::features::Weights;
 use crate::math::random::Stream;
 use crate::space::Space;
@@ -12,17 +13,19 @@ pub(super) fn lowest(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
-    search: Search,
+    search: ThompsonSearch,
     stream: &mut Stream,
-) -> Result<Option<Minimum>, Error> {
+) -> Result<Option<Lowest>, Error> {
     Ok(match search {
-        Search::Alternating(settings) => alternating::minimise(space, weights, starts, settings)?,
-        Search::Decomposition(settings) => {
+        ThompsonSearch::Alternating(settings) => {
+            alternating::minimise(space, weights, starts, settings)?
+        }
+        ThompsonSearch::Decomposition(settings) => {
             let found = dual::minimise(space, weights, starts, settings)?;
             found.map(|found| minimum(found.feasible, found.value))
         }
-        Search::Exact(settings) => by_patterns(space, weights, settings)?,
-        Search::Annealing(settings) => {
+        ThompsonSearch::Exact(settings) => by_patterns(space, weights, settings)?,
+        ThompsonSearch::Annealing(settings) => {
             let mut energy = |at: &Feasible| weights.value(&at.code().bits, &at.code().unit);
             let found = annealing::minimise(space, &mut energy, starts, settings, stream)?;
             Some(minimum(found.feasible, found.energy))
@@ -33,18 +36,18 @@ pub(super) fn lowest(
 fn by_patterns(
     space: &Space,
     weights: &Weights,
-    settings: exact::Settings,
-) -> Result<Option<Minimum>, Error> {
+    settings: ExactSettings,
+) -> Result<Option<Lowest>, Error> {
     match exact::minimise(space, weights, settings)? {
-        exact::Outcome::Found(found) => Ok(Some(minimum(found.feasible, found.value))),
-        exact::Outcome::NoPoint { .. } => Ok(None),
-        exact::Outcome::TooManyPatterns => {
+        ExactOutcome::Found(found) => Ok(Some(minimum(found.feasible, found.value))),
+        ExactOutcome::NoPoint { .. } => Ok(None),
+        ExactOutcome::TooManyPatterns => {
             let limit = settings.patterns;
             Err(acquire::Error::TooManyPatterns { limit }.into())
         }
     }
 }
 
-fn minimum(feasible: Feasible, value: f64) -> Minimum {
-    Minimum { feasible, value }
+fn minimum(feasible: Feasible, value: f64) -> Lowest {
+    Lowest { feasible, value }
 }

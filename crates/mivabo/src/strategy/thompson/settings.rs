@@ -46,26 +46,26 @@ pub struct Thompson {
     /// How much the posterior's variance is enlarged.
     pub scaling: Scaling,
     /// How the minimum of a drawn function is searched for.
-    pub search: Search,
+    pub search: ThompsonSearch,
 }
 
 /// How the minimum of a drawn function is searched for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Search {
+pub enum ThompsonSearch {
     /// Bits and reals in turn, from several starts.
-    Alternating(alternating::Settings),
+    Alternating(alternating::AlternatingSettings),
     /// Dual decomposition, with its own bound.
-    Decomposition(dual::Settings),
+    Decomposition(dual::DualSettings),
     /// Every pattern of bits: small spaces only.
-    Exact(exact::Settings),
+    Exact(exact::ExactSettings),
     /// Simulated annealing.
-    Annealing(annealing::Settings),
+    Annealing(annealing::AnnealingSettings),
 }
 
-impl Default for Search {
+impl Default for ThompsonSearch {
     fn default() -> Self {
-        Search::Alternating(alternating::Settings::default())
+        ThompsonSearch::Alternating(alternating::AlternatingSettings::default())
     }
 }
 
@@ -80,7 +80,7 @@ impl Default for Thompson {
             learn: false,
             prior: WeightPrior::Gaussian,
             scaling: Scaling::None,
-            search: Search::default(),
+            search: ThompsonSearch::default(),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Thompson {
             },
             ..FeatureSettings::default()
         };
-        if let Search::Exact(settings) = self.search {
+        if let ThompsonSearch::Exact(settings) = self.search {
             exact::check_size(space, settings)?;
         }
         let features = Features::for_encoding(space.encoding(), &settings, seed)?.into();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mivabo_bqp::Exhaustive;
 use proptest::prelude::*;
 
-use super::alternating::{Settings, minimise, minimise_with};
+use super::alternating::{AlternatingSettings, minimise, minimise_with};
 use super::*;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Features};
@@ -53,7 +53,7 @@ proptest! {
         prop_assert!(space.check(start.point()).is_feasible());
         let weights = weights(&space, seed);
 
-        let end = minimise(&space, &weights, std::slice::from_ref(&start), Settings::default()).unwrap().unwrap();
+        let end = minimise(&space, &weights, std::slice::from_ref(&start), AlternatingSettings::default()).unwrap().unwrap();
 
         prop_assert!(space.check(end.feasible.point()).is_feasible());
         prop_assert!(end.value <= value(&weights, &start));
@@ -74,7 +74,7 @@ proptest! {
         let lowest = feasible.map(|bits| weights.value(&bits, &[])).min_by(f64::total_cmp).unwrap();
         let start = RandomPoints::new(&space).draw(&mut stream(seed, 0, Purpose::Design)).unwrap();
 
-        let found = minimise(&space, &weights, &[start], Settings::default()).unwrap().unwrap();
+        let found = minimise(&space, &weights, &[start], AlternatingSettings::default()).unwrap().unwrap();
 
         prop_assert!((found.value - lowest).abs() <= 1e-8 * lowest.abs().max(1.0), "{} {lowest}", found.value);
     }
@@ -89,7 +89,7 @@ fn the_exhaustive_oracle_finds_the_same_minimum() {
         let start = points
             .draw(&mut stream(seed, 0, Purpose::Acquisition))
             .unwrap();
-        let settings = Settings::default();
+        let settings = AlternatingSettings::default();
 
         let fast = minimise(&space, &weights, std::slice::from_ref(&start), settings).unwrap();
         let slow = minimise_with(&mut Exhaustive, &space, &weights, &[start], settings).unwrap();
@@ -108,10 +108,15 @@ fn more_starts_are_no_worse() {
 
     let ends: Vec<f64> = (1..=6)
         .map(|n| {
-            minimise(&space, &weights, &starts[..n], Settings::default())
-                .unwrap()
-                .unwrap()
-                .value
+            minimise(
+                &space,
+                &weights,
+                &starts[..n],
+                AlternatingSettings::default(),
+            )
+            .unwrap()
+            .unwrap()
+            .value
         })
         .collect();
 
@@ -131,9 +136,14 @@ fn equations_over_reals_are_met() {
     let mut draws = stream(0, 0, Purpose::Design);
     let starts: Vec<Feasible> = (0..20).map(|_| points.draw(&mut draws).unwrap()).collect();
 
-    let end = minimise(&space, &weights(&space, 1), &starts, Settings::default())
-        .unwrap()
-        .unwrap();
+    let end = minimise(
+        &space,
+        &weights(&space, 1),
+        &starts,
+        AlternatingSettings::default(),
+    )
+    .unwrap()
+    .unwrap();
 
     assert!(space.check(end.feasible.point()).is_feasible());
     let salted = starts.iter().filter(|start| start.code().bits[0]).count();
@@ -169,9 +179,14 @@ fn limits_of_nanometres_are_kept_as_those_of_metres_are() {
             let space = space.build().unwrap();
             let (points, mut draws) = (RandomPoints::new(&space), stream(0, 0, Purpose::Design));
             let starts: Vec<Feasible> = (0..20).map(|_| points.draw(&mut draws).unwrap()).collect();
-            let end = minimise(&space, &weights(&space, 1), &starts, Settings::default())
-                .unwrap()
-                .unwrap();
+            let end = minimise(
+                &space,
+                &weights(&space, 1),
+                &starts,
+                AlternatingSettings::default(),
+            )
+            .unwrap()
+            .unwrap();
 
             for found in starts.iter().chain([&end.feasible]) {
                 let values: Vec<f64> = space

@@ -24,7 +24,7 @@ use mivabo_bqp::{DiscreteOracle, Limits, Solver, interrupt};
 use self::slaves::{Answer, Link, Slaves};
 use super::alternating;
 use crate::acquire::Error;
-use crate::acquire::{Feasible, Minimum};
+use crate::acquire::{Feasible, Lowest};
 use crate::encoding::Encoded;
 use crate::encoding::region::minimise;
 use crate::features::Weights;
@@ -69,7 +69,7 @@ pub enum Coupling {
 /// | `slave_gap` | 1e-7 | the gap at which a search over reals stops |
 /// | `polish` | as [`alternating`] | the search from recovered points |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct DualSettings {
     /// How the multipliers move.
     pub master: Master,
     /// In what copies must agree.
@@ -87,12 +87,12 @@ pub struct Settings {
     /// The gap of each search over reals.
     pub slave_gap: f64,
     /// The search from recovered points.
-    pub polish: alternating::Settings,
+    pub polish: alternating::AlternatingSettings,
 }
 
-impl Default for Settings {
+impl Default for DualSettings {
     fn default() -> Self {
-        Settings {
+        DualSettings {
             master: Master::default(),
             coupling: Coupling::default(),
             iterations: 50,
@@ -101,7 +101,7 @@ impl Default for Settings {
             nodes: 1_000,
             boxes: 1_000,
             slave_gap: 1e-7,
-            polish: alternating::Settings::default(),
+            polish: alternating::AlternatingSettings::default(),
         }
     }
 }
@@ -143,7 +143,7 @@ pub struct Decomposed {
 /// let features = Features::for_encoding(space.encoding(), &FeatureSettings::default(), 0)?;
 /// let weights = Weights::from_flat(features.into(), &[0.1, -0.3, 0.5]);
 ///
-/// let found = dual::minimise(&space, &weights, &[], dual::Settings::default())?.expect("there are points");
+/// let found = dual::minimise(&space, &weights, &[], dual::DualSettings::default())?.expect("there are points");
 ///
 /// let start = Feasible::of_code(&space, &[true, true], &[0.7]).expect("all points are feasible");
 /// assert!(found.bound <= weights.value(&start.code().bits, &start.code().unit));
@@ -153,7 +153,7 @@ pub fn minimise(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
-    settings: Settings,
+    settings: DualSettings,
 ) -> Result<Option<Decomposed>, Error> {
     minimise_with(&Solver::default(), space, weights, starts, settings)
 }
@@ -172,7 +172,7 @@ pub fn minimise_with<O: DiscreteOracle + Clone>(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
-    settings: Settings,
+    settings: DualSettings,
 ) -> Result<Option<Decomposed>, Error> {
     let polish = settings.polish;
     let best = alternating::minimise_with(&mut oracle.clone(), space, weights, starts, polish)?;
@@ -203,7 +203,7 @@ pub fn minimise_with<O: DiscreteOracle + Clone>(
         ascent.step(&answer, value, settings.master);
     }
     let n_factors = slaves.factors.len();
-    Ok(recovery.best.map(|Minimum { feasible, value }| {
+    Ok(recovery.best.map(|Lowest { feasible, value }| {
         let bound = ascent.bound.min(value);
         Decomposed {
             feasible,
@@ -323,11 +323,11 @@ impl Ascent {
 struct Recovery<'a, O> {
     space: &'a Space,
     weights: &'a Weights,
-    settings: Settings,
+    settings: DualSettings,
     oracle: &'a O,
     /// Bits that were completed before.
     tried: BTreeSet<Vec<bool>>,
-    best: Option<Minimum>,
+    best: Option<Lowest>,
 }
 
 impl<O: DiscreteOracle + Clone> Recovery<'_, O> {

@@ -12,12 +12,12 @@
 use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, Sense};
 
 use super::factors::{Factor, factors};
-use super::{Coupling, Settings};
+use super::{Coupling, DualSettings};
 use crate::acquire::Error;
 use crate::features::{Waves, Weights};
 use crate::space::Space;
 use crate::strategy::thompson::exact::rounding;
-use crate::strategy::thompson::global::{Certified, Landscape, Limits};
+use crate::strategy::thompson::global::{BoxLimits, Certified, Landscape};
 
 /// Multipliers of one factor, or what they multiply: the difference between its copies and the originals.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +68,7 @@ pub(super) struct Answer {
 
 pub(super) struct Slaves<'a, O> {
     pub factors: Vec<Factor<'a>>,
-    settings: Settings,
+    settings: DualSettings,
     waves: &'a Waves,
     n_bits: usize,
     /// The rows and tables, and f_d as objective.
@@ -88,7 +88,7 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
         oracle: O,
         space: &'a Space,
         weights: &'a Weights,
-        settings: Settings,
+        settings: DualSettings,
     ) -> Result<Self, Error> {
         let (features, problem) = (weights.features(), space.encoding().problem());
         let columns = features.n_columns();
@@ -127,8 +127,8 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
         self.factors.iter().map(zero).collect()
     }
 
-    fn limits(&self) -> Limits {
-        Limits {
+    fn limits(&self) -> BoxLimits {
+        BoxLimits {
             boxes: self.settings.boxes,
             gap: self.settings.slave_gap,
             cutoff: f64::INFINITY,

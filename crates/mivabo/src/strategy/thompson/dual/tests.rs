@@ -9,7 +9,7 @@ use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Products};
 use crate::math::random::{Purpose, stream};
 use crate::strategy::thompson::exact::tests::{drawn, has_constrained_reals, mixed_space};
-use crate::strategy::thompson::exact::{self, Outcome};
+use crate::strategy::thompson::exact::{self, ExactOutcome};
 
 const MASTERS: [Master; 2] = [Master::Subgradient, Master::BlockCoordinate];
 
@@ -22,14 +22,14 @@ fn starts(space: &Space, seed: u64, n: usize) -> Vec<Feasible> {
 }
 
 /// Few iterations: what is tested holds after any number of them.
-fn quick(master: Master, coupling: Coupling) -> Settings {
-    Settings {
+fn quick(master: Master, coupling: Coupling) -> DualSettings {
+    DualSettings {
         master,
         coupling,
         iterations: 4,
         boxes: 100,
         factor_bits: 3,
-        ..Settings::default()
+        ..DualSettings::default()
     }
 }
 
@@ -43,7 +43,7 @@ proptest! {
         let Some(space) = random_valid_space(&tape) else { return Ok(()) };
         prop_assume!(space.encoding().n_bits() <= 8);
         let weights = drawn(&space, &features::FeatureSettings { order, ..features::FeatureSettings::default() }, seed);
-        let settings = exact::Settings { boxes: 300, ..exact::Settings::default() };
+        let settings = exact::ExactSettings { boxes: 300, ..exact::ExactSettings::default() };
         let exact = exact::minimise(&space, &weights, settings).unwrap();
         let coupling = if with_waves { Coupling::Waves } else { Coupling::Coordinates };
 
@@ -53,7 +53,7 @@ proptest! {
             let Some(found) = found else { continue };
             prop_assert!(found.gap >= 0.0 && found.gap == found.value - found.bound);
             prop_assert!(space.check(found.feasible.point()).is_feasible());
-            let Outcome::Found(exact) = &exact else { return Err(TestCaseError::fail("no exact minimum")) };
+            let ExactOutcome::Found(exact) = &exact else { return Err(TestCaseError::fail("no exact minimum")) };
             prop_assert!(exact.bound <= found.value && found.bound <= exact.value, "{found:?} {exact:?}");
         }
     }
@@ -75,9 +75,9 @@ fn where_nothing_is_mixed_the_gap_closes_at_once() {
         }
         let weights = drawn(&space, &settings, seed);
         for master in MASTERS {
-            let settings = Settings {
+            let settings = DualSettings {
                 master,
-                ..Settings::default()
+                ..DualSettings::default()
             };
 
             let found = minimise(&space, &weights, &[], settings).unwrap().unwrap();
@@ -125,7 +125,7 @@ fn more_iterations_are_no_worse() {
     let weights = drawn(&space, &features::FeatureSettings::default(), 1);
     for master in MASTERS {
         let bound = |iterations: usize| {
-            let settings = Settings {
+            let settings = DualSettings {
                 iterations,
                 ..quick(master, Coupling::Waves)
             };
@@ -153,10 +153,10 @@ fn one_factor_that_has_all_bits_closes_the_gap_by_its_waves() {
     for seed in 0..5 {
         let weights = drawn(&space, &features::FeatureSettings::default(), seed);
 
-        let settings = Settings {
+        let settings = DualSettings {
             iterations: 200,
             gap: 1e-3,
-            ..Settings::default()
+            ..DualSettings::default()
         };
         let found = minimise(&space, &weights, &starts(&space, seed, 3), settings)
             .unwrap()
@@ -180,8 +180,8 @@ fn values_are_within_a_hundredth_of_the_exact_minimum_in_nearly_all_small_proble
         };
         let weights = drawn(&space, &features::FeatureSettings::default(), seed);
         let settings = quick(Master::Subgradient, Coupling::Waves);
-        let exact = exact::minimise(&space, &weights, exact::Settings::default()).unwrap();
-        let Outcome::Found(exact) = exact else {
+        let exact = exact::minimise(&space, &weights, exact::ExactSettings::default()).unwrap();
+        let ExactOutcome::Found(exact) = exact else {
             continue;
         };
 
@@ -209,12 +209,12 @@ fn gaps_by_master_and_coupling() {
             .flat_map(move |coupling| [2, 4, 8].map(|factor_bits| (master, coupling, factor_bits)))
     });
     for (master, coupling, factor_bits) in settings {
-        let settings = Settings {
+        let settings = DualSettings {
             master,
             coupling,
             factor_bits,
             gap: 1e-3,
-            ..Settings::default()
+            ..DualSettings::default()
         };
         let (mut all, mut free) = (Vec::new(), Vec::new());
         for (seed, space) in (0..30).filter_map(|seed| mixed_space(seed).map(|space| (seed, space)))
@@ -252,12 +252,12 @@ fn an_iteration_with_fifty_bits() {
         (Master::Subgradient, Coupling::Waves, 2, 2),
     ] {
         let started = std::time::Instant::now();
-        let settings = Settings {
+        let settings = DualSettings {
             master,
             coupling,
             iterations,
             factor_bits,
-            ..Settings::default()
+            ..DualSettings::default()
         };
         let found = minimise(&space, &weights, &starts(&space, 0, 5), settings)
             .unwrap()
