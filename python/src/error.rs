@@ -24,8 +24,7 @@ pub fn of_method(error: &Error) -> PyErr {
         Error::Space(_) => SpaceError::new_err(text),
         Error::Point(_) | Error::Violated { .. } | Error::ForeignPoint => PointError::new_err(text),
         Error::UnknownTrial { .. } | Error::AlreadyTold { .. } => TrialError::new_err(text),
-        Error::UnknownStrategy { .. }
-        | Error::BadSetting { .. }
+        Error::Strategy(_)
         | Error::NothingTold
         | Error::NothingFeasible
         | Error::BadHistory { .. }

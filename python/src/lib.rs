@@ -32,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use crate::value::plain;
 
-    use mivabo::study::Strategy;
+    use mivabo::strategy::Strategy;
     use pyo3::prelude::*;
 
     #[pymodule_init]

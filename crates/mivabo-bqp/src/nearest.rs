@@ -104,12 +104,8 @@ pub fn nearest(
             value,
         ))?;
     }
-    let start = near.is_feasible(wish).then(|| wish.to_vec());
-    Ok(Solver {
-        start,
-        ..Solver::default()
-    }
-    .minimise(&near, limits))
+    let start = Some(wish).filter(|wish| near.is_feasible(wish));
+    Ok(Solver::default().minimise_from(&near, start, limits))
 }
 
 #[cfg(test)]

@@ -21,6 +21,21 @@ pub trait DiscreteOracle {
     /// # Errors
     /// [`Infeasible`] only when it is proved that no point exists.
     fn minimise(&mut self, problem: &Bqp, limits: Limits) -> Result<Outcome, Infeasible>;
+
+    /// As [`minimise`](Self::minimise), with a point that may be good, such as the solution of a similar problem.
+    ///
+    /// It need not be feasible, nor of the right length. An oracle may ignore it, as this default does.
+    ///
+    /// # Errors
+    /// As [`minimise`](Self::minimise).
+    fn minimise_from(
+        &mut self,
+        problem: &Bqp,
+        _start: Option<&[bool]>,
+        limits: Limits,
+    ) -> Result<Outcome, Infeasible> {
+        self.minimise(problem, limits)
+    }
 }
 
 /// When a solver may stop before it has a proof.

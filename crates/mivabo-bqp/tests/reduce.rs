@@ -279,10 +279,10 @@ proptest! {
         }
         let start = points[usize::try_from(seed % points.len() as u64).unwrap()].clone();
         let value = problem.objective().value(&start);
-        let [_, blind] = solvers();
+        let [_, mut blind] = solvers();
 
-        let mut solver = Solver { start: Some(start), ..blind };
-        let found = solver.minimise(&problem, Limits { nodes: Some(nodes), ..Limits::default() });
+        let limits = Limits { nodes: Some(nodes), ..Limits::default() };
+        let found = blind.minimise_from(&problem, Some(&start), limits);
 
         let found = found.unwrap().into_solution().expect("the start is a point");
         prop_assert!(found.value <= value + slack(&problem, value));

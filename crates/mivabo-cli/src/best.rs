@@ -72,7 +72,7 @@ fn as_text(session: &Session) -> String {
             format!(
                 "best of {n} trials: {value} (trial {})\n{}",
                 best.id,
-                described(session, &best.point)
+                described(session, best.point())
             )
         }
     }
@@ -129,7 +129,7 @@ fn as_json(session: &Session) -> String {
         "failed": n_failed,
         "best": best.map(|trial: &Trial| json!({"trial": trial.id, "value": session.study().value(trial),
             "measured": trial.outcome().map(Outcome::measured),
-            "params": params(session, &trial.point), "constraints": margins(session, &trial.point)})),
+            "params": params(session, trial.point()), "constraints": margins(session, trial.point())})),
     });
     format!("{report:#}\n")
 }

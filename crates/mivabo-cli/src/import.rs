@@ -87,7 +87,10 @@ fn n_known(session: &Session, told: &[(Point, Told)]) -> usize {
     let mut known: BTreeMap<u64, Vec<&Point>> = BTreeMap::new();
     for trial in session.trials() {
         if let Some(value) = session.study().value(trial) {
-            known.entry(value.to_bits()).or_default().push(&trial.point);
+            known
+                .entry(value.to_bits())
+                .or_default()
+                .push(trial.point());
         }
     }
     let is_known = |(point, told): &&(Point, Told)| {

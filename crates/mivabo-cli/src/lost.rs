@@ -43,7 +43,7 @@ pub fn named(session: Session, file: &StudyFile) -> String {
 fn written(trial: &Trial, study: &Study) -> Value {
     let params: Map<String, Value> = study
         .space()
-        .values(&trial.point)
+        .values(trial.point())
         .map(|(name, value)| (name.to_owned(), json!(value)))
         .collect();
     match trial.outcome() {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mivabo::study::Strategy;
+use mivabo::strategy::Strategy;
 use mivabo_store::Definition;
 use serde::Deserialize;
 

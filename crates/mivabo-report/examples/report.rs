@@ -3,7 +3,8 @@
 //! The objective stands for the training of a network; its times are made up, as if two workers had taken turns.
 
 use mivabo::space::{Point, Space};
-use mivabo::study::{Spec, Strategy, Study};
+use mivabo::strategy::Strategy;
+use mivabo::study::{Spec, Study};
 use mivabo_report::{Report, Row, html};
 
 const TRIALS: usize = 80;
@@ -57,7 +58,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .map(|(trial, origin)| {
             let worker = usize::from(free[1] < free[0]);
             let started = free[worker];
-            free[worker] += 20_000 + 40 * (trial.id * 7919 % 311) + 25 * size(&space, &trial.point);
+            free[worker] +=
+                20_000 + 40 * (trial.id * 7919 % 311) + 25 * size(&space, trial.point());
             let finished = trial.is_told().then_some(free[worker]);
             let worker = Some(format!("worker {}", worker + 1));
             Row {

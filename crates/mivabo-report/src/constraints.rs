@@ -44,10 +44,10 @@ pub(crate) fn section(digest: &Digest<'_>) -> String {
         return "<p class=\"none\">There are no constraints.</p>".to_owned();
     }
     let told = digest.rows.iter().filter(|row| row.trial.is_told());
-    let margins: Vec<Vec<Margin>> = told.map(|row| space.margins(&row.trial.point)).collect();
+    let margins: Vec<Vec<Margin>> = told.map(|row| space.margins(row.trial.point())).collect();
     let best = digest
         .best
-        .map(|at| space.margins(&digest.rows[at].trial.point));
+        .map(|at| space.margins(&digest.rows[at].trial.point()));
     let lines = stated
         .iter()
         .map(|constraint| line(constraint, &margins, best.as_deref()));

@@ -48,7 +48,7 @@ impl<'a> Digest<'a> {
         rows.sort_by_key(|row| row.trial.id);
         let is_feasible: Vec<bool> = rows
             .iter()
-            .map(|row| report.space.check(&row.trial.point).is_feasible())
+            .map(|row| report.space.check(row.trial.point()).is_feasible())
             .collect();
         let ranked = ranked(report, &rows);
         let best = ranked.iter().rev().copied().find(|at| is_feasible[*at]);

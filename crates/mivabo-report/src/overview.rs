@@ -140,7 +140,7 @@ fn point(digest: &Digest<'_>, row: &Row) -> String {
         let found = digest
             .report
             .space
-            .value(&row.trial.point, parameter.name());
+            .value(row.trial.point(), parameter.name());
         let shown = found.map_or("<i>inactive</i>".to_owned(), |found| {
             escape(&value(&found, exact))
         });

@@ -122,7 +122,7 @@ fn line(digest: &Digest<'_>, at: usize, columns: &Columns<'_>) -> String {
         }));
     }
     cells.extend(columns.names.iter().map(|name| {
-        match digest.report.space.value(&row.trial.point, name) {
+        match digest.report.space.value(row.trial.point(), name) {
             None => NOTHING.to_owned(),
             Some(found) if found.as_f64().is_some() => format!("<td>{}</td>", value(&found, short)),
             Some(found) => format!(

@@ -72,7 +72,7 @@ impl<'a> Track<'a> {
 
     /// The place of a trial, within its band at random but always the same; none where the parameter is inactive.
     pub fn place(&self, row: &Row) -> Option<f64> {
-        let found = self.space.value(&row.trial.point, self.name())?;
+        let found = self.space.value(row.trial.point(), self.name())?;
         if !self.has_bands() {
             return found.as_f64().map(|x| self.scale.place(x).clamp(0.0, 1.0));
         }
@@ -84,7 +84,7 @@ impl<'a> Track<'a> {
 
     /// The number of the band of a trial.
     pub fn band(&self, row: &Row) -> Option<usize> {
-        let found = self.space.value(&row.trial.point, self.name())?;
+        let found = self.space.value(row.trial.point(), self.name())?;
         self.values.iter().position(|value| *value == found)
     }
 }

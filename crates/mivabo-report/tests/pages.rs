@@ -7,6 +7,7 @@ mod samples;
 use std::collections::BTreeSet;
 
 use mivabo::Space;
+use mivabo::acquire::Placed;
 use mivabo::measure::{Outcome, Sense, VALUE};
 use mivabo::space::Domain;
 use mivabo::study::{State, Trial};
@@ -300,7 +301,7 @@ fn a_trial_is_on_a_bound_only_where_its_slack_is_small_beside_its_sides() {
             .unwrap();
         Row::from(Trial {
             id,
-            point,
+            at: Placed::of(&space, &point).unwrap(),
             state: State::Ended(Outcome::of(VALUE, 1.0)),
             told: Some(id),
         })

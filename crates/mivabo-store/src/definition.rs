@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 
 use mivabo::Space;
 use mivabo::measure::{Aims, Goal, Limit, Sense};
-use mivabo::study::{Spec, Strategy};
+use mivabo::strategy::Strategy;
+use mivabo::study::Spec;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;

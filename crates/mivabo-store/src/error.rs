@@ -196,6 +196,12 @@ impl From<mivabo::space::Error> for Error {
     }
 }
 
+impl From<mivabo::strategy::Error> for Error {
+    fn from(error: mivabo::strategy::Error) -> Error {
+        Error::Study(error.into())
+    }
+}
+
 impl From<mivabo::language::PointError> for Error {
     fn from(error: mivabo::language::PointError) -> Error {
         Error::Study(error.into())

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use mivabo::Space;
+use mivabo::acquire::Placed;
 use mivabo::space::{Point, Value};
 use mivabo::study::{State, Trial};
 use serde::Serializer;
@@ -56,6 +57,12 @@ pub(crate) fn read(space: &Space, trial: &Record) -> Result<Point, Error> {
         .map_err(|error| bad(error.to_string()))
 }
 
+/// The stored point with what is known of its feasibility.
+fn placed(space: &Space, record: &Record) -> Result<Placed, Error> {
+    let point = read(space, record)?;
+    Placed::of(space, &point).ok_or_else(|| mivabo::Error::ForeignPoint.into())
+}
+
 /// A stored trial as a study knows it.
 pub(crate) fn known(space: &Space, record: &Record) -> Result<Trial, Error> {
     let state = match &record.state {
@@ -65,7 +72,7 @@ pub(crate) fn known(space: &Space, record: &Record) -> Result<Trial, Error> {
     };
     Ok(Trial {
         id: record.id,
-        point: read(space, record)?,
+        at: placed(space, record)?,
         state,
         told: record.told,
     })

@@ -87,7 +87,7 @@ proptest! {
         let other = Session::load(Store::new(memory), "a").unwrap();
 
         prop_assert_eq!(session.trials(), other.trials());
-        let added = &other.trials()[5].point;
+        let added = other.trials()[5].point();
         prop_assert_eq!(other.space().value(added, "x"), Some(Value::Float(x)));
         prop_assert_eq!(other.space().value(added, "drop"), Some(Value::Float(u)));
     }

@@ -15,7 +15,8 @@ use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use mivabo::acquire::random::RandomPoints;
 use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Domain, Space};
-use mivabo::study::{Spec, Strategy, Study};
+use mivabo::strategy::Strategy;
+use mivabo::study::{Spec, Study};
 
 /// A study with `n` told trials.
 fn told(space: &Space, n: usize) -> Study {

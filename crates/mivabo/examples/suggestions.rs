@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use mivabo::measure::Sense;
-use mivabo::study::{Spec, Strategy, Study};
+use mivabo::strategy::Strategy;
+use mivabo::study::{Spec, Study};
 use mivabo::{Space, space::Value};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -13,8 +13,10 @@ pub mod language;
 pub mod math;
 pub mod measure;
 pub mod space;
+pub mod strategy;
 pub mod study;
 pub mod surrogate;
+mod trial;
 
 pub use crate::language::nearest;
 pub use crate::space::Space;

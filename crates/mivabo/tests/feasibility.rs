@@ -5,10 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use mivabo::acquire::{annealing, dual};
+use mivabo::acquire::annealing;
 use mivabo::math::random::{Purpose, Stream, stream};
 use mivabo::space::{Domain, Point, Space, SpaceBuilder, Value};
-use mivabo::study::{Climb, Improvement, Search, Spec, Strategy, Study, Thompson};
+use mivabo::strategy::thompson::dual;
+use mivabo::strategy::{Improvement, ImprovementSearch, Strategy, Thompson, ThompsonSearch};
+use mivabo::study::{Spec, Study};
 use mivabo::{Error, acquire, encoding, space};
 
 /// What an objective sees, as numbers: booleans are 0 and 1, labels have the number in their name.
@@ -149,17 +151,17 @@ fn seen(space: &Space, point: &Point) -> Seen {
 
 /// With short walks of annealing, which would take most of the time.
 fn strategies() -> Vec<Strategy> {
-    let short = annealing::Settings {
+    let short = annealing::AnnealingSettings {
         steps: 150,
         draws: 40,
-        ..annealing::Settings::default()
+        ..annealing::AnnealingSettings::default()
     };
     let thompson = Thompson {
-        search: Search::Annealing(short),
+        search: ThompsonSearch::Annealing(short),
         ..Thompson::default()
     };
     let improvement = Improvement {
-        search: Climb::Annealing(short),
+        search: ImprovementSearch::Annealing(short),
         ..Improvement::default()
     };
     vec![
@@ -243,14 +245,14 @@ fn no_strategy_ever_suggests_what_violates_a_constraint() {
 #[test]
 fn nor_does_any_strategy_that_has_a_name() {
     let mut draws = stream(2027, 0, Purpose::Design);
-    let short = dual::Settings {
+    let short = dual::DualSettings {
         iterations: 2,
         nodes: 50,
         boxes: 20,
-        ..dual::Settings::default()
+        ..dual::DualSettings::default()
     };
     let decomposition = Thompson {
-        search: Search::Decomposition(short),
+        search: ThompsonSearch::Decomposition(short),
         ..Thompson::default()
     };
     let named = Strategy::NAMES

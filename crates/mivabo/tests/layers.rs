@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms of this crate, from the ground up: each may use those before it.
-const ROOMS: [&str; 9] = [
+const ROOMS: [&str; 11] = [
     "math",
     "measure",
     "language",
@@ -16,6 +16,8 @@ const ROOMS: [&str; 9] = [
     "features",
     "surrogate",
     "acquire",
+    "trial",
+    "strategy",
     "study",
 ];
 

@@ -11,7 +11,8 @@ use std::io::{BufWriter, Write};
 
 use mivabo::features::Weights;
 use mivabo::space::Space;
-use mivabo::study::{Spec, Strategy, Study};
+use mivabo::strategy::Strategy;
+use mivabo::study::{Spec, Study};
 use serde_json::{Value, json};
 
 use crate::{Failure, function, space};

@@ -20,10 +20,11 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
 
-use mivabo::features::{Features, Settings, Weights};
+use mivabo::features::{FeatureSettings, Features, Weights};
 use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Domain, Space};
-use mivabo::study::{Spec, Strategy, Study};
+use mivabo::strategy::Strategy;
+use mivabo::study::{Spec, Study};
 use serde_json::{Value, json};
 
 /// Weights of the functions, and waves that the model does not have, are drawn from these seeds and the following; studies have
@@ -153,7 +154,7 @@ fn function(space: &Space, task: &str, seed: u64) -> Result<Weights, Failure> {
         Some(task) => (task, FUNCTIONS + seed),
         None => (task, seed),
     };
-    let features = Features::for_encoding(space.encoding(), &Settings::default(), waves)?;
+    let features = Features::for_encoding(space.encoding(), &FeatureSettings::default(), waves)?;
     let mut draws = stream(FUNCTIONS + seed, 0, Purpose::Weights);
     let mut weight = || match task {
         "gaussian" | "cardinality" => Ok(draws.normal()),

@@ -35,7 +35,6 @@ use crate::tabu::Tabu;
 /// | field | default | what it does |
 /// |---|---|---|
 /// | `tabu` | seed 0, 600 + 35 n moves | the search for a good point before the proof, in each independent part |
-/// | `start` | none | a point to begin with, such as the solution of a similar problem |
 /// | `multipliers` | those of the last problem | where the proof begins; `None` makes a run independent of the one before |
 ///
 /// What counts as better: for whole coefficients, any improvement; for real ones, an improvement by more than
@@ -58,8 +57,6 @@ use crate::tabu::Tabu;
 pub struct Solver {
     /// The search for a good point before the proof.
     pub tabu: Tabu,
-    /// A point to begin with; it is not used when it is infeasible or of the wrong length.
-    pub start: Option<Vec<bool>>,
     /// What the last problem taught about its relaxation; see [`Multipliers`].
     pub multipliers: Option<Multipliers>,
 }
@@ -74,9 +71,19 @@ pub struct Multipliers(Vec<Option<Dual>>);
 
 impl DiscreteOracle for Solver {
     fn minimise(&mut self, problem: &Bqp, limits: Limits) -> Result<Outcome, Infeasible> {
+        self.minimise_from(problem, None, limits)
+    }
+
+    /// Takes the best point of a search that begins at `start`, unless that is infeasible or of the wrong length.
+    fn minimise_from(
+        &mut self,
+        problem: &Bqp,
+        start: Option<&[bool]>,
+        limits: Limits,
+    ) -> Result<Outcome, Infeasible> {
         let deadline = limits.time.map(|time| Instant::now() + time);
         let reduced = Reduced::new(problem)?;
-        let start = self.start.as_deref().filter(|x| x.len() == problem.n());
+        let start = start.filter(|x| x.len() == problem.n());
         let known = reduced.parts.iter().map(|part| {
             let start = start.and_then(|x| reduced.restrict(x, part));
             self.find(&part.problem, start.as_deref(), deadline)

@@ -1,5 +1,6 @@
 //! Studies to make pages of: a usual one, and those that are hard to draw.
 
+use mivabo::acquire::Placed;
 use mivabo::math::random::{Purpose, Stream, stream};
 use mivabo::measure::{Aims, Outcome, Sense, VALUE};
 use mivabo::space::{Domain, Point, Space, Value};
@@ -71,7 +72,7 @@ pub fn rows(space: &Space, n: u64, state: impl Fn(u64, f64) -> State) -> Vec<Row
         let point = point(space, &mut stream);
         let trial = Trial {
             id,
-            point,
+            at: Placed::of(space, &point).unwrap(),
             state: state(id, stream.unit()),
             told: Some(id),
         };

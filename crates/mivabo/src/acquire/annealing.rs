@@ -26,7 +26,7 @@ use crate::space::Space;
 /// | `hot` | 1 | the first temperature, in spreads of the energy |
 /// | `cold` | 1e-4 | the last temperature, likewise |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct AnnealingSettings {
     /// Proposals.
     pub steps: usize,
     /// The most random feasible points.
@@ -37,9 +37,9 @@ pub struct Settings {
     pub cold: f64,
 }
 
-impl Default for Settings {
+impl Default for AnnealingSettings {
     fn default() -> Self {
-        Settings {
+        AnnealingSettings {
             steps: 2000,
             draws: 200,
             hot: 1.0,
@@ -50,7 +50,7 @@ impl Default for Settings {
 
 /// Where the search was lowest.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Minimum {
+pub struct Annealed {
     /// The point.
     pub feasible: Feasible,
     /// Its energy; infinite where that was NaN.
@@ -67,9 +67,9 @@ pub fn minimise(
     space: &Space,
     energy: &mut dyn FnMut(&Feasible) -> f64,
     starts: &[Feasible],
-    settings: Settings,
+    settings: AnnealingSettings,
     stream: &mut Stream,
-) -> Result<Minimum, Error> {
+) -> Result<Annealed, Error> {
     let mut n_evaluations = 0;
     let mut at = |feasible: Feasible| {
         n_evaluations += 1;
@@ -111,7 +111,7 @@ pub fn minimise(
             best = here.clone();
         }
     }
-    Ok(Minimum {
+    Ok(Annealed {
         feasible: best.1,
         energy: best.0,
         n_evaluations,
@@ -163,11 +163,11 @@ mod tests {
         }
     }
 
-    fn annealed(space: &Space, seed: u64, steps: usize) -> Result<Minimum, Error> {
+    fn annealed(space: &Space, seed: u64, steps: usize) -> Result<Annealed, Error> {
         let energy = energy(space, seed);
-        let settings = Settings {
+        let settings = AnnealingSettings {
             steps,
-            ..Settings::default()
+            ..AnnealingSettings::default()
         };
         minimise(
             space,
@@ -197,7 +197,7 @@ mod tests {
                 are_feasible &= space.check(x.point()).is_feasible();
                 energy(x)
             };
-            let settings = Settings { steps: 60, draws: 30, ..Settings::default() };
+            let settings = AnnealingSettings { steps: 60, draws: 30, ..AnnealingSettings::default() };
 
             let found = minimise(&space, &mut ask, std::slice::from_ref(&start), settings, &mut draws).unwrap();
 
@@ -261,7 +261,7 @@ mod tests {
                 &space,
                 &mut |x| far(x),
                 &[],
-                Settings::default(),
+                AnnealingSettings::default(),
                 &mut draws,
             )
             .unwrap()
@@ -298,10 +298,10 @@ mod tests {
                 + (unit[1] - 0.7).powi(2)
                 + f64::from(u8::from(!x.code().bits[1]))
         };
-        let settings = Settings {
+        let settings = AnnealingSettings {
             draws: 1,
             steps: 1000,
-            ..Settings::default()
+            ..AnnealingSettings::default()
         };
         let mut draws = stream(1, 0, Purpose::Acquisition);
 
@@ -325,9 +325,9 @@ mod tests {
         let space = Space::from_toml(include_str!("../../../../examples/cnn.toml")).unwrap();
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, f64::MAX] {
             let mut draws = stream(0, 0, Purpose::Acquisition);
-            let settings = Settings {
+            let settings = AnnealingSettings {
                 steps: 50,
-                ..Settings::default()
+                ..AnnealingSettings::default()
             };
 
             let found = minimise(&space, &mut |_| value, &[], settings, &mut draws).unwrap();

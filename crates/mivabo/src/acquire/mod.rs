@@ -1,26 +1,20 @@
-//! The search for the next point: a drawn function enters, a feasible point where it is low leaves. MiVaBo, Sec. 3.3.
+//! Feasible points: how they are drawn, moved, repaired and searched, whatever for.
 //!
 //! Whatever the search, it hands on [`Feasible`] points only, and those are made in one place, by the check of the
 //! expressions themselves ([`Space::check`]), not of the rows and tables that the search works with.
 
-pub mod alternating;
 pub mod annealing;
-pub(crate) mod design;
-pub mod dual;
 mod error;
-pub mod exact;
-pub mod global;
-pub mod improvement;
-mod landscape;
-pub mod local;
-mod moves;
+pub(crate) mod moves;
 pub mod nearest;
+mod placed;
 pub mod random;
 #[cfg(test)]
 mod tests;
 pub(crate) mod untried;
 
 pub use self::error::Error;
+pub use self::placed::Placed;
 use mivabo_bqp::interrupt;
 
 use crate::encoding::Encoded;
@@ -82,7 +76,7 @@ impl Feasible {
 
 /// Where a search ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Minimum {
+pub struct Lowest {
     /// The point.
     pub feasible: Feasible,
     /// The function there, in the model's units.

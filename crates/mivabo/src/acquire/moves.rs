@@ -31,7 +31,7 @@ const MANY_VALUES: u64 = 64;
 const LARGE_STEPS: [f64; 4] = [-0.25, -0.0625, 0.0625, 0.25];
 
 /// Feasible moves in one space.
-pub(super) struct Moves<'a> {
+pub(crate) struct Moves<'a> {
     space: &'a Space,
     points: RandomPoints<'a>,
     /// What was drawn so far.

@@ -172,7 +172,7 @@ impl<'a> RandomPoints<'a> {
     }
 
     /// The branches of the space: one for each way in which the parameters that conditions name may be set.
-    pub(super) fn branches(&self) -> &[Branch] {
+    pub(crate) fn branches(&self) -> &[Branch] {
         self.space.encoding().branches(&self.sampler)
     }
 

@@ -105,13 +105,13 @@ fn nine_digits(x: f64) -> f64 {
 }
 
 /// What is needed to find an untried point.
-pub(crate) struct Search<'a> {
+pub(crate) struct Untried<'a> {
     pub space: &'a Space,
     pub points: &'a RandomPoints<'a>,
     pub tried: &'a Tried,
 }
 
-impl Search<'_> {
+impl Untried<'_> {
     /// A random untried point.
     ///
     /// # Errors

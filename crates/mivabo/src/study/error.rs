@@ -1,28 +1,11 @@
 //! Why a study refuses what it is asked or told: its own reasons, and those of the rooms below it.
 
-use crate::language::error::hint;
 use crate::space::Violation;
-use crate::{acquire, encoding, features, language, measure, space, surrogate};
+use crate::{acquire, encoding, features, language, measure, space, strategy, surrogate};
 
 /// What was wrong, where, and what was expected.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// A strategy that does not exist.
-    #[error("there is no strategy `{name}`{}", hint(nearest.as_ref()))]
-    UnknownStrategy {
-        /// The name.
-        name: String,
-        /// The most similar known name.
-        nearest: Option<String>,
-    },
-    /// A setting that a strategy does not have, or a value that it cannot take.
-    #[error("`{setting}` is no setting of the strategy; expected {expected}")]
-    BadSetting {
-        /// As it was written.
-        setting: String,
-        /// What would be right.
-        expected: String,
-    },
     /// An initial design that is too large.
     #[error("n_initial: an initial design of {n} trials; at most {limit} are possible")]
     TooManyInitial {
@@ -78,6 +61,9 @@ pub enum Error {
     /// A measure, a goal or a limit.
     #[error(transparent)]
     Measure(#[from] measure::Error),
+    /// A strategy or setting that does not exist.
+    #[error(transparent)]
+    Strategy(strategy::Error),
     /// Features or hyper-parameters that make no model.
     #[error(transparent)]
     Features(#[from] features::Error),
@@ -116,6 +102,17 @@ impl From<acquire::Error> for Error {
             acquire::Error::Features(error) => Error::Features(error),
             acquire::Error::Surrogate(error) => error.into(),
             own => Error::Search(own),
+        }
+    }
+}
+
+impl From<strategy::Error> for Error {
+    fn from(error: strategy::Error) -> Error {
+        match error {
+            strategy::Error::Features(error) => Error::Features(error),
+            strategy::Error::Surrogate(error) => error.into(),
+            strategy::Error::Search(error) => error.into(),
+            own => Error::Strategy(own),
         }
     }
 }

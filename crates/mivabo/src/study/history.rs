@@ -1,4 +1,4 @@
-//! Replaying: trials that others made and told enter, and the study is where they are.
+//! Replaying: a study takes in the trials that others made and told.
 
 use super::{State, Study, Trial};
 use crate::study::Error;
@@ -46,11 +46,11 @@ impl Study {
             return Err(Error::BadHistory { why });
         }
         if trial.id == n {
-            self.push(&trial.point)?;
+            self.push(trial.at.clone());
         }
         let at = self.place_of(trial.id)?;
         let known = &mut self.trials[at];
-        if known.point != trial.point {
+        if known.point() != trial.point() {
             let why = format!("trial {} has moved", trial.id);
             return Err(Error::BadHistory { why });
         }
@@ -64,7 +64,7 @@ impl Study {
             };
         }
         match &trial.state {
-            State::Waiting | State::Running if !self.known[at].is_feasible => {
+            State::Waiting | State::Running if !self.space.is_feasible(trial.point()) => {
                 let why = format!("trial {} is to be evaluated, but is not feasible", trial.id);
                 Err(Error::BadHistory { why })
             }

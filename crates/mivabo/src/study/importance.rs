@@ -1,4 +1,4 @@
-//! Which parameters matter: told trials enter, shares of the variance of the model's mean leave.
+//! Which parameters matter: their shares of the variance of the model's mean.
 //!
 //! ```text
 //! g(x) = m(x), inactive parameters at their canonical code
@@ -11,15 +11,15 @@
 //! that a feasible point cannot have. Tᵢ counts every interaction that i takes part in: the sum of all Tᵢ is 1 where m is
 //! additive, and more elsewhere. Iᵢⱼ counts every interaction that i and j take part in, so it is at most Tᵢ and Tⱼ.
 
-use super::linear::Linear;
-use super::spec::{Strategy, Thompson};
-use super::{Model, Study};
+use super::Study;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::Encoded;
 use crate::interrupt;
 use crate::language::eval::Setting;
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::{Point, Space};
+use crate::strategy::thompson::{Linear, Thompson};
+use crate::strategy::{Observed, Strategy};
 use crate::study::Error;
 
 /// The most trials that the model learns from: those with a value, evenly spread over the tells.
@@ -74,42 +74,32 @@ impl Study {
     /// # Errors
     /// [`Error::NothingTold`] when no trial has a value; [`Error::TooManyFeatures`] when the model cannot be made.
     pub fn importance(&self) -> Result<Importance, Error> {
-        let turned = |at: &usize| {
-            self.value(&self.trials[*at])
-                .map(|value| self.spec.aims.goal().sense.turned(value))
-        };
-        let valued = self
-            .told
+        let observed = self.seen().observed();
+        let valued = observed
             .iter()
-            .filter_map(|at| Some((&self.known[*at].code, turned(at)?)));
+            .filter_map(|Observed { at, value }| Some((at.code(), (*value)?)));
         let valued: Vec<(&Encoded, f64)> = valued.collect();
         if valued.is_empty() {
             return Err(Error::NothingTold);
         }
-        let observed: Vec<_> = valued
-            .iter()
-            .step_by(valued.len().div_ceil(MAX_TRIALS))
-            .copied()
-            .collect();
+        let step = valued.len().div_ceil(MAX_TRIALS);
+        let learned: Vec<(&Encoded, f64)> = valued.iter().step_by(step).copied().collect();
         let mut model = Linear::new(&self.space, self.learning()?, self.spec.seed)?;
-        let weights = model.after(&observed)?.surrogate_mut().mean();
+        let weights = model.after(&learned)?.surrogate_mut().mean();
         let mut stream = stream(self.spec.seed, self.told.len() as u64, Purpose::Importance);
         let mixtures = Mixtures::new(&self.space, &self.feasible_points(&mut stream));
         let shares = mixtures.shares(|code| weights.value(&code.bits, &code.unit), &mut stream);
-        Ok(self.named(&shares, observed.len()))
+        Ok(self.named(&shares, learned.len()))
     }
 
     /// The settings of a model that learns its hyper-parameters.
     fn learning(&self) -> Result<Thompson, Error> {
-        match (&self.model, Strategy::named("thompson-learned")?) {
-            (Some(Model::Linear(linear)), _) if linear.settings().learn => {
-                Ok(linear.settings().clone())
-            }
-            (_, Strategy::Thompson(learned)) => Ok(learned),
-            _ => Ok(Thompson {
-                learn: true,
-                ..Thompson::default()
-            }),
+        match &self.spec.strategy {
+            Strategy::Thompson(own) if own.learn => Ok(own.clone()),
+            _ => match Strategy::named("thompson-learned")? {
+                Strategy::Thompson(learned) => Ok(learned),
+                _ => Ok(Thompson::default()),
+            },
         }
     }
 
@@ -124,7 +114,7 @@ impl Study {
         if drawn.is_empty() {
             self.trials
                 .iter()
-                .map(|trial| trial.point.clone())
+                .map(|trial| trial.point().clone())
                 .collect()
         } else {
             drawn

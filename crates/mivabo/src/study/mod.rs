@@ -1,4 +1,4 @@
-//! Ask and tell: values of trials enter, feasible suggestions leave.
+//! Ask and tell: a study hands out feasible points and learns what came of them.
 //!
 //! # Rules
 //!
@@ -42,34 +42,27 @@
 //! # Ok::<(), mivabo::Error>(())
 //! ```
 
-mod choose;
 mod error;
-mod fits;
 mod history;
 mod importance;
-mod linear;
-mod process;
-mod settings;
 mod spec;
-mod success;
+mod suggestion;
 #[cfg(test)]
 mod tests;
-mod trial;
-mod turns;
 
 pub use self::error::Error;
 use std::collections::BTreeSet;
 
 pub use self::importance::{Effect, Importance, Interaction};
-use self::linear::Linear;
-use self::process::ProcessModel;
-pub use self::spec::{Climb, Improvement, Search, Spec, Strategy, Thompson, WeightPrior};
-pub use self::trial::{Origin, State, Suggestion, Trial};
-use crate::acquire::Feasible;
+pub use self::spec::Spec;
+pub use self::suggestion::Suggestion;
+use crate::acquire::Placed;
 use crate::acquire::untried::Tried;
-use crate::encoding::Encoded;
 use crate::measure::Outcome;
 use crate::space::{Point, Space};
+pub use crate::strategy::{Origin, Proposal, Recommendation};
+use crate::strategy::{Proposer, Seen};
+pub use crate::trial::{State, Trial};
 
 /// The most trials of an initial design.
 pub const MAX_INITIAL: usize = 10_000;
@@ -80,49 +73,12 @@ pub struct Study {
     space: Space,
     spec: Spec,
     trials: Vec<Trial>,
-    /// What follows from the points of the trials, one by one.
-    known: Vec<Known>,
     /// Numbers of told trials, in the order of their tells.
     told: Vec<usize>,
     /// Numbers of waiting trials.
     waiting: BTreeSet<usize>,
     tried: Tried,
-    /// The initial design once it is made: it follows from space and seed.
-    design: Vec<Feasible>,
-    model: Option<Model>,
-}
-
-/// What a strategy believes.
-#[derive(Debug, Clone)]
-enum Model {
-    Linear(Box<Linear>),
-    Process(Box<ProcessModel>),
-}
-
-#[derive(Debug, Clone)]
-struct Known {
-    code: Encoded,
-    /// Only a result from outside may not be.
-    is_feasible: bool,
-}
-
-/// The point of the best posterior mean.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recommendation {
-    feasible: Feasible,
-    mean: f64,
-}
-
-impl Recommendation {
-    /// The point, which satisfies every constraint.
-    pub fn point(&self) -> &Point {
-        self.feasible.point()
-    }
-
-    /// The value that is expected there: by the model, or what was told where there is no model.
-    pub fn mean(&self) -> f64 {
-        self.mean
-    }
+    proposer: Box<dyn Proposer>,
 }
 
 impl Study {
@@ -139,27 +95,15 @@ impl Study {
                 limit: MAX_INITIAL,
             });
         }
-        let model = match &spec.strategy {
-            Strategy::Thompson(thompson) => Some(Model::Linear(
-                Linear::new(&space, thompson.clone(), spec.seed)?.into(),
-            )),
-            Strategy::Improvement(improvement) => Some(Model::Process(
-                ProcessModel::new(&space, improvement.clone(), spec.seed)?.into(),
-            )),
-            Strategy::Random => None,
-        };
-        let tried = Tried::default();
-        let (trials, known, told, waiting) = (vec![], vec![], vec![], BTreeSet::new());
+        let proposer = spec.strategy.proposer(&space, spec.seed)?;
         Ok(Study {
             space,
             spec,
-            trials,
-            known,
-            told,
-            waiting,
-            tried,
-            design: vec![],
-            model,
+            trials: Vec::new(),
+            told: Vec::new(),
+            waiting: BTreeSet::new(),
+            tried: Tried::default(),
+            proposer,
         })
     }
 
@@ -194,19 +138,62 @@ impl Study {
     /// [`Error::Infeasible`], [`Error::NoFeasiblePoint`], [`Error::Exhausted`] or [`Error::NoUntriedPoint`]; the study is
     /// then unchanged.
     pub fn ask(&mut self) -> Result<Suggestion, Error> {
-        if let Some(at) = self.waiting.first().copied() {
-            let feasible = Feasible::of_point(&self.space, self.trials[at].point.clone()).map_err(
-                |report| Error::Violated {
-                    violations: report.violations,
-                },
-            )?;
-            self.waiting.remove(&at);
-            self.trials[at].state = State::Running;
-            return Ok(Suggestion::new(at as u64, feasible, Origin::Queue));
+        if let Some(suggestion) = self.next_waiting()? {
+            return Ok(suggestion);
         }
-        let (feasible, origin) = self.chosen()?;
-        let id = self.push(feasible.point())?;
-        Ok(Suggestion::new(id, feasible, origin))
+        let proposal = self.propose()?;
+        let id = self.push(proposal.feasible.clone().into());
+        Ok(Suggestion::new(id, proposal))
+    }
+
+    /// The oldest waiting trial, which runs from now on.
+    fn next_waiting(&mut self) -> Result<Option<Suggestion>, Error> {
+        let Some(at) = self.waiting.first().copied() else {
+            return Ok(None);
+        };
+        let trial = &mut self.trials[at];
+        let feasible = trial.at.feasible().cloned().ok_or(Error::ForeignPoint)?;
+        trial.state = State::Running;
+        self.waiting.remove(&at);
+        let origin = Origin::Queue;
+        let proposal = Proposal { feasible, origin };
+        Ok(Some(Suggestion::new(at as u64, proposal)))
+    }
+
+    /// The point that the next new trial would have. The study is as it was: nobody has the point yet.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub fn propose(&mut self) -> Result<Proposal, Error> {
+        let (proposer, seen) = self.parts();
+        Ok(proposer.propose(&seen)?)
+    }
+
+    /// The proposer, and what it may see.
+    fn parts(&mut self) -> (&mut dyn Proposer, Seen<'_>) {
+        let seen = Seen {
+            space: &self.space,
+            aims: &self.spec.aims,
+            seed: self.spec.seed,
+            n_initial: self.spec.n_initial(&self.space),
+            trials: &self.trials,
+            told: &self.told,
+            tried: &self.tried,
+        };
+        (&mut *self.proposer, seen)
+    }
+
+    /// As [`parts`](Self::parts), without the proposer.
+    fn seen(&self) -> Seen<'_> {
+        Seen {
+            space: &self.space,
+            aims: &self.spec.aims,
+            seed: self.spec.seed,
+            n_initial: self.spec.n_initial(&self.space),
+            trials: &self.trials,
+            told: &self.told,
+            tried: &self.tried,
+        }
     }
 
     /// The next `k` points; fewer where there are no more.
@@ -254,7 +241,7 @@ impl Study {
     /// # Errors
     /// [`Error::ForeignPoint`] when its values do not fit this space.
     pub fn add(&mut self, point: &Point, value: f64) -> Result<u64, Error> {
-        let id = self.push(point)?;
+        let id = self.push(self.placed(point)?);
         self.tell(id, value)?;
         Ok(id)
     }
@@ -264,12 +251,12 @@ impl Study {
     /// # Errors
     /// [`Error::Violated`] when it is not feasible, [`Error::ForeignPoint`] when its values do not fit this space.
     pub fn enqueue(&mut self, point: &Point) -> Result<u64, Error> {
-        self.code_of(point)?;
-        let feasible =
-            Feasible::of_point(&self.space, point.clone()).map_err(|report| Error::Violated {
-                violations: report.violations,
-            })?;
-        let id = self.push(feasible.point())?;
+        let placed = self.placed(point)?;
+        if placed.feasible().is_none() {
+            let violations = self.space.check(point).violations;
+            return Err(Error::Violated { violations });
+        }
+        let id = self.push(placed);
         self.set_waiting(id)?;
         Ok(id)
     }
@@ -280,7 +267,7 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`]; [`Error::Violated`] when the trial came from outside and is not feasible.
     pub fn replicate(&mut self, id: u64) -> Result<u64, Error> {
-        let point = self.trials[self.place_of(id)?].point.clone();
+        let point = self.trials[self.place_of(id)?].point().clone();
         self.enqueue(&point)
     }
 
@@ -300,7 +287,7 @@ impl Study {
     /// The best feasible trial: of those that keep the limits, or where none does of all, the one with the best value;
     /// of equal ones the first.
     pub fn best(&self) -> Option<&Trial> {
-        self.ranked(1).into_iter().next()
+        self.seen().ranked(1).into_iter().next()
     }
 
     /// The feasible point of the best posterior mean; without a model the best trial.
@@ -309,37 +296,27 @@ impl Study {
     /// [`Error::NothingFeasible`] when no feasible trial has a value.
     pub fn recommend(&mut self) -> Result<Recommendation, Error> {
         let best = self.best().ok_or(Error::NothingFeasible)?;
-        let value = self.value(best).ok_or(Error::NothingFeasible)?;
-        let best = Feasible::of_point(&self.space, best.point.clone()).map_err(|report| {
-            Error::Violated {
-                violations: report.violations,
-            }
-        })?;
-        let Some(mut model) = self.model.take() else {
-            return Ok(Recommendation {
-                feasible: best,
-                mean: value,
-            });
-        };
-        let found = self.lowest_mean(&mut model, best);
-        self.model = Some(model);
-        found
+        let mean = self.value(best).ok_or(Error::NothingFeasible)?;
+        let feasible = best.at.feasible().ok_or(Error::NothingFeasible)?.clone();
+        let (proposer, seen) = self.parts();
+        Ok(proposer.recommend(&seen, Recommendation { feasible, mean })?)
     }
 
-    /// A new pending trial.
-    fn push(&mut self, point: &Point) -> Result<u64, Error> {
-        let code = self.code_of(point)?;
+    /// A new trial, which runs.
+    fn push(&mut self, at: Placed) -> u64 {
         let id = self.trials.len() as u64;
-        let is_feasible = self.space.is_feasible(point);
-        self.tried.insert(&self.space, point);
+        self.tried.insert(&self.space, at.point());
         self.trials.push(Trial {
             id,
-            point: point.clone(),
+            at,
             state: State::Running,
             told: None,
         });
-        self.known.push(Known { code, is_feasible });
-        Ok(id)
+        id
+    }
+
+    fn placed(&self, point: &Point) -> Result<Placed, Error> {
+        Placed::of(&self.space, point).ok_or(Error::ForeignPoint)
     }
 
     /// What a single number says of a trial.
@@ -378,25 +355,5 @@ impl Study {
             .ok()
             .filter(|at| *at < n)
             .ok_or(Error::UnknownTrial { id, n })
-    }
-
-    /// The code of a point whose values fit this space.
-    fn code_of(&self, point: &Point) -> Result<Encoded, Error> {
-        if !self.space.fits(point) {
-            return Err(Error::ForeignPoint);
-        }
-        let code = self.space.encoding().encode(point);
-        let again = self.space.encoding().decode(&code.bits, &code.unit)?;
-        let is_active = |point: &Point| {
-            point
-                .settings
-                .iter()
-                .map(Option::is_some)
-                .collect::<Vec<_>>()
-        };
-        if is_active(&again) != is_active(point) {
-            return Err(Error::ForeignPoint);
-        }
-        Ok(code)
     }
 }

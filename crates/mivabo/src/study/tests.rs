@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use super::*;
-use crate::acquire;
 use crate::acquire::random::RandomPoints;
+use crate::acquire::{self, Feasible};
 use crate::encoding::tests::random_valid_space;
 use crate::features;
 use crate::math::random::{Purpose, stream};
 use crate::measure::{Aims, Goal, Limit, Measured, Outcome, Sense, VALUE};
 use crate::space::Domain;
+use crate::strategy::{Improvement, Strategy, Thompson};
 use crate::surrogate::process::Kernel;
 
 /// Eight bools of which four are on, and two reals.
@@ -459,7 +460,7 @@ fn histories_with_holes_or_second_thoughts_are_refused() {
         ..trials[0].clone()
     };
     let moved = Trial {
-        point: trials[0].point.clone(),
+        at: trials[0].at.clone(),
         ..trials[1].clone()
     };
     let hole = Trial {
@@ -477,11 +478,11 @@ fn histories_with_holes_or_second_thoughts_are_refused() {
         told: Some(0),
         ..trials[1].clone()
     };
-    let code = space.encoding().encode(&trials[1].point);
+    let code = space.encoding().encode(trials[1].point());
     let corner = space.encoding().decode(&code.bits, &[1.0, 1.0]).unwrap();
     let infeasible = Trial {
         id: 2,
-        point: corner,
+        at: Placed::of(&space, &corner).unwrap(),
         ..trials[1].clone()
     };
 
@@ -512,7 +513,7 @@ fn results_from_elsewhere_are_learned_from_but_an_infeasible_one_is_never_best()
     study.add(wish.point(), 5.0).unwrap();
 
     assert_eq!(study.best().unwrap().id, 1);
-    assert!(!space.check(&study.trials()[0].point).is_feasible());
+    assert!(!space.check(study.trials()[0].point()).is_feasible());
     let suggestion = study.ask().unwrap();
     assert!(space.check(suggestion.point()).is_feasible());
     let foreign = two_by_three();

@@ -10,9 +10,13 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use super::spec::{Climb, Improvement, Strategy, THEORY, Thompson};
-use crate::study::Error;
+use super::improvement::{Improvement, ImprovementSearch};
+use super::thompson::{THEORY, Thompson, ThompsonSearch, WeightPrior, exact};
+use super::{Error, Strategy};
+use crate::acquire::annealing;
+use crate::language::spelling::nearest;
 use crate::surrogate::process::Kernel;
+use crate::surrogate::sparse::{Horseshoe, Laplace, SparsePrior, SpikeSlab};
 use crate::surrogate::{Scaling, Transform};
 
 /// The settings of expected improvement, those that it has with local search alone, and those of Thompson sampling.
@@ -22,11 +26,115 @@ const THOMPSON: &[&str] = &[
     "alpha", "beta", "sigma", "waves", "outputs", "learn", "scaling",
 ];
 
+impl Strategy {
+    /// The names that [`named`](Self::named) knows.
+    pub const NAMES: &'static [&'static str] = &[
+        "improvement",
+        "thompson",
+        "thompson-learned",
+        "thompson-laplace",
+        "thompson-horseshoe",
+        "thompson-spike-slab",
+        "thompson-theory",
+        "annealing",
+        "gp-annealing",
+        "random",
+    ];
+
+    /// The strategy of a name, with its default settings, or with others that follow it: `improvement:kernel=additive:draws=no`.
+    ///
+    /// | name | what it is |
+    /// |---|---|
+    /// | `improvement` | the default: expected improvement by an additive Gaussian process, local search over feasible points |
+    /// | `thompson` | the paper's algorithm: α = β = σ = 1, 16 waves |
+    /// | `thompson-learned` | the same with variances, noise and bandwidth chosen by evidence before each draw |
+    /// | `thompson-laplace`, `thompson-horseshoe`, `thompson-spike-slab` | the same with a sparse prior |
+    /// | `thompson-theory` | variance scaled as in Prop. 1, for 100 trials with δ = 0.1, and the exact argmin: small spaces only |
+    /// | `annealing` | `thompson` with simulated annealing for the search (the paper's MiVaBo-SA) |
+    /// | `gp-annealing` | expected improvement by a full-dimensional Gaussian process and simulated annealing (its GP-SA) |
+    /// | `random` | random feasible points |
+    ///
+    /// | setting | values | of |
+    /// |---|---|---|
+    /// | `kernel` | `evidence`, `additive`, `product` | [`Improvement`] |
+    /// | `draws` | `yes`, `no` | [`Improvement`] |
+    /// | `stall` | 0 to 1000 | [`Improvement`] |
+    /// | `plateau` | 0 to 1 | [`Improvement`] |
+    /// | `turns` | 0 to 1000 | [`Improvement`] with local search |
+    /// | `climbs` | 1 to 64 | [`Improvement`] with local search |
+    /// | `outputs` | `raw`, `standard`, `robust` | both |
+    /// | `alpha`, `beta` | 10⁻⁶ to 10⁶ | [`Thompson`] with the Gaussian prior |
+    /// | `sigma` | 10⁻³ to 10³ | [`Thompson`] |
+    /// | `waves` | 1 to 4096 | [`Thompson`] |
+    /// | `learn` | `yes`, `no` | [`Thompson`] |
+    ///
+    /// # Errors
+    /// [`Error::Unknown`], [`Error::BadSetting`].
+    pub fn named(text: &str) -> Result<Strategy, Error> {
+        let (name, rest) = text
+            .split_once(':')
+            .map_or((text, None), |(name, rest)| (name, Some(rest)));
+        rest.map_or_else(
+            || Self::of_name(name),
+            |rest| with_all(Self::of_name(name)?, rest),
+        )
+    }
+
+    fn of_name(name: &str) -> Result<Strategy, Error> {
+        let learned = Thompson {
+            learn: true,
+            outputs: Transform::Standard,
+            ..Thompson::default()
+        };
+        let sparse = |prior| Thompson {
+            prior: WeightPrior::Sparse(prior),
+            ..learned.clone()
+        };
+        Ok(Strategy::Thompson(match name {
+            "thompson" => Thompson::default(),
+            "thompson-learned" => learned,
+            "thompson-laplace" => sparse(SparsePrior::Laplace(Laplace::default())),
+            "thompson-horseshoe" => sparse(SparsePrior::Horseshoe(Horseshoe::default())),
+            "thompson-spike-slab" => sparse(SparsePrior::SpikeSlab(SpikeSlab::default())),
+            "thompson-theory" => Thompson {
+                scaling: THEORY,
+                search: ThompsonSearch::Exact(exact::ExactSettings::default()),
+                ..Thompson::default()
+            },
+            "annealing" => Thompson {
+                search: ThompsonSearch::Annealing(annealing::AnnealingSettings::default()),
+                ..Thompson::default()
+            },
+            "gp-annealing" => {
+                let kernel = Some(Kernel::Product);
+                let search = ImprovementSearch::Annealing(annealing::AnnealingSettings::default());
+                let settings = Improvement {
+                    kernel,
+                    search,
+                    draws: false,
+                    plateau: 0.0,
+                    ..Improvement::default()
+                };
+                return Ok(Strategy::Improvement(settings));
+            }
+            "improvement" => return Ok(Strategy::default()),
+            "random" => return Ok(Strategy::Random),
+            _ => {
+                let nearest = nearest(name, Self::NAMES.iter().copied());
+                return Err(Error::Unknown {
+                    name: name.to_owned(),
+                    nearest,
+                });
+            }
+        }))
+    }
+}
+
 /// The strategy with settings changed: `key=value`, with a colon between two of them.
 ///
 /// # Errors
 /// [`Error::BadSetting`] with what was expected.
-pub(super) fn with_all(mut strategy: Strategy, settings: &str) -> Result<Strategy, Error> {
+fn with_all(mut strategy: Strategy, settings: &str) -> Result<Strategy, Error> {
     let mut seen = BTreeSet::new();
     for setting in settings.split(':') {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
@@ -67,9 +175,13 @@ fn improvement(mut settings: Improvement, key: &str, value: &str) -> Result<Impr
         ("draws", _) => settings.draws = truth(value)?,
         ("stall", _) => settings.stall = number("a whole number", value, 0..=1000)?,
         ("plateau", _) => settings.plateau = number("a number", value, 0.0..=1.0)?,
-        ("turns", Climb::Local(_)) => settings.turns = number("a whole number", value, 0..=1000)?,
-        ("climbs", Climb::Local(local)) => local.climbs = number("a whole number", value, 1..=64)?,
-        (_, Climb::Local(_)) => return Err(keys(&[IMPROVEMENT, LOCAL].concat())),
+        ("turns", ImprovementSearch::Local(_)) => {
+            settings.turns = number("a whole number", value, 0..=1000)?
+        }
+        ("climbs", ImprovementSearch::Local(local)) => {
+            local.climbs = number("a whole number", value, 1..=64)?
+        }
+        (_, ImprovementSearch::Local(_)) => return Err(keys(&[IMPROVEMENT, LOCAL].concat())),
         _ => return Err(keys(IMPROVEMENT)),
     }
     Ok(settings)
@@ -144,7 +256,7 @@ mod tests {
         let Strategy::Improvement(found) = found else {
             panic!("{found:?}")
         };
-        let Climb::Local(local) = found.search else {
+        let ImprovementSearch::Local(local) = found.search else {
             panic!("{found:?}")
         };
         assert_eq!(
@@ -170,11 +282,11 @@ mod tests {
 
         assert_eq!(
             refused("improvement:kernel=cubic"),
-            "`kernel=cubic` is no setting of the strategy; expected one of evidence, additive, product"
+            "`kernel=cubic` is not a setting of the strategy; expected one of evidence, additive, product"
         );
         assert_eq!(
             refused("improvement:kernl=product"),
-            "`kernl=product` is no setting of the strategy; expected one of kernel=…, outputs=…, draws=…, stall=…, plateau=…, turns=…, climbs=…"
+            "`kernl=product` is not a setting of the strategy; expected one of kernel=…, outputs=…, draws=…, stall=…, plateau=…, turns=…, climbs=…"
         );
         for text in [
             "improvement:stall",

@@ -1,13 +1,12 @@
-//! Which process is believed of some outcomes: the outcomes enter, in the order of their tells, and a fitted process leaves.
+//! Which process is believed of some outcomes.
 //!
 //! Hyper-parameters are fitted from the means of their priors to the first n′ outcomes, where n′ ≤ n runs through 1, 2, 3, … up to 20,
 //! then every second number up to 40, then every fourth. So they depend on what was told alone, not on when it was asked. Each kernel is
 //! fitted, and the one of the greater posterior density is believed, the first one in doubt.
 
-use crate::encoding::Encoded;
-use crate::space::Point;
-use crate::study::Error;
-use crate::surrogate::process::{Kernel, Layout, Process, Settings, Traits};
+use crate::acquire::Placed;
+use crate::strategy::{Error, Observed};
+use crate::surrogate::process::{FitLimits, Kernel, Layout, Process, Traits};
 use crate::surrogate::{Outputs, Transform, spread_out};
 
 /// By how much for each parameter the log density of any kernel but the first must be greater. Measured: without it the product kernel
@@ -16,6 +15,23 @@ const MARGIN: f64 = 0.1;
 
 /// The most outcomes that a process looks at; its time is cubic in them, and its memory quadratic.
 const MOST: usize = 1500;
+
+/// A point with a value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Valued<'a> {
+    pub at: &'a Placed,
+    pub value: f64,
+}
+
+impl<'a> Valued<'a> {
+    /// A told trial, unless it failed.
+    pub(super) fn of(observed: &Observed<'a>) -> Option<Valued<'a>> {
+        observed.value.map(|value| Valued {
+            at: observed.at,
+            value,
+        })
+    }
+}
 
 /// Processes that may be believed of some outcomes, and the one that was fitted last.
 #[derive(Debug, Clone)]
@@ -64,13 +80,13 @@ impl Fits {
     /// The process after these observations, and how its outputs are made.
     pub(super) fn after(
         &mut self,
-        observations: &[(&Point, &Encoded, f64)],
+        observations: &[Valued<'_>],
     ) -> Result<(Process, Outputs), Error> {
         let first = &observations[..last_fit(observations.len())];
         let known = self
             .fitted
             .take()
-            .filter(|fitted| first.iter().map(|(.., y)| y).eq(&fitted.raw));
+            .filter(|fitted| first.iter().map(|valued| &valued.value).eq(&fitted.raw));
         let fitted = known.map_or_else(|| self.fitted(first), Ok)?;
         let observed = self.observed(fitted.prior, Some(&fitted.theta), observations);
         self.fitted = Some(fitted);
@@ -78,32 +94,28 @@ impl Fits {
     }
 
     /// The prior and its hyper-parameters that explain these observations best.
-    fn fitted(&self, observations: &[(&Point, &Encoded, f64)]) -> Result<Fitted, Error> {
-        let mut best: Option<(f64, Fitted)> = None;
-        for prior in 0..self.priors.len() {
-            let mut process = self.observed(prior, None, observations)?.0;
-            process.fit(Settings::default());
-            let margin = if prior > 0 {
-                MARGIN * process.layout().len() as f64
-            } else {
-                0.0
-            };
-            let density = process.log_posterior() - margin;
-            if best.as_ref().is_none_or(|(other, _)| density > *other) {
-                let raw = observations.iter().map(|(.., y)| *y).collect();
-                best = Some((
-                    density,
-                    Fitted {
-                        prior,
-                        theta: process.hyperparameters().to_vec(),
-                        raw,
-                    },
-                ));
+    fn fitted(&self, observations: &[Valued<'_>]) -> Result<Fitted, Error> {
+        let (mut best, mut density) = self.explained(0, observations)?;
+        for prior in 1..self.priors.len() {
+            let (fitted, other) = self.explained(prior, observations)?;
+            let margin = MARGIN * self.priors[prior].layout().len() as f64;
+            if other - margin > density {
+                (best, density) = (fitted, other - margin);
             }
         }
-        best.map(|(_, fitted)| fitted).ok_or(Error::BadHistory {
-            why: "there is no model".into(),
-        })
+        Ok(best)
+    }
+
+    /// The hyper-parameters with which a prior explains these observations best, and the log density of these.
+    fn explained(&self, prior: usize, observations: &[Valued<'_>]) -> Result<(Fitted, f64), Error> {
+        let mut process = self.observed(prior, None, observations)?.0;
+        process.fit(FitLimits::default());
+        let fitted = Fitted {
+            prior,
+            theta: process.hyperparameters().to_vec(),
+            raw: observations.iter().map(|valued| valued.value).collect(),
+        };
+        Ok((fitted, process.log_posterior()))
     }
 
     /// The process with these hyper-parameters, or those of the prior, after these observations or the most telling of them.
@@ -111,17 +123,18 @@ impl Fits {
         &self,
         prior: usize,
         theta: Option<&[f64]>,
-        observations: &[(&Point, &Encoded, f64)],
+        observations: &[Valued<'_>],
     ) -> Result<(Process, Outputs), Error> {
-        let raw: Vec<f64> = observations.iter().map(|(.., y)| *y).collect();
+        let raw: Vec<f64> = observations.iter().map(|valued| valued.value).collect();
         let outputs = Outputs::fit(&raw, self.outputs)?;
         let mut process = self.priors[prior].clone();
         if let Some(theta) = theta {
             process.set_hyperparameters(theta)?;
         }
         let seen = |at: usize| {
-            let (point, code, y) = observations[at];
-            (process.layout().traits(point, code), outputs.to_model(y))
+            let Valued { at, value } = observations[at];
+            let traits = process.layout().traits(at.point(), at.code());
+            (traits, outputs.to_model(value))
         };
         let chosen = if self.is_ranked {
             telling(&raw, MOST)

@@ -1,43 +1,18 @@
-//! Trials: a point, and what became of it.
+//! What a proposer gives: a feasible point, and who proposed it.
 
 use std::fmt;
 
 use crate::acquire::Feasible;
-use crate::measure::Outcome;
 use crate::space::Point;
 use crate::surrogate::process::Kernel;
 
-/// A point to evaluate. It satisfies every constraint: there is no way to make one but by passing the check.
+/// A feasible point, and who proposed it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Suggestion {
-    id: u64,
-    feasible: Feasible,
-    origin: Origin,
-}
-
-impl Suggestion {
-    pub(super) fn new(id: u64, feasible: Feasible, origin: Origin) -> Suggestion {
-        Suggestion {
-            id,
-            feasible,
-            origin,
-        }
-    }
-
-    /// The number of the trial, to tell its value with.
-    pub fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// Where to evaluate.
-    pub fn point(&self) -> &Point {
-        self.feasible.point()
-    }
-
+pub struct Proposal {
+    /// The point.
+    pub feasible: Feasible,
     /// Who proposed it.
-    pub fn origin(&self) -> Origin {
-        self.origin
-    }
+    pub origin: Origin,
 }
 
 /// Who proposed a point.
@@ -77,48 +52,21 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A point, and what became of it.
+/// The point of the best posterior mean.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
-    /// Its number: 0, 1, 2, … in the order in which trials were made.
-    pub id: u64,
-    /// Where.
-    pub point: Point,
-    /// What became of it.
-    pub state: State,
-    /// Its place among all tells: 0, 1, 2, …; none while it is not told.
-    pub told: Option<u64>,
+pub struct Recommendation {
+    pub(crate) feasible: Feasible,
+    pub(crate) mean: f64,
 }
 
-/// What became of a trial.
-#[derive(Debug, Clone, PartialEq)]
-pub enum State {
-    /// Nobody evaluates it yet: the next ask hands it out.
-    Waiting,
-    /// It was handed out and is not told yet.
-    Running,
-    /// It was told.
-    Ended(Outcome),
-}
-
-impl State {
-    /// How it ended, if it did.
-    pub fn outcome(&self) -> Option<&Outcome> {
-        match self {
-            State::Ended(outcome) => Some(outcome),
-            State::Waiting | State::Running => None,
-        }
-    }
-}
-
-impl Trial {
-    /// How it ended, if it did.
-    pub fn outcome(&self) -> Option<&Outcome> {
-        self.state.outcome()
+impl Recommendation {
+    /// The point, which satisfies every constraint.
+    pub fn point(&self) -> &Point {
+        self.feasible.point()
     }
 
-    /// Whether it has ended.
-    pub fn is_told(&self) -> bool {
-        self.outcome().is_some()
+    /// The value that is expected there: by the model, or what was told where there is no model.
+    pub fn mean(&self) -> f64 {
+        self.mean
     }
 }

@@ -32,7 +32,7 @@ use crate::math::lbfgs;
 /// | `gap` | 1e-6 | stops once value - bound ≤ gap · max(1, \|value\|) |
 /// | `cutoff` | infinite | stops once the bound is at least this: then nothing of interest is left |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct BoxLimits {
     /// The most boxes that are halved.
     pub boxes: usize,
     /// The gap at which to stop, relative to max(1, |value|).
@@ -41,9 +41,9 @@ pub struct Limits {
     pub cutoff: f64,
 }
 
-impl Default for Limits {
+impl Default for BoxLimits {
     fn default() -> Self {
-        Limits {
+        BoxLimits {
             boxes: 10_000,
             gap: 1e-6,
             cutoff: f64::INFINITY,
@@ -70,20 +70,20 @@ impl Landscape<'_> {
     /// The minimum over a box.
     ///
     /// ```
-    /// use mivabo::acquire::global::{Landscape, Limits};
-    /// use mivabo::features::{Features, Settings, Weights};
+    /// use mivabo::strategy::thompson::global::{Landscape, BoxLimits};
+    /// use mivabo::features::{FeatureSettings, Features, Weights};
     ///
-    /// let features = Features::new(vec![], 2, &Settings::default(), 0)?;
+    /// let features = Features::new(vec![], 2, &FeatureSettings::default(), 0)?;
     /// let weights = Weights::from_flat(features.into(), &[1.0; 17]);
     /// let sum = weights.given_bits(&[]);
     ///
-    /// let found = Landscape::new(&sum).minimise(&[(0.0, 1.0); 2], Limits::default());
+    /// let found = Landscape::new(&sum).minimise(&[(0.0, 1.0); 2], BoxLimits::default());
     ///
     /// assert!(found.is_closed && found.value - found.bound <= 1e-6 * found.value.abs().max(1.0));
     /// assert!(found.bound <= sum.value(&[0.3, 0.4]));
     /// # Ok::<(), mivabo::Error>(())
     /// ```
-    pub fn minimise(&self, bounds: &[(f64, f64)], limits: Limits) -> Certified {
+    pub fn minimise(&self, bounds: &[(f64, f64)], limits: BoxLimits) -> Certified {
         Search::new(self, Domain::Box(bounds), limits).run()
     }
 
@@ -93,7 +93,7 @@ impl Landscape<'_> {
     ///
     /// # Contract
     /// [`Region::contains`] holds for the point.
-    pub fn minimise_in(&self, region: &Region<'_>, limits: Limits) -> Certified {
+    pub fn minimise_in(&self, region: &Region<'_>, limits: BoxLimits) -> Certified {
         Search::new(self, Domain::Region(region), limits).run()
     }
 }
@@ -129,7 +129,7 @@ impl<'a> Domain<'a> {
             Domain::Box(bounds) => {
                 let descent =
                     |x: &[f64], gradient: &mut [f64]| minimise::Smooth::value(f, x, gradient);
-                Some(lbfgs::minimise(descent, &start, bounds, lbfgs::Settings::default()).x)
+                Some(lbfgs::minimise(descent, &start, bounds, lbfgs::LbfgsSettings::default()).x)
             }
             Domain::Region(region) => region
                 .minimise(f, &[start], minimise::Settings::default())
@@ -168,7 +168,7 @@ impl PartialOrd for Cell {
 struct Search<'a> {
     f: &'a Landscape<'a>,
     domain: Domain<'a>,
-    limits: Limits,
+    limits: BoxLimits,
     /// How much halving a side promises, for each unit of its length.
     bends: Vec<f64>,
     x: Vec<f64>,
@@ -182,7 +182,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(f: &'a Landscape<'a>, domain: Domain<'a>, limits: Limits) -> Search<'a> {
+    fn new(f: &'a Landscape<'a>, domain: Domain<'a>, limits: BoxLimits) -> Search<'a> {
         let mut bends = f.bends();
         if matches!(domain, Domain::Region(_)) {
             // Constraints may ask for a coordinate that the landscape does not.
@@ -377,14 +377,14 @@ fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<L
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{Expansion, Kernel, Waves};
+    use crate::features::{Expansion, WaveKernel, Waves};
     use crate::math::random::{Purpose, Stream, stream};
     use crate::space::Space;
     use proptest::prelude::*;
 
     /// Sixteen waves and their weights; the smaller the bandwidth, the more minima there are.
     fn drawn(n: usize, bandwidth: f64, draws: &mut Stream) -> (Waves, Vec<f64>) {
-        let kernel = Kernel::SquaredExponential;
+        let kernel = WaveKernel::SquaredExponential;
         let waves = Waves::new(Expansion::Random { kernel, n: 16 }, n, draws).unwrap();
         let weights = (0..16).map(|_| draws.normal()).collect();
         (waves.with_bandwidths(&vec![bandwidth; n]), weights)
@@ -410,7 +410,7 @@ mod tests {
             let slope: Vec<f64> = (0..n).map(|_| if tilt { draws.normal() } else { 0.0 }).collect();
             let f = Landscape::of_weights(&waves, 0.5, &weights).tilted(&slope, &[]);
 
-            let found = f.minimise(&vec![(0.0, 1.0); n], Limits::default());
+            let found = f.minimise(&vec![(0.0, 1.0); n], BoxLimits::default());
 
             let lowest = grid(n, [2000, 100][n - 1]).map(|x| f.value(&x)).fold(f64::INFINITY, f64::min);
             prop_assert!(found.is_closed, "{found:?}");
@@ -426,7 +426,7 @@ mod tests {
             let weights = if n == 0 { &[][..] } else { &weights };
             let f = Landscape::of_weights(&waves, 0.5, weights);
 
-            let found = f.minimise(&vec![(0.0, 1.0); n], Limits { boxes, gap: 0.0, cutoff });
+            let found = f.minimise(&vec![(0.0, 1.0); n], BoxLimits { boxes, gap: 0.0, cutoff });
 
             prop_assert!(found.bound <= found.value && found.boxes <= boxes);
             for _ in 0..200 {
@@ -446,7 +446,7 @@ mod tests {
             let (waves, weights) = drawn(2, 0.3, &mut stream(seed, 0, Purpose::Weights));
             let f = Landscape::of_weights(&waves, 0.0, &weights);
 
-            let found = f.minimise_in(&region, Limits { gap: 1e-4, ..Limits::default() });
+            let found = f.minimise_in(&region, BoxLimits { gap: 1e-4, ..BoxLimits::default() });
 
             let points = grid(2, 100).filter(|x| region.contains(x));
             let lowest = points.map(|x| f.value(&x)).fold(f64::INFINITY, f64::min);
@@ -466,7 +466,7 @@ mod tests {
         let (waves, weights) = drawn(2, 1.0, &mut stream(0, 0, Purpose::Weights));
 
         let found =
-            Landscape::of_weights(&waves, 0.0, &weights).minimise_in(&region, Limits::default());
+            Landscape::of_weights(&waves, 0.0, &weights).minimise_in(&region, BoxLimits::default());
 
         assert!(!region.is_empty());
         assert_eq!((found.value, found.bound), (f64::INFINITY, f64::INFINITY));
@@ -483,7 +483,7 @@ mod tests {
                     let (waves, weights) =
                         drawn(n, bandwidth, &mut stream(seed, 0, Purpose::Weights));
                     let f = Landscape::of_weights(&waves, 0.0, &weights);
-                    boxes.push(f.minimise(&vec![(0.0, 1.0); n], Limits::default()).boxes);
+                    boxes.push(f.minimise(&vec![(0.0, 1.0); n], BoxLimits::default()).boxes);
                 }
                 boxes.sort_unstable();
                 let each = started.elapsed() / 20;

@@ -14,8 +14,8 @@
 
 use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Solver, Tabu};
 
-use super::{Feasible, Minimum, is_mixed};
 use crate::acquire::Error;
+use crate::acquire::{Feasible, Lowest, is_mixed};
 use crate::encoding::region::minimise;
 use crate::encoding::{Encoded, Encoding};
 use crate::features::Weights;
@@ -30,7 +30,7 @@ use crate::space::Space;
 /// | `moves` | 1,024 up to 10 bits, then 50 + bits | moves of the tabu walk in each discrete half |
 /// | `nodes` | 30 | nodes of the branch and bound in each discrete half from the lowest end on |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct AlternatingSettings {
     /// The most rounds from one start.
     pub rounds: usize,
     /// Moves in each discrete half; none for the default.
@@ -39,9 +39,9 @@ pub struct Settings {
     pub nodes: u64,
 }
 
-impl Default for Settings {
+impl Default for AlternatingSettings {
     fn default() -> Self {
-        Settings {
+        AlternatingSettings {
             rounds: 20,
             moves: None,
             nodes: 30,
@@ -51,7 +51,7 @@ impl Default for Settings {
 
 /// A continuous half is one of several, so it need not converge each time.
 const DESCENT: minimise::Settings = minimise::Settings {
-    inner: lbfgs::Settings {
+    inner: lbfgs::LbfgsSettings {
         max_iterations: 50,
         tolerance: 1e-6,
         memory: 8,
@@ -67,7 +67,8 @@ const LEAST_IMPROVEMENT: f64 = 1e-9;
 
 /// The lowest of the points reached from `starts`; none without starts.
 ///
-/// Where a space has no continuous parameters the discrete half alone decides, and the first start is enough.
+/// Where a space has no continuous parameters the discrete half alone decides, and the first start is enough. The
+/// discrete halves from the lowest end on are solved by a [`Solver`].
 ///
 /// # Errors
 /// [`Error::NoProgram`] when a weight is too large for a program.
@@ -75,11 +76,31 @@ pub fn minimise(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
-    settings: Settings,
-) -> Result<Option<Minimum>, Error> {
-    let mut search = Search::new(space, weights, settings);
+    settings: AlternatingSettings,
+) -> Result<Option<Lowest>, Error> {
+    minimise_with(&mut Solver::default(), space, weights, starts, settings)
+}
+
+/// As [`minimise`], with another oracle for the discrete halves.
+///
+/// # Errors
+/// As [`minimise`].
+pub fn minimise_with(
+    oracle: &mut dyn DiscreteOracle,
+    space: &Space,
+    weights: &Weights,
+    starts: &[Feasible],
+    settings: AlternatingSettings,
+) -> Result<Option<Lowest>, Error> {
+    let mut search = Search {
+        space,
+        weights,
+        settings,
+        oracle,
+        is_mixed: is_mixed(space),
+    };
     let is_discrete = space.encoding().n_reals() == 0;
-    let mut best: Option<Minimum> = None;
+    let mut best: Option<Lowest> = None;
     for (k, start) in starts
         .iter()
         .take(if is_discrete { 1 } else { starts.len() })
@@ -106,26 +127,16 @@ enum Half {
 struct Search<'a> {
     space: &'a Space,
     weights: &'a Weights,
-    settings: Settings,
-    solver: Solver,
+    settings: AlternatingSettings,
+    oracle: &'a mut dyn DiscreteOracle,
     /// Whether the rows and tables depend on the reals.
     is_mixed: bool,
 }
 
-impl<'a> Search<'a> {
-    fn new(space: &'a Space, weights: &'a Weights, settings: Settings) -> Search<'a> {
-        Search {
-            space,
-            weights,
-            settings,
-            solver: Solver::default(),
-            is_mixed: is_mixed(space),
-        }
-    }
-
+impl Search<'_> {
     /// Where the walks from start number `k` end. Which half comes first decides into which valley a walk goes: both ways are
     /// gone, or where there are many bits one way from every other start.
-    fn ends(&mut self, start: Minimum, k: usize) -> Result<Vec<Minimum>, Error> {
+    fn ends(&mut self, start: Lowest, k: usize) -> Result<Vec<Lowest>, Error> {
         let encoding = self.space.encoding();
         if encoding.n_reals() == 0 {
             return Ok(vec![start]);
@@ -145,7 +156,7 @@ impl<'a> Search<'a> {
         Ok(ends)
     }
 
-    fn descend(&mut self, start: Minimum, how: Half) -> Result<Minimum, Error> {
+    fn descend(&mut self, start: Lowest, how: Half) -> Result<Lowest, Error> {
         let mut here = start;
         for _ in 0..self.settings.rounds {
             let before = here.value;
@@ -164,9 +175,9 @@ impl<'a> Search<'a> {
     /// What a half proposes, where that is better than what there is.
     fn better(
         &mut self,
-        here: Minimum,
+        here: Lowest,
         half: impl FnOnce(&mut Self, &Feasible) -> Result<Option<Feasible>, Error>,
-    ) -> Result<Minimum, Error> {
+    ) -> Result<Lowest, Error> {
         let proposed = half(self, &here.feasible)?.map(|feasible| self.at(feasible));
         let least = LEAST_IMPROVEMENT * here.value.abs().max(1.0);
         Ok(proposed
@@ -174,11 +185,11 @@ impl<'a> Search<'a> {
             .unwrap_or(here))
     }
 
-    fn at(&self, feasible: Feasible) -> Minimum {
+    fn at(&self, feasible: Feasible) -> Lowest {
         let value = self
             .weights
             .value(&feasible.code().bits, &feasible.code().unit);
-        Minimum { feasible, value }
+        Lowest { feasible, value }
     }
 
     fn discrete_half(&mut self, here: &Feasible, how: Half) -> Result<Option<Feasible>, Error> {
@@ -209,19 +220,18 @@ impl<'a> Search<'a> {
                 tabu.minimise(&program, start.as_deref())
                     .map(|(bits, _)| bits)
             }
-            Half::Tree => self.tree(&program, start),
+            Half::Tree => self.tree(&program, start.as_deref()),
         };
         Ok(found.and_then(|bits| Feasible::of_code(self.space, &bits[..n_bits], unit)))
     }
 
-    fn tree(&mut self, program: &Bqp, start: Option<Vec<bool>>) -> Option<Vec<bool>> {
+    fn tree(&mut self, program: &Bqp, start: Option<&[bool]>) -> Option<Vec<bool>> {
         let limits = Limits {
             nodes: Some(self.settings.nodes),
             ..Limits::default()
         };
-        self.solver.start = start;
         // A proof that there is no point can only be rounding at the edge of a row: the present point stays.
-        let outcome = self.solver.minimise(program, limits).ok()?;
+        let outcome = self.oracle.minimise_from(program, start, limits).ok()?;
         outcome.into_solution().map(|solution| solution.x)
     }
 

@@ -1,14 +1,15 @@
 //! Bounds below the exact minimum, values above it, and a gap that closes where nothing is mixed.
 
+use mivabo_bqp::Exhaustive;
 use proptest::prelude::*;
 
 use super::*;
-use crate::acquire::exact::tests::{drawn, has_constrained_reals, mixed_space};
-use crate::acquire::exact::{self, Outcome};
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Products};
 use crate::math::random::{Purpose, stream};
+use crate::strategy::thompson::exact::tests::{drawn, has_constrained_reals, mixed_space};
+use crate::strategy::thompson::exact::{self, ExactOutcome};
 
 const MASTERS: [Master; 2] = [Master::Subgradient, Master::BlockCoordinate];
 
@@ -21,14 +22,14 @@ fn starts(space: &Space, seed: u64, n: usize) -> Vec<Feasible> {
 }
 
 /// Few iterations: what is tested holds after any number of them.
-fn quick(master: Master, coupling: Coupling) -> Settings {
-    Settings {
+fn quick(master: Master, coupling: Coupling) -> DualSettings {
+    DualSettings {
         master,
         coupling,
         iterations: 4,
         boxes: 100,
         factor_bits: 3,
-        ..Settings::default()
+        ..DualSettings::default()
     }
 }
 
@@ -41,8 +42,8 @@ proptest! {
     ) {
         let Some(space) = random_valid_space(&tape) else { return Ok(()) };
         prop_assume!(space.encoding().n_bits() <= 8);
-        let weights = drawn(&space, &features::Settings { order, ..features::Settings::default() }, seed);
-        let settings = exact::Settings { boxes: 300, ..exact::Settings::default() };
+        let weights = drawn(&space, &features::FeatureSettings { order, ..features::FeatureSettings::default() }, seed);
+        let settings = exact::ExactSettings { boxes: 300, ..exact::ExactSettings::default() };
         let exact = exact::minimise(&space, &weights, settings).unwrap();
         let coupling = if with_waves { Coupling::Waves } else { Coupling::Coordinates };
 
@@ -52,7 +53,7 @@ proptest! {
             let Some(found) = found else { continue };
             prop_assert!(found.gap >= 0.0 && found.gap == found.value - found.bound);
             prop_assert!(space.check(found.feasible.point()).is_feasible());
-            let Outcome::Found(exact) = &exact else { return Err(TestCaseError::fail("no exact minimum")) };
+            let ExactOutcome::Found(exact) = &exact else { return Err(TestCaseError::fail("no exact minimum")) };
             prop_assert!(exact.bound <= found.value && found.bound <= exact.value, "{found:?} {exact:?}");
         }
     }
@@ -60,9 +61,9 @@ proptest! {
 
 #[test]
 fn where_nothing_is_mixed_the_gap_closes_at_once() {
-    let settings = features::Settings {
+    let settings = features::FeatureSettings {
         products: Products::None,
-        ..features::Settings::default()
+        ..features::FeatureSettings::default()
     };
     let mut n = 0;
     for seed in 0..60 {
@@ -74,9 +75,9 @@ fn where_nothing_is_mixed_the_gap_closes_at_once() {
         }
         let weights = drawn(&space, &settings, seed);
         for master in MASTERS {
-            let settings = Settings {
+            let settings = DualSettings {
                 master,
-                ..Settings::default()
+                ..DualSettings::default()
             };
 
             let found = minimise(&space, &weights, &[], settings).unwrap().unwrap();
@@ -93,12 +94,38 @@ fn where_nothing_is_mixed_the_gap_closes_at_once() {
 }
 
 #[test]
+fn the_exhaustive_oracle_finds_the_same_minimum() {
+    let mut n = 0;
+    for seed in 0..10 {
+        let Some(space) = mixed_space(seed) else {
+            continue;
+        };
+        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
+        let starts = starts(&space, seed, 2);
+        let mut settings = quick(Master::Subgradient, Coupling::Waves);
+        settings.polish.nodes = 1_000;
+
+        let fast = minimise(&space, &weights, &starts, settings).unwrap();
+        let slow = minimise_with(&Exhaustive, &space, &weights, &starts, settings).unwrap();
+
+        let minimum = |found: &Option<Decomposed>| {
+            found
+                .as_ref()
+                .map(|found| (found.feasible.clone(), found.value))
+        };
+        assert_eq!(minimum(&fast), minimum(&slow), "seed {seed}");
+        n += 1;
+    }
+    assert!(n >= 5, "{n}");
+}
+
+#[test]
 fn more_iterations_are_no_worse() {
     let space = (0..).find_map(mixed_space).unwrap();
-    let weights = drawn(&space, &features::Settings::default(), 1);
+    let weights = drawn(&space, &features::FeatureSettings::default(), 1);
     for master in MASTERS {
         let bound = |iterations: usize| {
-            let settings = Settings {
+            let settings = DualSettings {
                 iterations,
                 ..quick(master, Coupling::Waves)
             };
@@ -124,12 +151,12 @@ fn one_factor_that_has_all_bits_closes_the_gap_by_its_waves() {
     );
     let space = space.build().unwrap();
     for seed in 0..5 {
-        let weights = drawn(&space, &features::Settings::default(), seed);
+        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
 
-        let settings = Settings {
+        let settings = DualSettings {
             iterations: 200,
             gap: 1e-3,
-            ..Settings::default()
+            ..DualSettings::default()
         };
         let found = minimise(&space, &weights, &starts(&space, seed, 3), settings)
             .unwrap()
@@ -151,10 +178,10 @@ fn values_are_within_a_hundredth_of_the_exact_minimum_in_nearly_all_small_proble
         let Some(space) = mixed_space(seed) else {
             continue;
         };
-        let weights = drawn(&space, &features::Settings::default(), seed);
+        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
         let settings = quick(Master::Subgradient, Coupling::Waves);
-        let exact = exact::minimise(&space, &weights, exact::Settings::default()).unwrap();
-        let Outcome::Found(exact) = exact else {
+        let exact = exact::minimise(&space, &weights, exact::ExactSettings::default()).unwrap();
+        let ExactOutcome::Found(exact) = exact else {
             continue;
         };
 
@@ -182,17 +209,17 @@ fn gaps_by_master_and_coupling() {
             .flat_map(move |coupling| [2, 4, 8].map(|factor_bits| (master, coupling, factor_bits)))
     });
     for (master, coupling, factor_bits) in settings {
-        let settings = Settings {
+        let settings = DualSettings {
             master,
             coupling,
             factor_bits,
             gap: 1e-3,
-            ..Settings::default()
+            ..DualSettings::default()
         };
         let (mut all, mut free) = (Vec::new(), Vec::new());
         for (seed, space) in (0..30).filter_map(|seed| mixed_space(seed).map(|space| (seed, space)))
         {
-            let weights = drawn(&space, &features::Settings::default(), seed);
+            let weights = drawn(&space, &features::FeatureSettings::default(), seed);
             let found = minimise(&space, &weights, &starts(&space, seed, 5), settings).unwrap();
             let gap = found.map_or(f64::INFINITY, |found| found.gap);
             all.push(gap);
@@ -215,8 +242,8 @@ fn gaps_by_master_and_coupling() {
 #[test]
 #[ignore = "a measurement: the time of an iteration with fifty bits"]
 fn an_iteration_with_fifty_bits() {
-    let space = Space::from_toml(include_str!("../../../../../examples/vae.toml")).unwrap();
-    let weights = drawn(&space, &features::Settings::default(), 0);
+    let space = Space::from_toml(include_str!("../../../../../../examples/vae.toml")).unwrap();
+    let weights = drawn(&space, &features::FeatureSettings::default(), 0);
     for (master, coupling, factor_bits, iterations) in [
         (Master::Subgradient, Coupling::Waves, 4, 1),
         (Master::Subgradient, Coupling::Waves, 4, 5),
@@ -225,12 +252,12 @@ fn an_iteration_with_fifty_bits() {
         (Master::Subgradient, Coupling::Waves, 2, 2),
     ] {
         let started = std::time::Instant::now();
-        let settings = Settings {
+        let settings = DualSettings {
             master,
             coupling,
             iterations,
             factor_bits,
-            ..Settings::default()
+            ..DualSettings::default()
         };
         let found = minimise(&space, &weights, &starts(&space, 0, 5), settings)
             .unwrap()

@@ -5,16 +5,16 @@
 //! where parameters are conditional, and a descent in the region of the reals, in turn, until nothing improves. Every point on the way
 //! is feasible.
 
-use super::moves::Moves;
-use super::{Feasible, Minimum};
 use crate::acquire::Error;
+use crate::acquire::moves::Moves;
+use crate::acquire::{Feasible, Lowest};
 use crate::encoding::region::minimise;
 use crate::math::lbfgs;
 use crate::math::random::Stream;
 use crate::space::Space;
 
 /// A function to be minimised over feasible points.
-pub trait Landscape {
+pub trait Surface {
     /// Its values at many points.
     fn values(&self, points: &[Feasible]) -> Vec<f64>;
 
@@ -31,7 +31,7 @@ pub trait Landscape {
 /// | `climbs` | 4 | candidates from which hills are climbed |
 /// | `rounds` | 12 | the most rounds of a climb |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct ClimbSettings {
     /// Random feasible candidates.
     pub random: usize,
     /// Mutants of good points.
@@ -42,9 +42,9 @@ pub struct Settings {
     pub rounds: usize,
 }
 
-impl Default for Settings {
+impl Default for ClimbSettings {
     fn default() -> Self {
-        Settings {
+        ClimbSettings {
             random: 60,
             mutants: 240,
             climbs: 4,
@@ -68,7 +68,7 @@ const RARE: usize = 5;
 
 /// A descent in a round need not converge.
 const DESCENT: minimise::Settings = minimise::Settings {
-    inner: lbfgs::Settings {
+    inner: lbfgs::LbfgsSettings {
         max_iterations: 15,
         tolerance: 1e-6,
         memory: 8,
@@ -80,7 +80,7 @@ const DESCENT: minimise::Settings = minimise::Settings {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Climbed {
     /// The lowest point found.
-    pub minimum: Minimum,
+    pub minimum: Lowest,
     /// The number of the good point from which the search came there; none where it came from a random one.
     pub from: Option<usize>,
 }
@@ -91,9 +91,9 @@ pub struct Climbed {
 /// [`Error::NoFeasiblePoint`] or [`Error::Infeasible`] when `good` is empty and no point was found.
 pub fn minimise(
     space: &Space,
-    landscape: &dyn Landscape,
+    landscape: &dyn Surface,
     good: &[Feasible],
-    settings: Settings,
+    settings: ClimbSettings,
     stream: &mut Stream,
 ) -> Result<Climbed, Error> {
     let mut search = Search {
@@ -124,9 +124,9 @@ pub fn minimise(
 
 struct Search<'a> {
     space: &'a Space,
-    landscape: &'a dyn Landscape,
+    landscape: &'a dyn Surface,
     moves: Moves<'a>,
-    settings: Settings,
+    settings: ClimbSettings,
 }
 
 impl Search<'_> {
@@ -170,7 +170,7 @@ impl Search<'_> {
         Ok(chosen)
     }
 
-    fn climb(&mut self, start: Minimum, stream: &mut Stream) -> Minimum {
+    fn climb(&mut self, start: Lowest, stream: &mut Stream) -> Lowest {
         let mut here = self.descended(start);
         for _ in 0..self.settings.rounds {
             let mut points = self.moves.neighbours(&here.feasible, stream);
@@ -199,7 +199,7 @@ impl Search<'_> {
     }
 
     /// The same bits with lower reals, if there are any.
-    fn descended(&self, here: Minimum) -> Minimum {
+    fn descended(&self, here: Lowest) -> Lowest {
         if here.feasible.code().unit.is_empty() {
             return here;
         }
@@ -208,7 +208,7 @@ impl Search<'_> {
             .unwrap_or(here)
     }
 
-    fn lower_reals(&self, here: &Minimum) -> Option<Minimum> {
+    fn lower_reals(&self, here: &Lowest) -> Option<Lowest> {
         let code = here.feasible.code();
         let region = self.space.encoding().given_bits(&code.bits).ok()?;
         let slope =
@@ -219,11 +219,11 @@ impl Search<'_> {
     }
 
     /// NaN counts as the highest value.
-    fn valued(&self, points: Vec<Feasible>) -> Vec<Minimum> {
+    fn valued(&self, points: Vec<Feasible>) -> Vec<Lowest> {
         let values = self.landscape.values(&points);
         let valued = points.into_iter().zip(values);
         valued
-            .map(|(feasible, value)| Minimum {
+            .map(|(feasible, value)| Lowest {
                 feasible,
                 value: if value.is_nan() { f64::INFINITY } else { value },
             })

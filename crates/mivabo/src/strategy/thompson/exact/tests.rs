@@ -6,17 +6,17 @@ use mivabo_bqp::Exhaustive;
 use proptest::prelude::*;
 
 use super::*;
-use crate::acquire::alternating;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Features};
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::{Class, Domain};
+use crate::strategy::thompson::alternating;
 
 /// Weights from the standard normal distribution.
-pub(in crate::acquire) fn drawn(
+pub(in crate::strategy::thompson) fn drawn(
     space: &Space,
-    settings: &features::Settings,
+    settings: &features::FeatureSettings,
     seed: u64,
 ) -> Weights {
     let features = Features::for_encoding(space.encoding(), settings, seed).unwrap();
@@ -26,7 +26,7 @@ pub(in crate::acquire) fn drawn(
 }
 
 /// A space of 4 to 8 bits and 1 to 3 reals under up to three constraints; none where they contradict each other.
-pub(in crate::acquire) fn mixed_space(seed: u64) -> Option<Space> {
+pub(in crate::strategy::thompson) fn mixed_space(seed: u64) -> Option<Space> {
     let draws = &mut stream(seed, 1, Purpose::Design);
     let mut space = Space::builder();
     let n_reals = 1 + draws.below(3);
@@ -76,17 +76,17 @@ fn constraint(numbers: &[String], n_reals: usize, draws: &mut Stream) -> Option<
     })
 }
 
-pub(in crate::acquire) fn has_constrained_reals(space: &Space) -> bool {
+pub(in crate::strategy::thompson) fn has_constrained_reals(space: &Space) -> bool {
     space
         .constraints()
         .iter()
         .any(|constraint| constraint.class() >= Class::LinearContinuous)
 }
 
-fn found(space: &Space, weights: &Weights, settings: Settings) -> Option<Exact> {
+fn found(space: &Space, weights: &Weights, settings: ExactSettings) -> Option<Exact> {
     match minimise(space, weights, settings).unwrap() {
-        Outcome::Found(exact) => Some(exact),
-        Outcome::NoPoint { .. } | Outcome::TooManyPatterns => None,
+        ExactOutcome::Found(exact) => Some(exact),
+        ExactOutcome::NoPoint { .. } | ExactOutcome::TooManyPatterns => None,
     }
 }
 
@@ -99,20 +99,20 @@ proptest! {
     ) {
         let Some(space) = random_valid_space(&tape) else { return Ok(()) };
         prop_assume!(space.encoding().n_bits() <= 10);
-        let weights = drawn(&space, &features::Settings::default(), seed);
-        let settings = Settings { boxes: 300, ..Settings::default() };
+        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
+        let settings = ExactSettings { boxes: 300, ..ExactSettings::default() };
 
         let outcome = minimise(&space, &weights, settings).unwrap();
 
         let bound = match &outcome {
-            Outcome::Found(exact) => {
+            ExactOutcome::Found(exact) => {
                 prop_assert!(space.check(exact.feasible.point()).is_feasible() && exact.bound <= exact.value);
                 let code = exact.feasible.code();
                 prop_assert_eq!(exact.value, weights.value(&code.bits, &code.unit));
                 exact.bound
             }
-            Outcome::NoPoint { bound } => *bound,
-            Outcome::TooManyPatterns => return Err(TestCaseError::fail("too many patterns")),
+            ExactOutcome::NoPoint { bound } => *bound,
+            ExactOutcome::TooManyPatterns => return Err(TestCaseError::fail("too many patterns")),
         };
         let points = RandomPoints::new(&space);
         let mut draws = stream(seed, 0, Purpose::Acquisition);
@@ -143,9 +143,9 @@ fn small_problems_are_closed_and_agree_with_a_grid() {
         let Some(space) = mixed_space(seed).filter(|space| space.encoding().n_reals() == 1) else {
             continue;
         };
-        let weights = drawn(&space, &features::Settings::default(), seed);
+        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
 
-        let exact = found(&space, &weights, Settings::default());
+        let exact = found(&space, &weights, ExactSettings::default());
 
         let all = Exhaustive::feasible_points(space.encoding().problem());
         let codes =
@@ -178,27 +178,27 @@ fn more_patterns_than_allowed_are_said() {
         let _ = space.bool(name);
     }
     let space = space.build().unwrap();
-    let weights = drawn(&space, &features::Settings::default(), 0);
+    let weights = drawn(&space, &features::FeatureSettings::default(), 0);
 
     let refused = minimise(
         &space,
         &weights,
-        Settings {
+        ExactSettings {
             patterns: 7,
-            ..Settings::default()
+            ..ExactSettings::default()
         },
     )
     .unwrap();
 
-    assert_eq!(refused, Outcome::TooManyPatterns);
+    assert_eq!(refused, ExactOutcome::TooManyPatterns);
 }
 
 /// By how much the alternating search from `n_starts` random starts misses the exact minimum, as a share of the range of f
 /// over the feasible set, and whether constraints speak of reals; for each seed whose space has feasible points.
 fn misses(seeds: std::ops::Range<u64>, bandwidth: f64, n_starts: usize) -> Vec<(bool, f64)> {
-    let settings = features::Settings {
+    let settings = features::FeatureSettings {
         bandwidth,
-        ..features::Settings::default()
+        ..features::FeatureSettings::default()
     };
     let mut misses = Vec::new();
     for seed in seeds {
@@ -206,14 +206,14 @@ fn misses(seeds: std::ops::Range<u64>, bandwidth: f64, n_starts: usize) -> Vec<(
             continue;
         };
         let weights = drawn(&space, &settings, seed);
-        let Some(lowest) = found(&space, &weights, Settings::default()) else {
+        let Some(lowest) = found(&space, &weights, ExactSettings::default()) else {
             continue;
         };
         let negated: Vec<f64> = weights.to_flat().iter().map(|w| -w).collect();
         let negated = Weights::from_flat(weights.features().clone(), &negated);
-        let rough = Settings {
+        let rough = ExactSettings {
             gap: 1e-2,
-            ..Settings::default()
+            ..ExactSettings::default()
         };
         let Some(highest) = found(&space, &negated, rough) else {
             continue;
@@ -224,9 +224,13 @@ fn misses(seeds: std::ops::Range<u64>, bandwidth: f64, n_starts: usize) -> Vec<(
             .filter_map(|_| points.draw(&mut draws).ok())
             .collect();
 
-        let end =
-            alternating::minimise(&space, &weights, &starts, alternating::Settings::default())
-                .unwrap();
+        let end = alternating::minimise(
+            &space,
+            &weights,
+            &starts,
+            alternating::AlternatingSettings::default(),
+        )
+        .unwrap();
 
         let value = end.map_or(f64::INFINITY, |end| end.value);
         assert!(value >= lowest.bound, "seed {seed}: {value} {lowest:?}");

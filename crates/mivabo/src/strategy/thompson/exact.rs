@@ -12,12 +12,12 @@
 
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
-use super::Feasible;
 use crate::acquire::Error;
-use crate::acquire::global::{Certified, Landscape, Limits};
+use crate::acquire::Feasible;
 use crate::encoding::region::Region;
 use crate::features::Weights;
 use crate::space::Space;
+use crate::strategy::thompson::global::{BoxLimits, Certified, Landscape};
 
 /// How large a problem may be, and how well it is solved.
 ///
@@ -27,7 +27,7 @@ use crate::space::Space;
 /// | `boxes` | 20,000 | the most boxes that are halved for one pattern |
 /// | `gap` | 1e-6 | value - bound, relative to max(1, \|value\|), at which a pattern is done |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct ExactSettings {
     /// The most feasible patterns of bits.
     pub patterns: usize,
     /// The most boxes for one pattern.
@@ -36,9 +36,9 @@ pub struct Settings {
     pub gap: f64,
 }
 
-impl Default for Settings {
+impl Default for ExactSettings {
     fn default() -> Self {
-        Settings {
+        ExactSettings {
             patterns: 1 << 14,
             boxes: 20_000,
             gap: 1e-6,
@@ -48,7 +48,7 @@ impl Default for Settings {
 
 /// What the enumeration says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum ExactOutcome {
     /// A feasible point, and a bound.
     Found(Exact),
     /// No feasible point was found. None has a value below the bound, which is infinite when it is proved that there is
@@ -84,7 +84,7 @@ const DIRECT: usize = 200;
 ///
 /// # Errors
 /// [`Error::TooManyPatterns`] when it is not.
-pub fn check_size(space: &Space, settings: Settings) -> Result<(), Error> {
+pub fn check_size(space: &Space, settings: ExactSettings) -> Result<(), Error> {
     let limit = settings.patterns;
     patterns(space.encoding().problem(), limit)
         .map(drop)
@@ -98,9 +98,13 @@ pub fn check_size(space: &Space, settings: Settings) -> Result<(), Error> {
 ///
 /// # Panics
 /// When the weights belong to a space with more bits.
-pub fn minimise(space: &Space, weights: &Weights, settings: Settings) -> Result<Outcome, Error> {
+pub fn minimise(
+    space: &Space,
+    weights: &Weights,
+    settings: ExactSettings,
+) -> Result<ExactOutcome, Error> {
     let Some(patterns) = patterns(space.encoding().problem(), settings.patterns) else {
-        return Ok(Outcome::TooManyPatterns);
+        return Ok(ExactOutcome::TooManyPatterns);
     };
     let n_patterns = patterns.len();
     let search = Search {
@@ -129,21 +133,21 @@ pub fn minimise(space: &Space, weights: &Weights, settings: Settings) -> Result<
         best = found.filter(|found| found.1 < value).or(best);
     }
     Ok(match best {
-        Some((feasible, value)) => Outcome::Found(Exact {
+        Some((feasible, value)) => ExactOutcome::Found(Exact {
             feasible,
             value,
             bound: bound.min(value),
             n_patterns,
             n_searched,
         }),
-        None => Outcome::NoPoint { bound },
+        None => ExactOutcome::NoPoint { bound },
     })
 }
 
 struct Search<'a> {
     space: &'a Space,
     weights: &'a Weights,
-    settings: Settings,
+    settings: ExactSettings,
     /// What rounding may change in a value of f.
     slack: f64,
 }
@@ -157,7 +161,7 @@ impl Search<'_> {
         let sum = self.weights.given_bits(bits);
         let landscape = Landscape::new(&sum);
         // Over the box: points are not needed yet, and finding them is what costs.
-        let limits = Limits {
+        let limits = BoxLimits {
             boxes: FIRST_BOXES,
             gap: self.settings.gap,
             cutoff: f64::INFINITY,
@@ -172,7 +176,7 @@ impl Search<'_> {
         let landscape = Landscape::new(&sum);
         let direct = self.by_direct(&region, &landscape, bits);
         let known = direct.as_ref().map_or(value, |direct| direct.1.min(value));
-        let limits = Limits {
+        let limits = BoxLimits {
             boxes: self.settings.boxes,
             gap: self.settings.gap,
             cutoff: known,

@@ -9,15 +9,15 @@
 //! With μ = 0 it is the paper's, in the sign of a minimisation. μ asks in addition that the copies of the reals agree on the
 //! waves, which changes no slave's form: all are sums of cosines anyway. L(λ, μ) is never above min f.
 
-use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, Sense, Solver};
+use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, Sense};
 
 use super::factors::{Factor, factors};
-use super::{Coupling, Settings};
+use super::{Coupling, DualSettings};
 use crate::acquire::Error;
-use crate::acquire::exact::rounding;
-use crate::acquire::global::{Certified, Landscape, Limits};
 use crate::features::{Waves, Weights};
 use crate::space::Space;
+use crate::strategy::thompson::exact::rounding;
+use crate::strategy::thompson::global::{BoxLimits, Certified, Landscape};
 
 /// Multipliers of one factor, or what they multiply: the difference between its copies and the originals.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,15 +66,15 @@ pub(super) struct Answer {
     pub differences: Vec<Link>,
 }
 
-pub(super) struct Slaves<'a> {
+pub(super) struct Slaves<'a, O> {
     pub factors: Vec<Factor<'a>>,
-    settings: Settings,
+    settings: DualSettings,
     waves: &'a Waves,
     n_bits: usize,
     /// The rows and tables, and f_d as objective.
     program: Bqp,
     discrete: Quadratic,
-    solver: Solver,
+    oracle: O,
     continuous: Landscape<'a>,
     /// What rounding may change in f.
     slack: f64,
@@ -83,12 +83,13 @@ pub(super) struct Slaves<'a> {
 /// It is proved that no point satisfies the discrete constraints.
 pub(super) struct NoPoint;
 
-impl<'a> Slaves<'a> {
+impl<'a, O: DiscreteOracle> Slaves<'a, O> {
     pub fn new(
+        oracle: O,
         space: &'a Space,
         weights: &'a Weights,
-        settings: Settings,
-    ) -> Result<Slaves<'a>, Error> {
+        settings: DualSettings,
+    ) -> Result<Self, Error> {
         let (features, problem) = (weights.features(), space.encoding().problem());
         let columns = features.n_columns();
         let matrix = weights.matrix().iter().enumerate();
@@ -105,7 +106,7 @@ impl<'a> Slaves<'a> {
             n_bits: problem.n(),
             discrete: program.objective().clone(),
             program,
-            solver: Solver::default(),
+            oracle,
             continuous: Landscape::of_weights(features.waves(), 0.0, &weights.matrix()[1..columns]),
             slack: rounding(weights),
         })
@@ -126,8 +127,8 @@ impl<'a> Slaves<'a> {
         self.factors.iter().map(zero).collect()
     }
 
-    fn limits(&self) -> Limits {
-        Limits {
+    fn limits(&self) -> BoxLimits {
+        BoxLimits {
             boxes: self.settings.boxes,
             gap: self.settings.slave_gap,
             cutoff: f64::INFINITY,
@@ -273,7 +274,7 @@ impl<'a> Slaves<'a> {
             ..Nodes::default()
         };
         let outcome = self
-            .solver
+            .oracle
             .minimise(&program, limits)
             .map_err(|_| NoPoint)?;
         let bound = outcome.bound() - 1e-9 * size;

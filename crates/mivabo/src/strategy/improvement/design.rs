@@ -10,10 +10,10 @@
 //! Sets without a branch look the most even, since parameters that are active in none of their points add nothing. So points are
 //! replaced, last, until every value of each choice, and every branch, has one, where there are no more of them than points.
 
-use super::Feasible;
-use super::moves::Moves;
-use super::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::Error;
+use crate::acquire::Feasible;
+use crate::acquire::moves::Moves;
+use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::encoding::Branch;
 use crate::language::domain::Set;
 use crate::language::eval::Setting;

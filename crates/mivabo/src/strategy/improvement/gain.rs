@@ -25,7 +25,7 @@ const CANCELS: f64 = -1.0;
 
 /// log EI, and its derivatives by the mean and by the deviation of f.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Improvement {
+pub struct LogImprovement {
     /// log EI
     pub value: f64,
     /// ∂/∂μ
@@ -37,7 +37,7 @@ pub struct Improvement {
 /// How much lower than `target` f is expected to be; always finite for finite arguments below 1e50.
 ///
 /// ```
-/// use mivabo::acquire::improvement::log_improvement;
+/// use mivabo::strategy::improvement::gain::log_improvement;
 /// use mivabo::surrogate::Prediction;
 ///
 /// let at_target = log_improvement(Prediction { mean: 0.0, variance: 1.0 }, 0.0);
@@ -46,11 +46,11 @@ pub struct Improvement {
 /// let hopeless = log_improvement(Prediction { mean: 1000.0, variance: 1.0 }, 0.0);
 /// assert!((hopeless.value + 500_014.734_452_091).abs() < 1e-6);
 /// ```
-pub fn log_improvement(prediction: Prediction, target: f64) -> Improvement {
+pub fn log_improvement(prediction: Prediction, target: f64) -> LogImprovement {
     let deviation = prediction.variance.sqrt().max(LEAST_DEVIATION);
     let z = ((target - prediction.mean) / deviation).clamp(-FARTHEST, FARTHEST);
     let Gain { log, below, at } = gain(z);
-    Improvement {
+    LogImprovement {
         value: log + deviation.ln(),
         by_mean: -below / deviation,
         by_deviation: at / deviation,

@@ -22,8 +22,9 @@ use std::collections::BTreeSet;
 use mivabo_bqp::{DiscreteOracle, Limits, Solver, interrupt};
 
 use self::slaves::{Answer, Link, Slaves};
-use super::{Feasible, Minimum, alternating};
+use super::alternating;
 use crate::acquire::Error;
+use crate::acquire::{Feasible, Lowest};
 use crate::encoding::Encoded;
 use crate::encoding::region::minimise;
 use crate::features::Weights;
@@ -68,7 +69,7 @@ pub enum Coupling {
 /// | `slave_gap` | 1e-7 | the gap at which a search over reals stops |
 /// | `polish` | as [`alternating`] | the search from recovered points |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct DualSettings {
     /// How the multipliers move.
     pub master: Master,
     /// In what copies must agree.
@@ -86,12 +87,12 @@ pub struct Settings {
     /// The gap of each search over reals.
     pub slave_gap: f64,
     /// The search from recovered points.
-    pub polish: alternating::Settings,
+    pub polish: alternating::AlternatingSettings,
 }
 
-impl Default for Settings {
+impl Default for DualSettings {
     fn default() -> Self {
-        Settings {
+        DualSettings {
             master: Master::default(),
             coupling: Coupling::default(),
             iterations: 50,
@@ -100,7 +101,7 @@ impl Default for Settings {
             nodes: 1_000,
             boxes: 1_000,
             slave_gap: 1e-7,
-            polish: alternating::Settings::default(),
+            polish: alternating::AlternatingSettings::default(),
         }
     }
 }
@@ -132,16 +133,17 @@ pub struct Decomposed {
 ///
 /// ```
 /// use mivabo::Space;
-/// use mivabo::acquire::{Feasible, dual};
-/// use mivabo::features::{Features, Settings, Weights};
+/// use mivabo::acquire::Feasible;
+/// use mivabo::strategy::thompson::dual;
+/// use mivabo::features::{FeatureSettings, Features, Weights};
 ///
 /// let mut space = Space::builder();
 /// let _ = (space.integer("n", 0..=3), space.float("x", 0.0..=1.0));
 /// let space = space.build()?;
-/// let features = Features::for_encoding(space.encoding(), &Settings::default(), 0)?;
+/// let features = Features::for_encoding(space.encoding(), &FeatureSettings::default(), 0)?;
 /// let weights = Weights::from_flat(features.into(), &[0.1, -0.3, 0.5]);
 ///
-/// let found = dual::minimise(&space, &weights, &[], dual::Settings::default())?.expect("there are points");
+/// let found = dual::minimise(&space, &weights, &[], dual::DualSettings::default())?.expect("there are points");
 ///
 /// let start = Feasible::of_code(&space, &[true, true], &[0.7]).expect("all points are feasible");
 /// assert!(found.bound <= weights.value(&start.code().bits, &start.code().unit));
@@ -151,13 +153,34 @@ pub fn minimise(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
-    settings: Settings,
+    settings: DualSettings,
 ) -> Result<Option<Decomposed>, Error> {
-    let best = alternating::minimise(space, weights, starts, settings.polish)?;
+    minimise_with(&Solver::default(), space, weights, starts, settings)
+}
+
+/// As [`minimise`], with another oracle for the discrete slave and for the discrete halves of recovered points.
+///
+/// Each search has a clone of its own, so that what an oracle carries over stays within that search.
+///
+/// # Errors
+/// As [`minimise`].
+///
+/// # Panics
+/// As [`minimise`].
+pub fn minimise_with<O: DiscreteOracle + Clone>(
+    oracle: &O,
+    space: &Space,
+    weights: &Weights,
+    starts: &[Feasible],
+    settings: DualSettings,
+) -> Result<Option<Decomposed>, Error> {
+    let polish = settings.polish;
+    let best = alternating::minimise_with(&mut oracle.clone(), space, weights, starts, polish)?;
     let mut recovery = Recovery {
         space,
         weights,
         settings,
+        oracle,
         tried: BTreeSet::new(),
         best,
     };
@@ -165,7 +188,7 @@ pub fn minimise(
     for start in starts {
         recovery.polish(Some(start.clone()))?;
     }
-    let mut slaves = Slaves::new(space, weights, settings)?;
+    let mut slaves = Slaves::new(oracle.clone(), space, weights, settings)?;
     let mut ascent = Ascent::new(slaves.zeros());
     let mut iterations = 0;
     while let Some(answer) = ascent.answer(&mut slaves, settings.master) {
@@ -180,7 +203,7 @@ pub fn minimise(
         ascent.step(&answer, value, settings.master);
     }
     let n_factors = slaves.factors.len();
-    Ok(recovery.best.map(|Minimum { feasible, value }| {
+    Ok(recovery.best.map(|Lowest { feasible, value }| {
         let bound = ascent.bound.min(value);
         Decomposed {
             feasible,
@@ -227,7 +250,11 @@ impl Ascent {
     }
 
     /// The slaves' answer, after the block steps where the master makes them; none when there is no feasible point.
-    fn answer(&mut self, slaves: &mut Slaves<'_>, master: Master) -> Option<Answer> {
+    fn answer<O: DiscreteOracle>(
+        &mut self,
+        slaves: &mut Slaves<'_, O>,
+        master: Master,
+    ) -> Option<Answer> {
         let minima = slaves.minima(&self.links);
         if master == Master::BlockCoordinate {
             let bits: BTreeSet<usize> = slaves
@@ -293,16 +320,17 @@ impl Ascent {
 }
 
 /// Makes feasible points of what the slaves answer, and keeps the best.
-struct Recovery<'a> {
+struct Recovery<'a, O> {
     space: &'a Space,
     weights: &'a Weights,
-    settings: Settings,
+    settings: DualSettings,
+    oracle: &'a O,
     /// Bits that were completed before.
     tried: BTreeSet<Vec<bool>>,
-    best: Option<Minimum>,
+    best: Option<Lowest>,
 }
 
-impl Recovery<'_> {
+impl<O: DiscreteOracle + Clone> Recovery<'_, O> {
     fn recover(&mut self, answer: &Answer) -> Result<(), Error> {
         if let Some(bits) = answer
             .bits
@@ -339,7 +367,7 @@ impl Recovery<'_> {
             nodes: Some(self.settings.polish.nodes),
             ..Limits::default()
         };
-        let outcome = Solver::default().minimise(&program, limits).ok();
+        let outcome = self.oracle.clone().minimise(&program, limits).ok();
         let solution = outcome.and_then(mivabo_bqp::Outcome::into_solution);
         Ok(solution.and_then(|s| Feasible::of_code(self.space, &s.x[..encoding.n_bits()], unit)))
     }
@@ -353,8 +381,13 @@ impl Recovery<'_> {
             let start = self
                 .given_bits(bits, std::slice::from_ref(unit))
                 .unwrap_or(here);
-            let end =
-                alternating::minimise(self.space, self.weights, &[start], self.settings.polish)?;
+            let end = alternating::minimise_with(
+                &mut self.oracle.clone(),
+                self.space,
+                self.weights,
+                &[start],
+                self.settings.polish,
+            )?;
             let Some(end) = end.filter(|end| end.value < last) else {
                 break;
             };

@@ -1,4 +1,4 @@
-//! What Thompson sampling believes: told trials enter, in the order of their tells, and a surrogate leaves.
+//! What Thompson sampling believes after some trials: weights of the paper's features.
 //!
 //! The belief is a fold over (point, value) pairs. It is kept between asks and only continued, unless a failed trial
 //! changes its value: failed trials count as the worst value told so far, and that may rise.
@@ -6,16 +6,16 @@
 //! Hyper-parameters are learned from the first n′ outcomes: of all n for Thompson sampling; for a model that only proposes candidates n′
 //! grows by a quarter at a time. Either way they depend on what was told, not on the asks.
 
-use super::spec::Thompson;
+use super::Thompson;
 use crate::encoding::Encoded;
 use crate::math::random::{Purpose, stream};
 use crate::space::Space;
-use crate::study::Error;
+use crate::strategy::Error;
 use crate::surrogate::{Belief, Fit, Surrogate};
 
 /// The belief after some tells, as a fold that can be continued.
 #[derive(Debug, Clone)]
-pub(super) struct Linear {
+pub(crate) struct Linear {
     settings: Thompson,
     seed: u64,
     prior: Surrogate,
@@ -27,7 +27,7 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    pub(super) fn new(space: &Space, settings: Thompson, seed: u64) -> Result<Linear, Error> {
+    pub(crate) fn new(space: &Space, settings: Thompson, seed: u64) -> Result<Linear, Error> {
         let prior = settings.surrogate(space, seed)?;
         let belief = Belief::new(prior.clone(), settings.outputs);
         Ok(Linear {
@@ -41,24 +41,24 @@ impl Linear {
     }
 
     /// The same, learning its hyper-parameters anew only now and then.
-    pub(super) fn sparing(self) -> Linear {
+    pub(crate) fn sparing(self) -> Linear {
         Linear {
             is_sparing: true,
             ..self
         }
     }
 
-    pub(super) fn settings(&self) -> &Thompson {
+    pub(crate) fn settings(&self) -> &Thompson {
         &self.settings
     }
 
     /// M
-    pub(super) fn n_weights(&self) -> usize {
+    pub(crate) fn n_weights(&self) -> usize {
         self.prior.features().n_weights()
     }
 
     /// The belief after these observations, which are to be minimised.
-    pub(super) fn after(&mut self, observations: &[(&Encoded, f64)]) -> Result<&mut Belief, Error> {
+    pub(crate) fn after(&mut self, observations: &[(&Encoded, f64)]) -> Result<&mut Belief, Error> {
         let known = self.belief.raw();
         let is_continued = known.len() <= observations.len()
             && known

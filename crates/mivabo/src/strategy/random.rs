@@ -1,0 +1,25 @@
+//! Feasible points by chance: no model, no design.
+
+use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
+
+/// Random feasible points.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RandomProposer;
+
+impl Proposer for RandomProposer {
+    fn propose(&mut self, seen: &Seen<'_>) -> Result<Proposal, Error> {
+        Ok(Proposal {
+            feasible: seen.random()?,
+            origin: Origin::Random,
+        })
+    }
+
+    /// Nothing is believed, so nothing is better than the best trial.
+    fn recommend(&mut self, _: &Seen<'_>, best: Recommendation) -> Result<Recommendation, Error> {
+        Ok(best)
+    }
+
+    fn boxed(&self) -> Box<dyn Proposer> {
+        Box::new(*self)
+    }
+}

@@ -1,0 +1,149 @@
+//! The paper's algorithm: a function is drawn from the posterior, and its minimum is the next point. MiVaBo, Alg. 1.
+
+pub mod alternating;
+pub mod dual;
+pub mod exact;
+pub mod global;
+mod landscape;
+mod model;
+mod search;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use self::model::Linear;
+use self::search::lowest;
+pub(crate) use self::settings::THEORY;
+pub use self::settings::{Thompson, ThompsonSearch, WeightPrior};
+use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
+use crate::acquire::random::{MUCH_WORK, RandomPoints};
+use crate::acquire::{Feasible, Lowest};
+use crate::encoding::Encoded;
+use crate::features::Weights;
+use crate::math::random::{Purpose, Stream, stream};
+use crate::space::Space;
+
+/// The best trials, and the random points, from which the search for a minimum starts.
+const INCUMBENTS: usize = 2;
+const RANDOM_STARTS: usize = 2;
+const RECOMMENDATION_STARTS: usize = 5;
+
+/// Thompson sampling.
+#[derive(Debug, Clone)]
+pub(super) struct ThompsonProposer(Linear);
+
+impl ThompsonProposer {
+    pub(super) fn new(
+        space: &Space,
+        settings: Thompson,
+        seed: u64,
+    ) -> Result<ThompsonProposer, Error> {
+        Linear::new(space, settings, seed).map(ThompsonProposer)
+    }
+}
+
+impl Proposer for ThompsonProposer {
+    fn propose(&mut self, seen: &Seen<'_>) -> Result<Proposal, Error> {
+        if seen.trials.len() < seen.n_initial || !seen.has_value() {
+            let (feasible, origin) = (seen.spread()?, Origin::Design);
+            return Ok(Proposal { feasible, origin });
+        }
+        let points = RandomPoints::new(seen.space);
+        let mut stream = seen.stream(Purpose::Acquisition);
+        let mut starts = seen.incumbents(INCUMBENTS);
+        let last = seen.trials.last();
+        starts.extend(last.and_then(|last| last.at.feasible().cloned()));
+        starts.extend(random_starts(seen, &points, &mut stream));
+        let Drawn { weights, minimum } = drawn(&mut self.0, seen, &starts, &mut stream)?;
+        let untried = seen.untried(&points);
+        let Some(wish) = minimum else {
+            let (feasible, origin) = (untried.random(&mut stream)?, Origin::Random);
+            return Ok(Proposal { feasible, origin });
+        };
+        let feasible = untried.at_or_instead_of(wish.feasible, Some(&weights), &mut stream)?;
+        let origin = Origin::Thompson;
+        Ok(Proposal { feasible, origin })
+    }
+
+    fn recommend(
+        &mut self,
+        seen: &Seen<'_>,
+        best: Recommendation,
+    ) -> Result<Recommendation, Error> {
+        let mut stream = stream(seen.seed, seen.told.len() as u64, Purpose::Recommendation);
+        let mut starts = seen.incumbents(RECOMMENDATION_STARTS);
+        let points = RandomPoints::new(seen.space);
+        starts.extend(random_starts(seen, &points, &mut stream));
+        let search = self.0.settings().search;
+        let belief = self.0.after(&observations(seen))?;
+        let weights = belief.surrogate_mut().mean();
+        let found = lowest(seen.space, &weights, &starts, search, &mut stream)?;
+        let found = found.unwrap_or_else(|| {
+            let code = best.feasible.code();
+            let value = weights.value(&code.bits, &code.unit);
+            Lowest {
+                feasible: best.feasible,
+                value,
+            }
+        });
+        Ok(Recommendation {
+            feasible: found.feasible,
+            mean: seen.turned(belief.outputs().from_model(found.value)),
+        })
+    }
+
+    fn boxed(&self) -> Box<dyn Proposer> {
+        Box::new(self.clone())
+    }
+}
+
+/// A function drawn from the posterior, and the minimum that was found of it.
+pub(crate) struct Drawn {
+    pub weights: Weights,
+    pub minimum: Option<Lowest>,
+}
+
+/// Draws a function from the posterior and searches for its minimum from these starts.
+pub(crate) fn drawn(
+    model: &mut Linear,
+    seen: &Seen<'_>,
+    starts: &[Feasible],
+    stream: &mut Stream,
+) -> Result<Drawn, Error> {
+    let (search, scaling) = (model.settings().search, model.settings().scaling);
+    let belief = model.after(&observations(seen))?;
+    let weights = belief
+        .surrogate_mut()
+        .sample(scaling, &mut seen.stream(Purpose::Weights));
+    let minimum = lowest(seen.space, &weights, starts, search, stream)?;
+    Ok(Drawn { weights, minimum })
+}
+
+/// Codes and values of the told trials in the order of their tells. Failed trials have the worst value of all; without any value
+/// there are no observations.
+fn observations<'a>(seen: &Seen<'a>) -> Vec<(&'a Encoded, f64)> {
+    let told = seen.observed();
+    let values = told.iter().filter_map(|observed| observed.value);
+    let Some(worst) = values.max_by(f64::total_cmp) else {
+        return Vec::new();
+    };
+    let valued = told
+        .into_iter()
+        .map(|observed| (observed.at.code(), observed.value.unwrap_or(worst)));
+    valued.collect()
+}
+
+/// Random points to start from. Where all parameters are discrete, the search needs none once there is a best trial.
+fn random_starts(seen: &Seen<'_>, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
+    let is_discrete = seen.space.encoding().n_reals() == 0;
+    let n = if is_discrete && !seen.ranked(1).is_empty() {
+        0
+    } else {
+        RANDOM_STARTS
+    };
+    let goes_on = |_: &usize| points.work() < MUCH_WORK;
+    (0..n)
+        .take_while(goes_on)
+        .filter_map(|_| points.draw(stream).ok())
+        .collect()
+}
