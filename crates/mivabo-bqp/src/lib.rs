@@ -29,53 +29,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod assignment;
-mod check;
-mod components;
-mod conflict;
-mod constraint;
-mod dive;
-mod error;
-mod exhaustive;
-mod hitting;
-#[cfg(feature = "json")]
-mod instances;
+mod exact;
+mod feasible;
+mod heuristic;
 pub mod interrupt;
-mod interval;
 mod model;
-mod nearest;
 mod oracle;
-mod propagate;
-mod quadratic;
+mod propagation;
 mod random;
-#[cfg(feature = "json")]
-mod read_error;
-mod row;
-mod sample;
-mod search;
-mod solver;
-mod supports;
-mod table;
-mod tabu;
-mod tilt;
 
-pub use assignment::Assignment;
-pub use check::{Check, Violation};
-pub use conflict::smallest_conflict;
-pub use error::{Error, Place, Term};
-pub use exhaustive::Exhaustive;
+/// Proved minima.
+pub use exact::{Distance, Exhaustive, Multipliers, Solver, nearest};
+/// Feasible points: one, how many, random ones, and why there is none.
+pub use feasible::{Effort, Feasibility, Plan, Root, Sampler, count, feasible, smallest_conflict};
+/// A good point in little time.
+pub use heuristic::Tabu;
+/// The problem as data, and the check of a point.
+pub use model::{
+    Bqp, Check, Error, LARGEST_MAGNITUDE, Place, Quadratic, REAL_ROW_TOLERANCE, Row, Sense, Table,
+    Term, Violation,
+};
+/// Problems written as lines of JSON.
 #[cfg(feature = "json")]
-pub use instances::{Instance, LARGEST_N, read_instance};
-pub use model::{Bqp, LARGEST_MAGNITUDE};
-pub use nearest::{Distance, nearest};
+pub use model::{Instance, InstancePart, LARGEST_N, ReadError, read_instance};
+/// What every oracle promises.
 pub use oracle::{DiscreteOracle, Infeasible, Limits, Outcome, Solution, Status};
-pub use propagate::{Conflict, Propagator};
-pub use quadratic::Quadratic;
-#[cfg(feature = "json")]
-pub use read_error::{InstancePart, ReadError};
-pub use row::{REAL_ROW_TOLERANCE, Row, Sense};
-pub use sample::{Effort, Plan, Root, Sampler};
-pub use search::{Feasibility, count, feasible};
-pub use solver::{Multipliers, Solver};
-pub use table::Table;
-pub use tabu::Tabu;
+/// What a partial assignment implies.
+pub use propagation::{Assignment, Conflict, Propagator};

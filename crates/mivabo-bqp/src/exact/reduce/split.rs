@@ -1,0 +1,166 @@
+//! Independent parts: a problem with some bits fixed enters, one smaller problem for each group of bits leaves.
+
+use std::borrow::Cow;
+
+use super::Part;
+use crate::model::{Bqp, Quadratic, Role, Row, Sense};
+use crate::propagation::{Assignment, Constraint, compatible};
+
+/// What the parts are made from.
+pub(crate) struct Split<'p, 'a> {
+    pub problem: &'p Bqp,
+    /// The constraints that can still be violated.
+    pub open: Vec<&'p Constraint<'a>>,
+    pub fixed: &'p Assignment,
+    /// The free bits of each part.
+    pub groups: Vec<Vec<usize>>,
+}
+
+impl Split<'_, '_> {
+    /// The constant that belongs to no part, and the parts; a single part has the constant itself.
+    pub fn parts(self) -> (f64, Vec<Part<'static>>) {
+        let mut part_of = vec![0; self.problem.n()];
+        for (part, group) in self.groups.iter().enumerate() {
+            for &bit in group {
+                part_of[bit] = part;
+            }
+        }
+        let mut constraints = vec![Vec::new(); self.groups.len()];
+        for &constraint in &self.open {
+            if let Some(&first) = constraint
+                .bits()
+                .iter()
+                .find(|&&bit| self.fixed.is_free(bit))
+            {
+                constraints[part_of[first]].push(constraint);
+            }
+        }
+        let drafts = self
+            .groups
+            .iter()
+            .zip(&constraints)
+            .map(|(group, own)| Draft::new(group, own, self.fixed));
+        let mut drafts: Vec<Draft> = drafts.collect();
+        let mut number = vec![0; self.problem.n()];
+        for draft in &drafts {
+            draft.enumerate(&mut number);
+        }
+        let left = self.left_of_objective();
+        for &(i, l) in left.linear() {
+            drafts[part_of[i]].linear.push((number[i], l));
+        }
+        for &(i, j, q) in left.quadratic() {
+            drafts[part_of[i]].pairs.push((number[i], number[j], q));
+        }
+        let is_single = drafts.len() == 1;
+        let own = if is_single { left.constant() } else { 0.0 };
+        let parts = drafts
+            .into_iter()
+            .zip(&constraints)
+            .map(|(draft, constraints)| {
+                draft.enumerate(&mut number);
+                draft.finish(own, constraints, self.fixed, &number)
+            });
+        let parts = parts.collect();
+        (left.constant() - own, parts)
+    }
+
+    /// The objective over the free bits, under their old numbers.
+    fn left_of_objective(&self) -> Quadratic {
+        self.problem
+            .objective()
+            .substituted(|bit| match self.fixed.value(bit) {
+                Some(false) => Role::Zero,
+                Some(true) => Role::One,
+                None => Role::Bit(bit),
+            })
+    }
+}
+
+/// A part while its objective is gathered.
+struct Draft {
+    /// Its bits by their old numbers, rising: so sums keep their order, and round as before.
+    bits: Vec<usize>,
+    /// Those of them that are fixed, to 1.
+    held: Vec<usize>,
+    linear: Vec<(usize, f64)>,
+    pairs: Vec<(usize, usize, f64)>,
+}
+
+impl Draft {
+    /// A row of reals keeps the bits that are fixed to 1: without them its sum would round differently, and at the edge
+    /// of its tolerance that decides whether a point is feasible.
+    fn new(group: &[usize], constraints: &[&Constraint<'_>], fixed: &Assignment) -> Self {
+        let rows_of_reals = constraints
+            .iter()
+            .filter(|constraint| is_of_reals(constraint));
+        let ones = rows_of_reals
+            .flat_map(|row| row.bits())
+            .filter(|&&bit| fixed.value(bit) == Some(true));
+        let mut held: Vec<usize> = ones.copied().collect();
+        held.sort_unstable();
+        held.dedup();
+        let mut bits = [group, &held].concat();
+        bits.sort_unstable();
+        Self {
+            bits,
+            held,
+            linear: Vec::new(),
+            pairs: Vec::new(),
+        }
+    }
+
+    /// Gives its bits their numbers in the part.
+    fn enumerate(&self, number: &mut [usize]) {
+        for (new, &old) in self.bits.iter().enumerate() {
+            number[old] = new;
+        }
+    }
+
+    fn finish(
+        self,
+        constant: f64,
+        constraints: &[&Constraint<'_>],
+        fixed: &Assignment,
+        number: &[usize],
+    ) -> Part<'static> {
+        let mut rows = Vec::new();
+        let mut tables = Vec::new();
+        for constraint in constraints {
+            match constraint {
+                Constraint::Row(row) => rows.push(restricted(row.row(), fixed, number)),
+                Constraint::Table(table) => {
+                    let number = |bit| fixed.is_free(bit).then(|| number[bit]);
+                    tables.push(table.projected(compatible(table, fixed), number));
+                }
+            }
+        }
+        rows.extend(self.held.iter().map(|&bit| {
+            Row::new(
+                "held",
+                Quadratic::new(0.0, [(number[bit], 1.0)], []),
+                Sense::Equal,
+                1.0,
+            )
+        }));
+        let objective = Quadratic::new(constant, self.linear, self.pairs);
+        let problem = Bqp::of_parts(self.bits.len(), objective, rows, tables);
+        Part {
+            problem: Cow::Owned(problem),
+            bits: self.bits,
+        }
+    }
+}
+
+fn is_of_reals(constraint: &Constraint<'_>) -> bool {
+    matches!(constraint, Constraint::Row(row) if row.row().tolerance() > 0.0)
+}
+
+fn restricted(row: &Row, fixed: &Assignment, number: &[usize]) -> Row {
+    let is_exact = row.tolerance() == 0.0;
+    row.with_form(row.form().substituted(|bit| match fixed.value(bit) {
+        Some(false) => Role::Zero,
+        Some(true) if is_exact => Role::One,
+        _ => Role::Bit(number[bit]),
+    }))
+}

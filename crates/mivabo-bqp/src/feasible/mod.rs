@@ -1,0 +1,12 @@
+//! Feasible points whatever their value: one, how many, random ones, and why there is none.
+
+mod conflict;
+mod dive;
+mod hitting_sets;
+mod odds;
+mod sampling;
+mod search;
+
+pub use conflict::smallest_conflict;
+pub use sampling::{Effort, Plan, Root, Sampler};
+pub use search::{Feasibility, count, feasible};

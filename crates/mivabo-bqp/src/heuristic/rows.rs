@@ -1,0 +1,219 @@
+//! Rows for one-flip moves: a [`Row`] enters, its activity, its slopes and a weighted violation are kept up to date.
+
+use crate::model::{Row, Sense};
+
+use super::weight::Weight;
+
+/// A row whose violation is penalised.
+///
+/// ```text
+/// excess v = a(x) - b,    violation = max(0, v) for ≤,  |v| for =,    penalty = weight · violation / scale
+/// ```
+#[derive(Debug)]
+pub(super) struct SoftRow {
+    bits: Vec<usize>,
+    coefficients: Vec<f64>,
+    /// For each place in `bits`, the places it has a product with, rising; empty for a linear row.
+    neighbours: Vec<Vec<(usize, f64)>>,
+    /// For each place in `bits`, what that bit adds to the activity when it is on.
+    slopes: Vec<f64>,
+    excess: f64,
+    rhs: f64,
+    /// The violation is max(v, `below`·v): 0 for ≤ and -1 for =.
+    below: f64,
+    tolerance: f64,
+    scale: f64,
+    /// No flip raises the activity by more; infinite where that is not known or does not help.
+    reach: f64,
+    pub(super) weight: Weight,
+}
+
+impl SoftRow {
+    /// The row at the point 0.
+    pub(super) fn new(row: &Row, weight: Weight) -> Self {
+        let form = row.form();
+        let pairs = form.quadratic();
+        let mut bits: Vec<usize> = form.linear().iter().map(|t| t.0).collect();
+        bits.extend(pairs.iter().flat_map(|&(i, j, _)| [i, j]));
+        bits.sort_unstable();
+        bits.dedup();
+        let place = |bit: usize| bits.partition_point(|&other| other < bit);
+        let mut coefficients = vec![0.0; bits.len()];
+        for &(i, l) in form.linear() {
+            coefficients[place(i)] = l;
+        }
+        let mut neighbours = vec![Vec::new(); if pairs.is_empty() { 0 } else { bits.len() }];
+        for &(i, j, q) in pairs {
+            neighbours[place(i)].push((place(j), q));
+            neighbours[place(j)].push((place(i), q));
+        }
+        let sizes = || form.coefficients().map(f64::abs);
+        // The mean, not the largest: one coefficient that switches a row off says nothing about the others.
+        let mean = sizes().sum::<f64>() / sizes().count().max(1) as f64;
+        let scale = if mean > f64::MIN_POSITIVE.sqrt() {
+            mean
+        } else {
+            1.0
+        };
+        let below = if row.sense() == Sense::Equal {
+            -1.0
+        } else {
+            0.0
+        };
+        let reach = if row.is_linear() && row.sense() == Sense::LessEqual {
+            sizes().fold(0.0, larger)
+        } else {
+            f64::INFINITY
+        };
+        Self {
+            slopes: coefficients.clone(),
+            bits,
+            coefficients,
+            neighbours,
+            excess: -row.rhs(),
+            rhs: row.rhs(),
+            below,
+            tolerance: tolerance(row),
+            scale,
+            reach,
+            weight,
+        }
+    }
+
+    pub(super) fn bits(&self) -> &[usize] {
+        &self.bits
+    }
+
+    /// Moves to the point 0.
+    pub(super) fn clear(&mut self) {
+        self.slopes.copy_from_slice(&self.coefficients);
+        self.excess = -self.rhs;
+    }
+
+    /// Flips the bit at `place`, whose sign is `sign` before the flip.
+    pub(super) fn flip(&mut self, place: usize, sign: f64) {
+        self.excess += sign * self.slopes[place];
+        if let Some(neighbours) = self.neighbours.get(place) {
+            for &(other, q) in neighbours {
+                self.slopes[other] += sign * q;
+            }
+        }
+    }
+
+    fn violation(&self, excess: f64) -> f64 {
+        larger(excess, self.below * excess)
+    }
+
+    pub(super) fn is_satisfied(&self) -> bool {
+        self.violation(self.excess) <= self.tolerance
+    }
+
+    fn price(&self) -> f64 {
+        self.weight.value() / self.scale
+    }
+
+    pub(super) fn penalty(&self) -> f64 {
+        self.price() * self.violation(self.excess)
+    }
+
+    /// Adds to `scores[i]`, for every bit i of the row, the change of the penalty when i flips.
+    pub(super) fn add_to(&self, scores: &mut [f64], signs: &[f64]) {
+        if self.excess + self.reach <= 0.0 {
+            return;
+        }
+        let (price, now, excess, below) = (
+            self.price(),
+            self.violation(self.excess),
+            self.excess,
+            self.below,
+        );
+        let change = |sign: f64, slope: f64| {
+            let next = excess + sign * slope;
+            price * (larger(next, below * next) - now)
+        };
+        if self.bits.len() == scores.len() {
+            for ((score, sign), slope) in scores.iter_mut().zip(signs).zip(&self.slopes) {
+                *score += change(*sign, *slope);
+            }
+        } else {
+            for (&bit, slope) in self.bits.iter().zip(&self.slopes) {
+                scores[bit] += change(signs[bit], *slope);
+            }
+        }
+    }
+
+    /// What flipping the bits at places `i` and `j` together changes beyond the sum of the two single changes.
+    pub(super) fn interaction(&self, i: (usize, f64), j: (usize, f64)) -> f64 {
+        let (step_i, step_j) = (i.1 * self.slopes[i.0], j.1 * self.slopes[j.0]);
+        let q = self
+            .neighbours
+            .get(i.0)
+            .map_or(0.0, |products| product(products, j.0));
+        let both = self.excess + step_i + step_j + i.1 * j.1 * q;
+        let singles = self.violation(self.excess + step_i) + self.violation(self.excess + step_j);
+        self.price() * (self.violation(both) + self.violation(self.excess) - singles)
+    }
+}
+
+/// The coefficient of the product with the bit at `place`; the list rises by place.
+fn product(products: &[(usize, f64)], place: usize) -> f64 {
+    products
+        .binary_search_by_key(&place, |t| t.0)
+        .map_or(0.0, |k| products[k].1)
+}
+
+/// The larger of two numbers that are no NaN: one instruction, which `f64::max` is not.
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+/// The row's own, and room for the rounding errors of many flips: whoever keeps a point asks the problem itself.
+fn tolerance(row: &Row) -> f64 {
+    let exact = row.tolerance();
+    if exact == 0.0 {
+        0.0
+    } else {
+        exact + 1e-13 * (row.form().magnitude() + row.rhs().abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Quadratic;
+
+    /// 2x₀ + 3x₁ - x₀x₂ = 4.
+    fn quadratic_row() -> SoftRow {
+        let form = Quadratic::new(0.0, [(0, 2.0), (1, 3.0)], [(0, 2, -1.0)]);
+        SoftRow::new(&Row::new("row", form, Sense::Equal, 4.0), Weight::new(2.0))
+    }
+
+    #[test]
+    fn flips_keep_the_violation_of_a_quadratic_row() {
+        let mut row = quadratic_row();
+
+        row.flip(0, 1.0);
+        row.flip(1, 1.0);
+        let without_product = row.penalty();
+        row.flip(2, 1.0);
+
+        // The mean coefficient is 2, and so is the weight.
+        assert_eq!((without_product, row.penalty()), (1.0, 0.0));
+        assert!(row.is_satisfied());
+    }
+
+    #[test]
+    fn single_changes_and_their_interaction_are_the_change_of_a_double_flip() {
+        let mut row = quadratic_row();
+        row.flip(1, 1.0);
+        let signs = [1.0, -1.0, 1.0];
+        let mut scores = [0.0; 3];
+        row.add_to(&mut scores, &signs);
+
+        let predicted = row.penalty() + scores[0] + scores[2] + row.interaction((0, 1.0), (2, 1.0));
+        row.flip(0, 1.0);
+        row.flip(2, 1.0);
+
+        assert_eq!(predicted, row.penalty());
+    }
+}

@@ -1,0 +1,26 @@
+//! The problem as data: what is minimised, rows, tables, and whether a point satisfies them.
+
+mod check;
+mod error;
+#[cfg(feature = "json")]
+mod instances;
+mod problem;
+mod quadratic;
+#[cfg(feature = "json")]
+mod read_error;
+mod row;
+mod supports;
+mod table;
+
+pub use check::{Check, Violation};
+pub use error::{Error, Place, Term};
+#[cfg(feature = "json")]
+pub use instances::{Instance, read_instance};
+pub use problem::{Bqp, LARGEST_MAGNITUDE};
+pub use quadratic::Quadratic;
+pub(crate) use quadratic::Role;
+#[cfg(feature = "json")]
+pub use read_error::{InstancePart, LARGEST_N, ReadError};
+pub use row::{REAL_ROW_TOLERANCE, Row, Sense};
+pub(crate) use supports::{Common, Fixed};
+pub use table::Table;

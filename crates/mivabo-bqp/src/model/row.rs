@@ -1,0 +1,189 @@
+//! Row constraints: a form, a sense and a right-hand side enter, a [`Row`] with its exact tolerance leaves.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::quadratic::{EXACT_BELOW, Quadratic};
+
+/// Relative tolerance of rows with real coefficients, see [`Row::tolerance`].
+pub const REAL_ROW_TOLERANCE: f64 = 5e-10;
+
+/// How a row compares its activity with its right-hand side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sense {
+    /// activity ≤ right-hand side.
+    LessEqual,
+    /// activity = right-hand side.
+    Equal,
+}
+
+impl fmt::Display for Sense {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LessEqual => "<=",
+            Self::Equal => "==",
+        })
+    }
+}
+
+/// A named linear or quadratic constraint, a(x) ≤ b or a(x) = b.
+///
+/// The form's constant is moved to the right-hand side. A row over no bit is legal: it is simply true or false.
+///
+/// ```
+/// use mivabo_bqp::{Quadratic, Row, Sense};
+///
+/// let row = Row::new("budget", Quadratic::new(2.0, [(0, 1.0)], [(0, 1, 3.0)]), Sense::LessEqual, 5.0);
+///
+/// assert_eq!(row.rhs(), 3.0);
+/// assert!(!row.is_satisfied(row.form().value(&[true, true])));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    name: Arc<str>,
+    form: Quadratic,
+    sense: Sense,
+    rhs: f64,
+    tolerance: f64,
+}
+
+impl Row {
+    /// The row `form` ≤ `rhs` or `form` = `rhs`. Several rows may share a name.
+    pub fn new(name: impl Into<Arc<str>>, form: Quadratic, sense: Sense, rhs: f64) -> Self {
+        let rhs = rhs - form.constant();
+        let form = form.without_constant();
+        let tolerance = tolerance(&form, rhs);
+        Self {
+            name: name.into(),
+            form,
+            sense,
+            rhs,
+            tolerance,
+        }
+    }
+
+    /// The same row with another [`tolerance`](Self::tolerance), for callers who know the scale of its two sides
+    /// better: a large coefficient that only switches the row off says nothing about it. A row of whole numbers
+    /// stays exact.
+    pub fn within(mut self, tolerance: f64) -> Self {
+        if self.tolerance > 0.0 {
+            self.tolerance = tolerance.max(f64::MIN_POSITIVE);
+        }
+        self
+    }
+
+    /// The same comparison, with the same tolerance, of another form, whose constant goes to the right-hand side.
+    pub(crate) fn with_form(&self, form: Quadratic) -> Self {
+        let (name, rhs) = (self.name.clone(), self.rhs - form.constant());
+        let (sense, tolerance) = (self.sense, self.tolerance);
+        Self {
+            name,
+            form: form.without_constant(),
+            sense,
+            rhs,
+            tolerance,
+        }
+    }
+
+    /// The row's name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The left-hand side; its constant is 0.
+    pub fn form(&self) -> &Quadratic {
+        &self.form
+    }
+
+    /// How the two sides compare.
+    pub fn sense(&self) -> Sense {
+        self.sense
+    }
+
+    /// The right-hand side.
+    pub fn rhs(&self) -> f64 {
+        self.rhs
+    }
+
+    /// By how much the activity may miss the right-hand side.
+    ///
+    /// Exactly 0 when all numbers are whole and their absolute values sum to less than 2⁵³: then every sum is exact
+    /// and nothing needs to be forgiven. Otherwise [`REAL_ROW_TOLERANCE`] · max(1, |rhs|, largest |coefficient|),
+    /// because 0.1 + 0.2 must be allowed to equal 0.3.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// Whether a point at which the form has this value satisfies the row, within [`tolerance`](Self::tolerance).
+    pub fn is_satisfied(&self, activity: f64) -> bool {
+        match self.sense {
+            Sense::LessEqual => activity <= self.rhs + self.tolerance,
+            Sense::Equal => (activity - self.rhs).abs() <= self.tolerance,
+        }
+    }
+
+    /// Whether the form has no product of bits.
+    pub fn is_linear(&self) -> bool {
+        self.form.degree() <= 1
+    }
+}
+
+fn tolerance(form: &Quadratic, rhs: f64) -> f64 {
+    // Strictly below: 2⁵³ itself is also what 2⁵³ + 1 rounds to.
+    if form.is_integral() && rhs.fract() == 0.0 && form.magnitude() + rhs.abs() < EXACT_BELOW {
+        return 0.0;
+    }
+    let largest = form
+        .coefficients()
+        .fold(rhs.abs(), |largest, c| largest.max(c.abs()));
+    REAL_ROW_TOLERANCE * largest.max(1.0)
+}
+
+#[cfg(test)]
+#[allow(
+    clippy::float_cmp,
+    reason = "whole numbers and exact zeros are compared"
+)]
+mod tests {
+    use super::*;
+
+    fn row(linear: &[(usize, f64)], rhs: f64) -> Row {
+        Row::new(
+            "row",
+            Quadratic::new(0.0, linear.iter().copied(), []),
+            Sense::Equal,
+            rhs,
+        )
+    }
+
+    #[test]
+    fn a_whole_row_has_no_tolerance() {
+        let row = row(&[(0, 3.0), (1, -2.0)], 1.0);
+
+        assert_eq!(row.tolerance(), 0.0);
+        assert!(!row.is_satisfied(1.0 + 1e-15));
+    }
+
+    #[test]
+    fn a_whole_row_too_large_for_exact_sums_counts_as_real() {
+        let row = row(&[(0, EXACT_BELOW)], 0.0);
+
+        assert_eq!(row.tolerance(), REAL_ROW_TOLERANCE * EXACT_BELOW);
+    }
+
+    #[test]
+    fn only_a_real_row_takes_another_tolerance() {
+        assert_eq!(row(&[(0, 0.5)], 1.0).within(1e-3).tolerance(), 1e-3);
+        assert_eq!(row(&[(0, 5.0)], 1.0).within(1e-3).tolerance(), 0.0);
+    }
+
+    #[test]
+    fn three_tenths_are_one_tenth_and_two_tenths() {
+        let row = row(&[(0, 0.1), (1, 0.2)], 0.3);
+
+        let activity = row.form().value(&[true, true]);
+
+        assert_ne!(activity, 0.3);
+        assert!(row.is_satisfied(activity));
+    }
+}
