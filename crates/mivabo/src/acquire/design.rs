@@ -16,7 +16,7 @@ use super::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::Error;
 use crate::encoding::Branch;
 use crate::language::domain::Set;
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::math::random::Stream;
 use crate::space::Space;
 

@@ -11,7 +11,7 @@ use crate::acquire::Error;
 use crate::encoding;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Features, Weights};
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::math::random::{Purpose, stream};
 use crate::space;
 use crate::space::{Coding, Domain};
