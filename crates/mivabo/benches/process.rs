@@ -18,7 +18,7 @@ use mivabo::acquire::improvement::log_improvement;
 use mivabo::acquire::random::RandomPoints;
 use mivabo::acquire::{Feasible, annealing};
 use mivabo::math::random::{Purpose, stream};
-use mivabo::surrogate::process::{Kernel, Layout, Process, Settings, Traits};
+use mivabo::surrogate::process::{FitLimits, Kernel, Layout, Process, Traits};
 
 /// Random feasible points, all in the same layout.
 fn points(space: &Space, layout: &Layout, n: usize) -> Vec<Traits> {
@@ -58,20 +58,20 @@ fn process(criterion: &mut Criterion) {
         for kernel in [Kernel::Additive, Kernel::Product] {
             // As in a study: fitted before the last observation, so that there are two starts.
             let mut process = observed(&layout, kernel, &rest[1..n]);
-            process.fit(Settings::default());
+            process.fit(FitLimits::default());
             process
                 .observe(&rest[0], 0.3)
                 .expect("traits of this layout");
             group.bench_function(format!("fit/{kernel:?}, n = {n}"), |b| {
                 let fit = |mut process: Process| {
-                    process.fit(Settings::default());
+                    process.fit(FitLimits::default());
                     process
                 };
                 b.iter_batched(|| process.clone(), fit, BatchSize::LargeInput);
             });
         }
         let mut process = observed(&layout, Kernel::Additive, &rest[..n]);
-        process.fit(Settings::default());
+        process.fit(FitLimits::default());
         group.bench_function(format!("observe/n = {n}"), |b| {
             let observe =
                 |mut process: Process| process.observe(&candidates[0], 0.5).map(|()| process);
@@ -109,7 +109,7 @@ fn annealing(criterion: &mut Criterion) {
     group.sample_size(10);
     for n in [20, 100] {
         let mut process = observed(&layout, Kernel::Product, &points(&space, &layout, n));
-        process.fit(Settings::default());
+        process.fit(FitLimits::default());
         let target = process.target().unwrap_or(0.0);
         let mut energy = |x: &Feasible| {
             -log_improvement(process.predict(&layout.traits(x.point(), x.code())), target).value

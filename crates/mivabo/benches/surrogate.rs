@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use faer::{Mat, Side};
-use mivabo::features::{Expansion, Features, Kernel, Products, Settings};
+use mivabo::features::{Expansion, FeatureSettings, Features, Products, WaveKernel};
 use mivabo::math::random::{Purpose, Stream, stream};
 use mivabo::surrogate::{Fit, Gaussian, Growth, Prior, Scaling, fitted, grown};
 
@@ -40,7 +40,7 @@ fn belief(features: &Arc<Features>, n_bits: usize, n: usize) -> Gaussian {
     gaussian
 }
 
-fn features(n_bits: usize, settings: &Settings) -> Arc<Features> {
+fn features(n_bits: usize, settings: &FeatureSettings) -> Arc<Features> {
     Arc::new(Features::new((0..n_bits).collect(), 3, settings, 0).expect("not too many features"))
 }
 
@@ -66,16 +66,16 @@ fn observe_and_sample(criterion: &mut Criterion, id: &str, gaussian: &Gaussian, 
 
 /// The paper's largest space: 50 bits, three reals, 16 waves, all products: M = 21,692.
 fn vae(criterion: &mut Criterion) {
-    let features = features(50, &Settings::default());
+    let features = features(50, &FeatureSettings::default());
     let m = features.n_weights();
     for n in [10, 100, 300, 1000] {
         let gaussian = belief(&features, 50, n);
         let id = format!("observe and sample/dual, vae, M = {m}, n = {n}");
         observe_and_sample(criterion, &id, &gaussian, 50);
     }
-    let groups = Settings {
+    let groups = FeatureSettings {
         expansion: Expansion::RandomAdditive {
-            kernel: Kernel::SquaredExponential,
+            kernel: WaveKernel::SquaredExponential,
             n: 5,
         },
         products: Products::Linked(
@@ -83,7 +83,7 @@ fn vae(criterion: &mut Criterion) {
                 .flat_map(|bit| (bit % 3..3).map(move |real| (bit, real)))
                 .collect(),
         ),
-        ..Settings::default()
+        ..FeatureSettings::default()
     };
     let features = self::features(50, &groups);
     let gaussian = belief(&features, 50, 1000);
@@ -115,14 +115,14 @@ fn observe_and_sample_on(
 /// The primal path: M = 500 (15 bits of order 2 and 3 waves are 484), up to n = 100,000.
 fn primal(criterion: &mut Criterion) {
     let expansion = Expansion::Random {
-        kernel: Kernel::SquaredExponential,
+        kernel: WaveKernel::SquaredExponential,
         n: 3,
     };
     let features = features(
         15,
-        &Settings {
+        &FeatureSettings {
             expansion,
-            ..Settings::default()
+            ..FeatureSettings::default()
         },
     );
     let m = features.n_weights();
@@ -140,7 +140,7 @@ fn naive(criterion: &mut Criterion) {
         .sample_size(10)
         .measurement_time(Duration::from_secs(10));
     for n_bits in [10, 15] {
-        let features = features(n_bits, &Settings::default());
+        let features = features(n_bits, &FeatureSettings::default());
         let (n, m) = (100, features.n_weights());
         let mut points = stream(1, 0, Purpose::Design);
         let rows: Vec<(Vec<f64>, f64)> = (0..n)
@@ -194,7 +194,7 @@ fn normals(criterion: &mut Criterion) {
 fn hyperparameters(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("hyperparameters");
     group.sample_size(10);
-    let features = features(50, &Settings::default());
+    let features = features(50, &FeatureSettings::default());
     for n in [20, 100] {
         let gaussian = belief(&features, 50, n);
         let mut starts = stream(4, 0, Purpose::Hyperparameters);

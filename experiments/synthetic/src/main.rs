@@ -20,7 +20,7 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::sync::Arc;
 
-use mivabo::features::{Features, Settings, Weights};
+use mivabo::features::{Features, FeatureSettings, Weights};
 use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Domain, Space};
 use mivabo::study::{Spec, Strategy, Study};
@@ -153,7 +153,7 @@ fn function(space: &Space, task: &str, seed: u64) -> Result<Weights, Failure> {
         Some(task) => (task, FUNCTIONS + seed),
         None => (task, seed),
     };
-    let features = Features::for_encoding(space.encoding(), &Settings::default(), waves)?;
+    let features = Features::for_encoding(space.encoding(), &FeatureSettings::default(), waves)?;
     let mut draws = stream(FUNCTIONS + seed, 0, Purpose::Weights);
     let mut weight = || match task {
         "gaussian" | "cardinality" => Ok(draws.normal()),

@@ -51,7 +51,7 @@ impl Default for Settings {
 
 /// A continuous half is one of several, so it need not converge each time.
 const DESCENT: minimise::Settings = minimise::Settings {
-    inner: lbfgs::Settings {
+    inner: lbfgs::LbfgsSettings {
         max_iterations: 50,
         tolerance: 1e-6,
         memory: 8,

@@ -71,9 +71,9 @@ impl Landscape<'_> {
     ///
     /// ```
     /// use mivabo::acquire::global::{Landscape, Limits};
-    /// use mivabo::features::{Features, Settings, Weights};
+    /// use mivabo::features::{FeatureSettings, Features, Weights};
     ///
-    /// let features = Features::new(vec![], 2, &Settings::default(), 0)?;
+    /// let features = Features::new(vec![], 2, &FeatureSettings::default(), 0)?;
     /// let weights = Weights::from_flat(features.into(), &[1.0; 17]);
     /// let sum = weights.given_bits(&[]);
     ///
@@ -129,7 +129,7 @@ impl<'a> Domain<'a> {
             Domain::Box(bounds) => {
                 let descent =
                     |x: &[f64], gradient: &mut [f64]| minimise::Smooth::value(f, x, gradient);
-                Some(lbfgs::minimise(descent, &start, bounds, lbfgs::Settings::default()).x)
+                Some(lbfgs::minimise(descent, &start, bounds, lbfgs::LbfgsSettings::default()).x)
             }
             Domain::Region(region) => region
                 .minimise(f, &[start], minimise::Settings::default())
@@ -377,14 +377,14 @@ fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<L
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{Expansion, Kernel, Waves};
+    use crate::features::{Expansion, WaveKernel, Waves};
     use crate::math::random::{Purpose, Stream, stream};
     use crate::space::Space;
     use proptest::prelude::*;
 
     /// Sixteen waves and their weights; the smaller the bandwidth, the more minima there are.
     fn drawn(n: usize, bandwidth: f64, draws: &mut Stream) -> (Waves, Vec<f64>) {
-        let kernel = Kernel::SquaredExponential;
+        let kernel = WaveKernel::SquaredExponential;
         let waves = Waves::new(Expansion::Random { kernel, n: 16 }, n, draws).unwrap();
         let weights = (0..16).map(|_| draws.normal()).collect();
         (waves.with_bandwidths(&vec![bandwidth; n]), weights)

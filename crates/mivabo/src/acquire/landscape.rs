@@ -285,7 +285,7 @@ fn rounding(n: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{Expansion, Kernel};
+    use crate::features::{Expansion, WaveKernel};
     use crate::math::random::{Purpose, stream};
     use proptest::prelude::*;
 
@@ -305,7 +305,7 @@ mod tests {
             seed in 0_u64..1000, n in 1_usize..4, bandwidth in -4.0_f64..1.0, size in -8.0_f64..0.0,
         ) {
             let mut draws = stream(seed, 0, Purpose::Weights);
-            let kernel = Kernel::Matern32;
+            let kernel = WaveKernel::Matern32;
             let waves = Waves::new(Expansion::Random { kernel, n: 6 }, n, &mut draws).unwrap();
             let waves = waves.with_bandwidths(&vec![10_f64.powf(bandwidth); n]);
             let weights: Vec<f64> = (0..6).map(|_| draws.normal()).collect();

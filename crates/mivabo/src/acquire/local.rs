@@ -68,7 +68,7 @@ const RARE: usize = 5;
 
 /// A descent in a round need not converge.
 const DESCENT: minimise::Settings = minimise::Settings {
-    inner: lbfgs::Settings {
+    inner: lbfgs::LbfgsSettings {
         max_iterations: 15,
         tolerance: 1e-6,
         memory: 8,

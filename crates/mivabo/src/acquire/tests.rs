@@ -17,8 +17,12 @@ use crate::space;
 use crate::space::{Coding, Domain};
 
 fn weights(space: &Space, seed: u64) -> Weights {
-    let features =
-        Features::for_encoding(space.encoding(), &features::Settings::default(), seed).unwrap();
+    let features = Features::for_encoding(
+        space.encoding(),
+        &features::FeatureSettings::default(),
+        seed,
+    )
+    .unwrap();
     let mut draws = stream(seed, 0, Purpose::Weights);
     let flat: Vec<f64> = (0..features.n_weights()).map(|_| draws.normal()).collect();
     Weights::from_flat(Arc::new(features), &flat)

@@ -139,14 +139,14 @@ fn linked(
 mod tests {
     use super::*;
     use crate::features::monomials::Basis;
-    use crate::features::waves::{Expansion, Kernel};
+    use crate::features::waves::{Expansion, WaveKernel};
     use crate::math::random::{Purpose, stream};
 
     /// Bits 0, 1, 2 (order 2: monomials 1, 2, 3, then {0,1}, {0,2}, {1,2}) and two reals with one wave each.
     fn parts() -> (Monomials, Waves) {
         let monomials = Monomials::new(vec![0, 1, 2], 2, Basis::Binary).unwrap();
         let additive = Expansion::RandomAdditive {
-            kernel: Kernel::SquaredExponential,
+            kernel: WaveKernel::SquaredExponential,
             n: 1,
         };
         let waves = Waves::new(additive, 2, &mut stream(0, 0, Purpose::Features)).unwrap();

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 pub use self::mixed::{Group, Mixed, Products};
 pub use self::monomials::{Basis, MAX_FEATURES, Monomials};
-pub use self::waves::{Expansion, Kernel, MAX_NODES, Waves};
+pub use self::waves::{Expansion, MAX_NODES, WaveKernel, Waves};
 pub use self::weights::{CosineSum, Weights};
 use crate::encoding::Encoding;
 use crate::math::random::{Purpose, stream};
@@ -41,7 +41,7 @@ pub(crate) const HYPERPARAMETERS: std::ops::RangeInclusive<f64> = 1e-50..=1e50;
 /// | `bandwidth` | 1 | σ of every coordinate, in units of its range |
 /// | `products` | all | which monomials are multiplied with which waves |
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct FeatureSettings {
     /// The highest degree of a monomial.
     pub order: usize,
     /// What a bit is to a monomial.
@@ -54,9 +54,9 @@ pub struct Settings {
     pub products: Products,
 }
 
-impl Default for Settings {
+impl Default for FeatureSettings {
     fn default() -> Self {
-        Settings {
+        FeatureSettings {
             order: 2,
             basis: Basis::default(),
             expansion: Expansion::default(),
@@ -92,18 +92,18 @@ impl Features {
     ///
     /// ```
     /// use mivabo::Space;
-    /// use mivabo::features::{Features, Settings};
+    /// use mivabo::features::{Features, FeatureSettings};
     ///
     /// let space = Space::from_toml(include_str!("../../../../examples/vae.toml"))?;
     ///
-    /// let features = Features::for_encoding(space.encoding(), &Settings::default(), 0)?;
+    /// let features = Features::for_encoding(space.encoding(), &FeatureSettings::default(), 0)?;
     ///
     /// assert_eq!(features.n_weights(), 1276 * 17);
     /// # Ok::<(), mivabo::Error>(())
     /// ```
     pub fn for_encoding(
         encoding: &Encoding,
-        settings: &Settings,
+        settings: &FeatureSettings,
         seed: u64,
     ) -> Result<Features, Error> {
         let parameters = encoding.model().parameters.iter().enumerate();
@@ -120,7 +120,7 @@ impl Features {
     pub fn new(
         visible: Vec<usize>,
         n_reals: usize,
-        settings: &Settings,
+        settings: &FeatureSettings,
         seed: u64,
     ) -> Result<Features, Error> {
         let bandwidth = settings.bandwidth;
@@ -244,7 +244,8 @@ mod tests {
         let _ = space.add("choice", Domain::choice(["a", "b"]));
         let space = space.build().unwrap();
 
-        let features = Features::for_encoding(space.encoding(), &Settings::default(), 0).unwrap();
+        let features =
+            Features::for_encoding(space.encoding(), &FeatureSettings::default(), 0).unwrap();
 
         // Three bits of the auxiliary integer stand between the two of `n` and the two of `choice`.
         assert_eq!(features.monomials().visible(), [0, 1, 5, 6]);
@@ -252,9 +253,9 @@ mod tests {
 
     #[test]
     fn a_flat_row_holds_each_weight_of_the_model_once() {
-        let settings = Settings {
+        let settings = FeatureSettings {
             products: Products::Listed(vec![(1, 0), (3, 15), (3, 2)]),
-            ..Settings::default()
+            ..FeatureSettings::default()
         };
         let features = Features::new(vec![0, 1], 1, &settings, 4).unwrap();
         let factors = features.factors(&[true, true], &[0.3]);
@@ -272,16 +273,16 @@ mod tests {
 
     #[test]
     fn a_space_of_nothing_has_one_feature() {
-        let features = Features::new(vec![], 0, &Settings::default(), 0).unwrap();
+        let features = Features::new(vec![], 0, &FeatureSettings::default(), 0).unwrap();
 
         assert_eq!(features.flatten(&features.factors(&[], &[])), [1.0]);
     }
 
     #[test]
     fn a_bandwidth_of_zero_is_refused() {
-        let settings = Settings {
+        let settings = FeatureSettings {
             bandwidth: 0.0,
-            ..Settings::default()
+            ..FeatureSettings::default()
         };
 
         let refused = Features::new(vec![], 1, &settings, 0).unwrap_err();
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn bandwidths_change_the_waves_and_nothing_else() {
-        let features = Features::new(vec![0], 2, &Settings::default(), 9).unwrap();
+        let features = Features::new(vec![0], 2, &FeatureSettings::default(), 9).unwrap();
 
         let same = features
             .with_bandwidths(&[0.2, 3.0])

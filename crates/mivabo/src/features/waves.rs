@@ -21,7 +21,7 @@ use crate::math::random::Stream;
 
 /// A stationary kernel with value 1 at distance 0, as a function of r = |x - x'| / σ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kernel {
+pub enum WaveKernel {
     /// exp(-r²/2)
     #[default]
     SquaredExponential,
@@ -31,7 +31,7 @@ pub enum Kernel {
     Matern52,
 }
 
-impl Kernel {
+impl WaveKernel {
     /// The kernel at distance `r`, in bandwidths; 0 where it is below the smallest number.
     pub fn at(self, r: f64) -> f64 {
         // All are below e^(-800) there, and ∞ · 0 further out.
@@ -39,9 +39,9 @@ impl Kernel {
             return 0.0;
         }
         match self {
-            Kernel::SquaredExponential => (-0.5 * r * r).exp(),
-            Kernel::Matern32 => (1.0 + 3.0_f64.sqrt() * r) * (-(3.0_f64.sqrt()) * r).exp(),
-            Kernel::Matern52 => {
+            WaveKernel::SquaredExponential => (-0.5 * r * r).exp(),
+            WaveKernel::Matern32 => (1.0 + 3.0_f64.sqrt() * r) * (-(3.0_f64.sqrt()) * r).exp(),
+            WaveKernel::Matern52 => {
                 (1.0 + 5.0_f64.sqrt() * r + 5.0 / 3.0 * r * r) * (-(5.0_f64.sqrt()) * r).exp()
             }
         }
@@ -50,9 +50,9 @@ impl Kernel {
     /// Degrees of freedom 2ν of the Student-t spectral density of a Matérn kernel; none for a Gaussian one.
     fn degrees(self) -> Option<f64> {
         match self {
-            Kernel::SquaredExponential => None,
-            Kernel::Matern32 => Some(3.0),
-            Kernel::Matern52 => Some(5.0),
+            WaveKernel::SquaredExponential => None,
+            WaveKernel::Matern32 => Some(3.0),
+            WaveKernel::Matern52 => Some(5.0),
         }
     }
 }
@@ -63,14 +63,14 @@ pub enum Expansion {
     /// `n` random waves over all coordinates.
     Random {
         /// The kernel they approximate.
-        kernel: Kernel,
+        kernel: WaveKernel,
         /// How many in all.
         n: usize,
     },
     /// `n` random waves for each coordinate on its own.
     RandomAdditive {
         /// The kernel of one coordinate.
-        kernel: Kernel,
+        kernel: WaveKernel,
         /// How many for each coordinate.
         n: usize,
     },
@@ -107,7 +107,7 @@ impl Default for Expansion {
     /// The paper's: sixteen random waves of the squared exponential kernel.
     fn default() -> Self {
         Expansion::Random {
-            kernel: Kernel::SquaredExponential,
+            kernel: WaveKernel::SquaredExponential,
             n: 16,
         }
     }
@@ -194,7 +194,7 @@ impl Waves {
     /// ω ~ N(0, I) or Student-t with 2ν degrees of freedom over `dimensions`, b ~ U[0, 2π).
     fn push_random(
         &mut self,
-        kernel: Kernel,
+        kernel: WaveKernel,
         dimensions: &[usize],
         amplitude: f64,
         stream: &mut Stream,
@@ -379,16 +379,16 @@ mod tests {
         (sum / (n_seeds * n_pairs) as f64).sqrt()
     }
 
-    fn joint(kernel: Kernel) -> impl Fn(&[f64], &[f64]) -> f64 {
+    fn joint(kernel: WaveKernel) -> impl Fn(&[f64], &[f64]) -> f64 {
         move |x, y| kernel.at(((x[0] - y[0]) / 0.5).hypot((x[1] - y[1]) / 0.8))
     }
 
     #[test]
     fn the_error_of_random_waves_falls_like_the_root_of_their_number() {
         for kernel in [
-            Kernel::SquaredExponential,
-            Kernel::Matern32,
-            Kernel::Matern52,
+            WaveKernel::SquaredExponential,
+            WaveKernel::Matern32,
+            WaveKernel::Matern52,
         ] {
             let at = |n| error(Expansion::Random { kernel, n }, joint(kernel));
 
@@ -409,7 +409,7 @@ mod tests {
         let at = |nodes| {
             error(
                 Expansion::Quadrature { nodes },
-                joint(Kernel::SquaredExponential),
+                joint(WaveKernel::SquaredExponential),
             )
         };
 
@@ -424,14 +424,14 @@ mod tests {
     #[test]
     fn an_additive_expansion_is_the_mean_of_its_coordinates() {
         let exact = |x: &[f64], y: &[f64]| {
-            let k = |at: usize, s: f64| Kernel::SquaredExponential.at((x[at] - y[at]) / s);
+            let k = |at: usize, s: f64| WaveKernel::SquaredExponential.at((x[at] - y[at]) / s);
             0.5 * (k(0, 0.5) + k(1, 0.8))
         };
 
         let quadrature = error(Expansion::QuadratureAdditive { nodes: 24 }, exact);
         let random = error(
             Expansion::RandomAdditive {
-                kernel: Kernel::SquaredExponential,
+                kernel: WaveKernel::SquaredExponential,
                 n: 1000,
             },
             exact,
@@ -445,7 +445,7 @@ mod tests {
     fn an_additive_wave_knows_its_coordinate() {
         let waves = waves(
             Expansion::RandomAdditive {
-                kernel: Kernel::Matern52,
+                kernel: WaveKernel::Matern52,
                 n: 2,
             },
             3,
@@ -461,7 +461,7 @@ mod tests {
     fn extreme_bandwidths_and_distances_give_numbers() {
         let start = waves(
             Expansion::Random {
-                kernel: Kernel::Matern32,
+                kernel: WaveKernel::Matern32,
                 n: 9,
             },
             1,
@@ -485,9 +485,9 @@ mod tests {
             );
         }
         for kernel in [
-            Kernel::SquaredExponential,
-            Kernel::Matern32,
-            Kernel::Matern52,
+            WaveKernel::SquaredExponential,
+            WaveKernel::Matern32,
+            WaveKernel::Matern52,
         ] {
             assert_eq!(
                 [1e3, 1e160, f64::INFINITY].map(|r| kernel.at(r)),
@@ -504,7 +504,7 @@ mod tests {
         assert!(
             waves(
                 Expansion::Random {
-                    kernel: Kernel::Matern32,
+                    kernel: WaveKernel::Matern32,
                     n: 0
                 },
                 2,
@@ -531,7 +531,7 @@ mod tests {
         fn gradients_are_those_of_finite_differences(
             x in prop::collection::vec(0.05_f64..0.95, 3), logs in prop::collection::vec(-1.5_f64..1.0, 3), seed in 0_u64..50,
         ) {
-            let expansion = Expansion::Random { kernel: Kernel::Matern32, n: 5 };
+            let expansion = Expansion::Random { kernel: WaveKernel::Matern32, n: 5 };
             let at = |logs: &[f64]| {
                 waves(expansion, 3, seed).with_bandwidths(&logs.iter().map(|l| l.exp()).collect::<Vec<_>>())
             };

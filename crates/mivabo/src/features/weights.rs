@@ -196,7 +196,7 @@ impl CosineSum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{Basis, Expansion, Kernel, Products, Settings};
+    use crate::features::{Basis, Expansion, FeatureSettings, Products, WaveKernel};
     use crate::math::random::{Purpose, stream};
     use mivabo_bqp::{Row, Sense};
     use proptest::prelude::*;
@@ -215,8 +215,8 @@ mod tests {
             order in orders, fourier: bool, additive: bool, n_bits in 0_usize..6, n_reals in 0_usize..4,
             products in any_products(), seed in 0_u64..1000,
         ) -> (Weights, usize) {
-            let kernel = Kernel::SquaredExponential;
-            let settings = Settings {
+            let kernel = WaveKernel::SquaredExponential;
+            let settings = FeatureSettings {
                 order,
                 basis: if fourier { Basis::Fourier } else { Basis::Binary },
                 expansion: if additive { Expansion::RandomAdditive { kernel, n: 2 } } else { Expansion::Random { kernel, n: 5 } },
@@ -290,9 +290,9 @@ mod tests {
 
     #[test]
     fn cubic_weights_are_no_quadratic_form() {
-        let settings = Settings {
+        let settings = FeatureSettings {
             order: 3,
-            ..Settings::default()
+            ..FeatureSettings::default()
         };
         let features = Arc::new(Features::new(vec![0, 1, 2], 0, &settings, 0).unwrap());
 
@@ -306,9 +306,9 @@ mod tests {
     #[test]
     fn constraints_with_too_few_bits_are_refused_at_every_order() {
         for order in 1..=4 {
-            let settings = Settings {
+            let settings = FeatureSettings {
                 order,
-                ..Settings::default()
+                ..FeatureSettings::default()
             };
             let features = Arc::new(Features::new(vec![0, 1, 2, 3], 0, &settings, 0).unwrap());
             let weights = Weights::from_flat(features.clone(), &vec![1.0; features.n_weights()]);
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn weights_too_large_for_a_program_are_refused() {
-        let features = Arc::new(Features::new(vec![0], 0, &Settings::default(), 0).unwrap());
+        let features = Arc::new(Features::new(vec![0], 0, &FeatureSettings::default(), 0).unwrap());
 
         let refused =
             Weights::from_flat(features, &[0.0, 1e305]).program_given_reals(&Bqp::new(1), &[]);

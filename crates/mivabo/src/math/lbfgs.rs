@@ -19,7 +19,7 @@ use super::vector::dot;
 /// | `tolerance` | 1e-6 | the largest component of the projected gradient at which to stop |
 /// | `memory` | 8 | pairs of steps and gradient differences |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct LbfgsSettings {
     /// The most steps.
     pub max_iterations: usize,
     /// Where to stop.
@@ -28,9 +28,9 @@ pub struct Settings {
     pub memory: usize,
 }
 
-impl Default for Settings {
+impl Default for LbfgsSettings {
     fn default() -> Self {
-        Settings {
+        LbfgsSettings {
             max_iterations: 100,
             tolerance: 1e-6,
             memory: 8,
@@ -62,21 +62,21 @@ const MAX_TRIALS: usize = 30;
 /// point counts as worst; if that is so at the start, the start is the answer.
 ///
 /// ```
-/// use mivabo::math::lbfgs::{Settings, minimise};
+/// use mivabo::math::lbfgs::{LbfgsSettings, minimise};
 ///
 /// let bowl = |x: &[f64], gradient: &mut [f64]| {
 ///     gradient[0] = 2.0 * (x[0] - 3.0);
 ///     (x[0] - 3.0).powi(2)
 /// };
 ///
-/// assert!((minimise(bowl, &[0.0], &[(-9.0, 9.0)], Settings::default()).x[0] - 3.0).abs() < 1e-6);
-/// assert_eq!(minimise(bowl, &[0.0], &[(0.0, 1.0)], Settings::default()).x, [1.0]);
+/// assert!((minimise(bowl, &[0.0], &[(-9.0, 9.0)], LbfgsSettings::default()).x[0] - 3.0).abs() < 1e-6);
+/// assert_eq!(minimise(bowl, &[0.0], &[(0.0, 1.0)], LbfgsSettings::default()).x, [1.0]);
 /// ```
 pub fn minimise(
     mut f: impl FnMut(&[f64], &mut [f64]) -> f64,
     start: &[f64],
     bounds: &[(f64, f64)],
-    settings: Settings,
+    settings: LbfgsSettings,
 ) -> Minimum {
     let mut n_evaluations = 0;
     let mut ask = |x: Vec<f64>| {
@@ -294,9 +294,9 @@ mod tests {
 
     #[test]
     fn the_valley_of_rosenbrock_is_followed_to_its_end() {
-        let settings = Settings {
+        let settings = LbfgsSettings {
             max_iterations: 500,
-            ..Settings::default()
+            ..LbfgsSettings::default()
         };
 
         let found = minimise(
@@ -315,7 +315,7 @@ mod tests {
             rosenbrock,
             &[-1.2, 1.0],
             &[(-2.0, 0.5), (-2.0, 2.0)],
-            Settings::default(),
+            LbfgsSettings::default(),
         );
 
         // At x₀ = ½ the best x₁ is ¼.
@@ -332,7 +332,7 @@ mod tests {
             |_, _| f64::NAN,
             &[7.0, f64::NAN],
             &[(0.0, 1.0); 2],
-            Settings::default(),
+            LbfgsSettings::default(),
         );
 
         assert_eq!((found.x, found.is_converged), (vec![1.0, 0.0], false));
@@ -345,14 +345,14 @@ mod tests {
             x[0] - 0.1 * x[0].ln()
         };
 
-        let found = minimise(log, &[5.0], &[(-10.0, 10.0)], Settings::default());
+        let found = minimise(log, &[5.0], &[(-10.0, 10.0)], LbfgsSettings::default());
 
         assert!((found.x[0] - 0.1).abs() < 1e-6, "{found:?}");
     }
 
     #[test]
     fn nothing_is_minimised_at_once() {
-        let found = minimise(|_, _| 2.0, &[], &[], Settings::default());
+        let found = minimise(|_, _| 2.0, &[], &[], LbfgsSettings::default());
 
         assert_eq!((found.value, found.is_converged), (2.0, true));
     }
@@ -371,7 +371,7 @@ mod tests {
             };
             let start: Vec<f64> = bowls.iter().map(|b| b.2).collect();
 
-            let found = minimise(f, &start, &vec![(-1.0, 1.0); bowls.len()], Settings::default());
+            let found = minimise(f, &start, &vec![(-1.0, 1.0); bowls.len()], LbfgsSettings::default());
 
             prop_assert!(found.is_converged);
             for (x, (_, c, _)) in found.x.iter().zip(&bowls) {

@@ -7,7 +7,7 @@
 use crate::encoding::Encoded;
 use crate::space::Point;
 use crate::study::Error;
-use crate::surrogate::process::{Kernel, Layout, Process, Settings, Traits};
+use crate::surrogate::process::{FitLimits, Kernel, Layout, Process, Traits};
 use crate::surrogate::{Outputs, Transform, spread_out};
 
 /// By how much for each parameter the log density of any kernel but the first must be greater. Measured: without it the product kernel
@@ -82,7 +82,7 @@ impl Fits {
         let mut best: Option<(f64, Fitted)> = None;
         for prior in 0..self.priors.len() {
             let mut process = self.observed(prior, None, observations)?.0;
-            process.fit(Settings::default());
+            process.fit(FitLimits::default());
             let margin = if prior > 0 {
                 MARGIN * process.layout().len() as f64
             } else {

@@ -3,7 +3,7 @@
 use super::settings;
 use crate::acquire::{alternating, annealing, dual, exact, local};
 use crate::features;
-use crate::features::{Expansion, Features, Kernel, Settings};
+use crate::features::{Expansion, FeatureSettings, Features, WaveKernel};
 use crate::language::spelling::nearest;
 use crate::measure::Aims;
 use crate::space::Space;
@@ -331,13 +331,13 @@ impl Thompson {
                 return Err(features::Error::BadHyperparameter { name, value }.into());
             }
         }
-        let settings = Settings {
+        let settings = FeatureSettings {
             bandwidth: self.sigma,
             expansion: Expansion::Random {
-                kernel: Kernel::SquaredExponential,
+                kernel: WaveKernel::SquaredExponential,
                 n: self.n_waves,
             },
-            ..Settings::default()
+            ..FeatureSettings::default()
         };
         if let Search::Exact(settings) = self.search {
             exact::check_size(space, settings)?;

@@ -88,12 +88,13 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::features::{Features, Settings};
+    use crate::features::{FeatureSettings, Features};
     use crate::math::random::{Purpose, stream};
     use crate::surrogate::{Fit, Gaussian, Growth, Prior, Scaling};
 
     fn belief(transform: Transform) -> Belief {
-        let features = Arc::new(Features::new(vec![0, 1], 1, &Settings::default(), 0).unwrap());
+        let features =
+            Arc::new(Features::new(vec![0, 1], 1, &FeatureSettings::default(), 0).unwrap());
         let gaussian = Gaussian::new(
             features,
             Prior {

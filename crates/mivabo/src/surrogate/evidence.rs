@@ -82,7 +82,7 @@ pub fn fitted(gaussian: &Gaussian, fit: Fit, stream: &mut Stream) -> Result<Gaus
                 .collect(),
         );
     }
-    let settings = lbfgs::Settings {
+    let settings = lbfgs::LbfgsSettings {
         max_iterations: fit.max_iterations,
         tolerance: 1e-4,
         ..Default::default()
@@ -351,21 +351,21 @@ pub(super) fn columns(b: &[f64], m: usize, chosen: &[usize]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{Expansion, Kernel, Products, Settings};
+    use crate::features::{Expansion, FeatureSettings, Products, WaveKernel};
     use crate::math::random::{Purpose, stream};
     use proptest::prelude::*;
 
     fn observed(n: usize, products: Products, additive: bool, seed: u64) -> Gaussian {
-        let kernel = Kernel::SquaredExponential;
+        let kernel = WaveKernel::SquaredExponential;
         let expansion = if additive {
             Expansion::RandomAdditive { kernel, n: 3 }
         } else {
             Expansion::Random { kernel, n: 6 }
         };
-        let settings = Settings {
+        let settings = FeatureSettings {
             expansion,
             products,
-            ..Settings::default()
+            ..FeatureSettings::default()
         };
         let features = Features::new((0..4).collect(), 2, &settings, seed).unwrap();
         let mut gaussian = Gaussian::new(Arc::new(features), Prior::default()).unwrap();

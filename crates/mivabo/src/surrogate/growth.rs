@@ -265,7 +265,7 @@ fn log_evidence(kernel: &[f64], y: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{Expansion, Kernel, Settings};
+    use crate::features::{Expansion, FeatureSettings, WaveKernel};
     use crate::math::random::{Purpose, stream};
     use crate::surrogate::{Prior, Scaling, Variances};
 
@@ -273,16 +273,16 @@ mod tests {
     /// reals, with real 0 and real 1; believed under `products`.
     fn observed(products: &Products, seed: u64) -> Gaussian {
         let expansion = Expansion::RandomAdditive {
-            kernel: Kernel::SquaredExponential,
+            kernel: WaveKernel::SquaredExponential,
             n: 6,
         };
         let truth = Products::Linked(vec![(1, 0), (3, 1)]);
-        let settings = Settings {
+        let settings = FeatureSettings {
             order: 1,
             expansion,
             bandwidth: 0.3,
             products: truth,
-            ..Settings::default()
+            ..FeatureSettings::default()
         };
         let features = Features::new((0..5).collect(), 2, &settings, seed).unwrap();
         let prior = Prior {

@@ -181,12 +181,12 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    use crate::features::{Basis, Features, Settings};
+    use crate::features::{Basis, FeatureSettings, Features};
     use crate::math::random::{Purpose, stream};
     use mivabo_bqp::{Quadratic, Row, Sense};
     use proptest::prelude::*;
 
-    fn drawn(n_bits: usize, settings: &Settings, seed: u64) -> Weights {
+    fn drawn(n_bits: usize, settings: &FeatureSettings, seed: u64) -> Weights {
         let features = Features::new((0..n_bits).collect(), 2, settings, seed).unwrap();
         let mut draws = stream(seed, 0, Purpose::Weights);
         let flat: Vec<f64> = (0..features.n_weights()).map(|_| draws.normal()).collect();
@@ -202,7 +202,7 @@ mod tests {
             order in 1_usize..4, most in 0_usize..7, fourier: bool, seed in 0_u64..100,
         ) {
             let basis = if fourier { Basis::Fourier } else { Basis::Binary };
-            let weights = drawn(bits.len(), &Settings { order, basis, ..Settings::default() }, seed);
+            let weights = drawn(bits.len(), &FeatureSettings { order, basis, ..FeatureSettings::default() }, seed);
             let factors = factors(&weights, &Bqp::new(bits.len()), most).unwrap();
 
             let sum: f64 = factors.iter().map(|factor| {
@@ -226,7 +226,7 @@ mod tests {
         problem
             .add_row(Row::new("one of three", sum, Sense::Equal, 1.0))
             .unwrap();
-        let weights = drawn(3, &Settings::default(), 0);
+        let weights = drawn(3, &FeatureSettings::default(), 0);
 
         let factors = factors(&weights, &problem, 2).unwrap();
 
@@ -236,9 +236,9 @@ mod tests {
 
     #[test]
     fn a_monomial_of_too_many_bits_is_refused() {
-        let settings = Settings {
+        let settings = FeatureSettings {
             order: 15,
-            ..Settings::default()
+            ..FeatureSettings::default()
         };
         let weights = drawn(15, &settings, 0);
 

@@ -133,12 +133,12 @@ pub struct Decomposed {
 /// ```
 /// use mivabo::Space;
 /// use mivabo::acquire::{Feasible, dual};
-/// use mivabo::features::{Features, Settings, Weights};
+/// use mivabo::features::{FeatureSettings, Features, Weights};
 ///
 /// let mut space = Space::builder();
 /// let _ = (space.integer("n", 0..=3), space.float("x", 0.0..=1.0));
 /// let space = space.build()?;
-/// let features = Features::for_encoding(space.encoding(), &Settings::default(), 0)?;
+/// let features = Features::for_encoding(space.encoding(), &FeatureSettings::default(), 0)?;
 /// let weights = Weights::from_flat(features.into(), &[0.1, -0.3, 0.5]);
 ///
 /// let found = dual::minimise(&space, &weights, &[], dual::Settings::default())?.expect("there are points");

@@ -41,7 +41,7 @@ proptest! {
     ) {
         let Some(space) = random_valid_space(&tape) else { return Ok(()) };
         prop_assume!(space.encoding().n_bits() <= 8);
-        let weights = drawn(&space, &features::Settings { order, ..features::Settings::default() }, seed);
+        let weights = drawn(&space, &features::FeatureSettings { order, ..features::FeatureSettings::default() }, seed);
         let settings = exact::Settings { boxes: 300, ..exact::Settings::default() };
         let exact = exact::minimise(&space, &weights, settings).unwrap();
         let coupling = if with_waves { Coupling::Waves } else { Coupling::Coordinates };
@@ -60,9 +60,9 @@ proptest! {
 
 #[test]
 fn where_nothing_is_mixed_the_gap_closes_at_once() {
-    let settings = features::Settings {
+    let settings = features::FeatureSettings {
         products: Products::None,
-        ..features::Settings::default()
+        ..features::FeatureSettings::default()
     };
     let mut n = 0;
     for seed in 0..60 {
@@ -95,7 +95,7 @@ fn where_nothing_is_mixed_the_gap_closes_at_once() {
 #[test]
 fn more_iterations_are_no_worse() {
     let space = (0..).find_map(mixed_space).unwrap();
-    let weights = drawn(&space, &features::Settings::default(), 1);
+    let weights = drawn(&space, &features::FeatureSettings::default(), 1);
     for master in MASTERS {
         let bound = |iterations: usize| {
             let settings = Settings {
@@ -124,7 +124,7 @@ fn one_factor_that_has_all_bits_closes_the_gap_by_its_waves() {
     );
     let space = space.build().unwrap();
     for seed in 0..5 {
-        let weights = drawn(&space, &features::Settings::default(), seed);
+        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
 
         let settings = Settings {
             iterations: 200,
@@ -151,7 +151,7 @@ fn values_are_within_a_hundredth_of_the_exact_minimum_in_nearly_all_small_proble
         let Some(space) = mixed_space(seed) else {
             continue;
         };
-        let weights = drawn(&space, &features::Settings::default(), seed);
+        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
         let settings = quick(Master::Subgradient, Coupling::Waves);
         let exact = exact::minimise(&space, &weights, exact::Settings::default()).unwrap();
         let Outcome::Found(exact) = exact else {
@@ -192,7 +192,7 @@ fn gaps_by_master_and_coupling() {
         let (mut all, mut free) = (Vec::new(), Vec::new());
         for (seed, space) in (0..30).filter_map(|seed| mixed_space(seed).map(|space| (seed, space)))
         {
-            let weights = drawn(&space, &features::Settings::default(), seed);
+            let weights = drawn(&space, &features::FeatureSettings::default(), seed);
             let found = minimise(&space, &weights, &starts(&space, seed, 5), settings).unwrap();
             let gap = found.map_or(f64::INFINITY, |found| found.gap);
             all.push(gap);
@@ -216,7 +216,7 @@ fn gaps_by_master_and_coupling() {
 #[ignore = "a measurement: the time of an iteration with fifty bits"]
 fn an_iteration_with_fifty_bits() {
     let space = Space::from_toml(include_str!("../../../../../examples/vae.toml")).unwrap();
-    let weights = drawn(&space, &features::Settings::default(), 0);
+    let weights = drawn(&space, &features::FeatureSettings::default(), 0);
     for (master, coupling, factor_bits, iterations) in [
         (Master::Subgradient, Coupling::Waves, 4, 1),
         (Master::Subgradient, Coupling::Waves, 4, 5),

@@ -16,7 +16,7 @@ use crate::space::{Class, Domain};
 /// Weights from the standard normal distribution.
 pub(in crate::acquire) fn drawn(
     space: &Space,
-    settings: &features::Settings,
+    settings: &features::FeatureSettings,
     seed: u64,
 ) -> Weights {
     let features = Features::for_encoding(space.encoding(), settings, seed).unwrap();
@@ -99,7 +99,7 @@ proptest! {
     ) {
         let Some(space) = random_valid_space(&tape) else { return Ok(()) };
         prop_assume!(space.encoding().n_bits() <= 10);
-        let weights = drawn(&space, &features::Settings::default(), seed);
+        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
         let settings = Settings { boxes: 300, ..Settings::default() };
 
         let outcome = minimise(&space, &weights, settings).unwrap();
@@ -143,7 +143,7 @@ fn small_problems_are_closed_and_agree_with_a_grid() {
         let Some(space) = mixed_space(seed).filter(|space| space.encoding().n_reals() == 1) else {
             continue;
         };
-        let weights = drawn(&space, &features::Settings::default(), seed);
+        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
 
         let exact = found(&space, &weights, Settings::default());
 
@@ -178,7 +178,7 @@ fn more_patterns_than_allowed_are_said() {
         let _ = space.bool(name);
     }
     let space = space.build().unwrap();
-    let weights = drawn(&space, &features::Settings::default(), 0);
+    let weights = drawn(&space, &features::FeatureSettings::default(), 0);
 
     let refused = minimise(
         &space,
@@ -196,9 +196,9 @@ fn more_patterns_than_allowed_are_said() {
 /// By how much the alternating search from `n_starts` random starts misses the exact minimum, as a share of the range of f
 /// over the feasible set, and whether constraints speak of reals; for each seed whose space has feasible points.
 fn misses(seeds: std::ops::Range<u64>, bandwidth: f64, n_starts: usize) -> Vec<(bool, f64)> {
-    let settings = features::Settings {
+    let settings = features::FeatureSettings {
         bandwidth,
-        ..features::Settings::default()
+        ..features::FeatureSettings::default()
     };
     let mut misses = Vec::new();
     for seed in seeds {

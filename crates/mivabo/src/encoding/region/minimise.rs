@@ -36,7 +36,7 @@ impl<F: Fn(&[f64], &mut [f64]) -> f64> Smooth for F {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Each minimisation over the box.
-    pub inner: lbfgs::Settings,
+    pub inner: lbfgs::LbfgsSettings,
     /// The most updates of the multipliers.
     pub max_rounds: usize,
 }
@@ -44,7 +44,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            inner: lbfgs::Settings::default(),
+            inner: lbfgs::LbfgsSettings::default(),
             max_rounds: 20,
         }
     }
@@ -212,10 +212,10 @@ impl Region<'_> {
             }
             sum
         };
-        let settings = lbfgs::Settings {
+        let settings = lbfgs::LbfgsSettings {
             max_iterations: 200,
             tolerance: 1e-12,
-            ..lbfgs::Settings::default()
+            ..lbfgs::LbfgsSettings::default()
         };
         lbfgs::minimise(squares, start, self.bounds(), settings).x
     }

@@ -60,10 +60,10 @@ impl Scaling {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use mivabo::features::{Features, Settings};
+/// use mivabo::features::{Features, FeatureSettings};
 /// use mivabo::surrogate::{Gaussian, Prior};
 ///
-/// let features = Arc::new(Features::new(vec![0, 1], 1, &Settings::default(), 0)?);
+/// let features = Arc::new(Features::new(vec![0, 1], 1, &FeatureSettings::default(), 0)?);
 /// let mut belief = Gaussian::new(features, Prior { noise: 0.01, ..Prior::default() })?;
 /// belief.observe(&[true, false], &[0.3], 1.0)?;
 ///

@@ -7,7 +7,7 @@ use faer::{Mat, Side};
 use proptest::prelude::*;
 
 use super::*;
-use crate::features::{Basis, Expansion, Kernel, Products, Settings};
+use crate::features::{Basis, Expansion, FeatureSettings, Products, WaveKernel};
 use crate::math::random::{Purpose, stream};
 use crate::surrogate::Variances;
 
@@ -46,7 +46,7 @@ struct Case {
     n_bits: usize,
     n_reals: usize,
     n: usize,
-    settings: Settings,
+    settings: FeatureSettings,
     prior: Prior,
     seed: u64,
 }
@@ -61,11 +61,11 @@ prop_compose! {
             prop::collection::vec((0_usize..16, 0_usize..4), 0..30).prop_map(Products::Listed),
         ],
     ) -> Case {
-        let expansion = Expansion::RandomAdditive { kernel: Kernel::SquaredExponential, n: 2 };
+        let expansion = Expansion::RandomAdditive { kernel: WaveKernel::SquaredExponential, n: 2 };
         let basis = if fourier { Basis::Fourier } else { Basis::Binary };
         let [discrete, continuous, mixed, noise] = logs.map(f64::exp);
         let prior = Prior { variances: Variances { discrete, continuous, mixed }, noise: 0.1 * noise };
-        Case { n_bits, n_reals, n, settings: Settings { order, basis, expansion, bandwidth: 0.5, products }, prior, seed }
+        Case { n_bits, n_reals, n, settings: FeatureSettings { order, basis, expansion, bandwidth: 0.5, products }, prior, seed }
     }
 }
 
@@ -188,13 +188,13 @@ fn assert_samples(gaussian: &Gaussian, scaling: Scaling) {
 
 fn small_case(n: usize) -> Case {
     let expansion = Expansion::Random {
-        kernel: Kernel::SquaredExponential,
+        kernel: WaveKernel::SquaredExponential,
         n: 3,
     };
-    let settings = Settings {
+    let settings = FeatureSettings {
         expansion,
         bandwidth: 0.4,
-        ..Settings::default()
+        ..FeatureSettings::default()
     };
     let prior = Prior {
         variances: Variances {
@@ -364,9 +364,9 @@ fn nearly_equal_points_without_noise_give_numbers_on_both_paths() {
 #[test]
 fn panels_of_few_rows_add_up_to_the_same_mean() {
     // 523,686 monomials: eight rows a panel, and the last of three is not full.
-    let settings = Settings {
+    let settings = FeatureSettings {
         order: 4,
-        ..Settings::default()
+        ..FeatureSettings::default()
     };
     let features = Features::new((0..60).collect(), 0, &settings, 0).unwrap();
     let mut gaussian = Gaussian::new(Arc::new(features), Prior::default()).unwrap();
@@ -392,7 +392,13 @@ fn features_of_another_space_are_refused() {
     let gaussian = posterior(&small_case(3));
 
     for (n_bits, n_reals) in [(2, 2), (3, 1), (0, 0)] {
-        let other = Features::new((0..n_bits).collect(), n_reals, &Settings::default(), 0).unwrap();
+        let other = Features::new(
+            (0..n_bits).collect(),
+            n_reals,
+            &FeatureSettings::default(),
+            0,
+        )
+        .unwrap();
         assert!(
             gaussian
                 .refitted(Arc::new(other), Prior::default())
@@ -404,7 +410,7 @@ fn features_of_another_space_are_refused() {
 
 #[test]
 fn positions_of_bits_in_any_order_need_as_many_bits_as_the_largest() {
-    let features = Features::new(vec![5, 0, 5], 0, &Settings::default(), 0).unwrap();
+    let features = Features::new(vec![5, 0, 5], 0, &FeatureSettings::default(), 0).unwrap();
     let mut gaussian = Gaussian::new(Arc::new(features), Prior::default()).unwrap();
 
     assert!(gaussian.observe(&[true], &[], 1.0).is_err());

@@ -30,16 +30,16 @@ use crate::math::vector::add_scaled;
 /// | `max_iterations` | 25 | steps from each start |
 /// | `max_points` | 300 | the most observations that are looked at, evenly spread; the cost is cubic in them |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct FitLimits {
     /// Steps from each start.
     pub max_iterations: usize,
     /// The most observations.
     pub max_points: usize,
 }
 
-impl Default for Settings {
+impl Default for FitLimits {
     fn default() -> Self {
-        Settings {
+        FitLimits {
             max_iterations: 25,
             max_points: 300,
         }
@@ -53,7 +53,7 @@ const TOLERANCE: f64 = 1e-3;
 const MAX_TABLE: usize = 1 << 23;
 
 /// The points to look at, so that neither limit is passed.
-pub(super) fn n_points(n: usize, n_parameters: usize, settings: Settings) -> usize {
+pub(super) fn n_points(n: usize, n_parameters: usize, settings: FitLimits) -> usize {
     let fits = (2 * MAX_TABLE / n_parameters.max(1)).isqrt();
     n.min(settings.max_points).min(fits).max(1)
 }
@@ -62,13 +62,13 @@ pub(super) fn n_points(n: usize, n_parameters: usize, settings: Settings) -> usi
 pub(super) fn best(
     density: &Density<'_>,
     starts: &[Vec<f64>],
-    settings: Settings,
+    settings: FitLimits,
 ) -> Option<Vec<f64>> {
     let bounds = density.kernel.bounds(density.layout);
-    let settings = lbfgs::Settings {
+    let settings = lbfgs::LbfgsSettings {
         max_iterations: settings.max_iterations,
         tolerance: TOLERANCE,
-        ..lbfgs::Settings::default()
+        ..lbfgs::LbfgsSettings::default()
     };
     let descend = |start: &Vec<f64>| {
         let negative = |theta: &[f64], gradient: &mut [f64]| density.negative_log(theta, gradient);

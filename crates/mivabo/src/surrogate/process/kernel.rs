@@ -216,7 +216,7 @@ mod tests {
         for s in [0.0, 1e-6, 0.1, 1.0, 7.0, 300.0] {
             let (value, slope) = matern(s);
 
-            assert!((value - crate::features::Kernel::Matern52.at(f64::sqrt(s))).abs() < 1e-12);
+            assert!((value - crate::features::WaveKernel::Matern52.at(f64::sqrt(s))).abs() < 1e-12);
             let h = 1e-5 * (1.0 + s);
             let quotient = (matern(s + h).0 - matern(s).0) / h;
             assert!((slope - quotient).abs() < 1e-2, "{s} {slope} {quotient}");

@@ -17,7 +17,7 @@ mod sites;
 #[cfg(test)]
 mod tests;
 
-pub use self::fit::Settings;
+pub use self::fit::FitLimits;
 pub use self::kernel::Kernel;
 use self::kernel::Terms;
 pub use self::layout::{Layout, Traits};
@@ -138,7 +138,7 @@ impl Process {
 
     /// Moves the hyper-parameters to the greatest posterior density found from where they are and from the means of their
     /// priors.
-    pub fn fit(&mut self, settings: Settings) {
+    pub fn fit(&mut self, settings: FitLimits) {
         let mut starts = vec![self.theta.clone(), middle(self.kernel, &self.layout)];
         starts.dedup();
         let chosen = self.chosen(settings);
@@ -336,7 +336,7 @@ impl Process {
     }
 
     /// The observations that a fit looks at.
-    fn chosen(&self, settings: Settings) -> Vec<usize> {
+    fn chosen(&self, settings: FitLimits) -> Vec<usize> {
         let n = self.n_observations();
         spread_out(n, fit::n_points(n, self.layout.len(), settings))
     }

@@ -65,7 +65,7 @@ fn process(kernel: Kernel, n: usize, draws: &mut Stream) -> (Process, Vec<Traits
 fn slow_kernel(kernel: Kernel, theta: &[f64], x: &Traits, y: &Traits) -> (f64, f64) {
     let layout = layout();
     let d = layout.len();
-    let matern = |s: f64| crate::features::Kernel::Matern52.at(s.sqrt());
+    let matern = |s: f64| crate::features::WaveKernel::Matern52.at(s.sqrt());
     let is_label: Vec<bool> = layout.is_label().collect();
     let different = |i: usize| f64::from(u8::from(x.0[i] != y.0[i]));
     let distance = |i: usize| {
@@ -251,7 +251,7 @@ fn a_fit_is_no_worse_than_its_starts_and_stays_in_its_bounds() {
         ];
         let n = process.n_observations();
 
-        process.fit(Settings::default());
+        process.fit(FitLimits::default());
 
         let density = process.density(&(0..n).collect::<Vec<_>>());
         let at = |theta: &[f64]| density.negative_log(theta, &mut vec![0.0; theta.len()]);
@@ -281,7 +281,7 @@ fn a_fit_finds_the_parameters_that_matter() {
             .unwrap();
     }
 
-    process.fit(Settings::default());
+    process.fit(FitLimits::default());
 
     let main = &process.terms.main;
     assert!(main[4] > 4.0 * main[0] && main[2] > main[3], "{main:?}");
@@ -296,7 +296,7 @@ fn a_fit_finds_the_parameters_that_matter() {
 #[test]
 fn without_observations_the_prior_speaks() {
     let mut process = Process::new(layout(), Kernel::Additive);
-    process.fit(Settings::default());
+    process.fit(FitLimits::default());
 
     let prediction = process.predict(&random_traits(&mut stream(0, 0, Purpose::Design)));
 
@@ -329,7 +329,7 @@ fn repeated_points_and_constant_or_wild_outputs_give_numbers() {
                     .observe(&points[i % 2], outputs.to_model(*y))
                     .unwrap();
             }
-            process.fit(Settings::default());
+            process.fit(FitLimits::default());
             for x in points.iter().chain([&random_traits(&mut draws)]) {
                 let Sloped {
                     prediction,
@@ -392,10 +392,10 @@ fn the_target_is_a_mean_only_where_outputs_are_noisy() {
 
 #[test]
 fn many_observations_are_thinned_for_a_fit() {
-    assert_eq!(fit::n_points(1000, 28, Settings::default()), 300);
-    assert_eq!(fit::n_points(7, 28, Settings::default()), 7);
-    assert_eq!(fit::n_points(1000, 1000, Settings::default()), 129);
-    assert_eq!(fit::n_points(0, 0, Settings::default()), 1);
+    assert_eq!(fit::n_points(1000, 28, FitLimits::default()), 300);
+    assert_eq!(fit::n_points(7, 28, FitLimits::default()), 7);
+    assert_eq!(fit::n_points(1000, 1000, FitLimits::default()), 129);
+    assert_eq!(fit::n_points(0, 0, FitLimits::default()), 1);
 }
 
 #[test]

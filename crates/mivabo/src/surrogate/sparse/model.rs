@@ -39,10 +39,10 @@ pub enum SparsePrior {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use mivabo::features::{Features, Settings};
+/// use mivabo::features::{Features, FeatureSettings};
 /// use mivabo::surrogate::sparse::{Laplace, Sparse, SparsePrior};
 ///
-/// let features = Arc::new(Features::new(vec![0, 1], 0, &Settings::default(), 0)?);
+/// let features = Arc::new(Features::new(vec![0, 1], 0, &FeatureSettings::default(), 0)?);
 /// let mut belief = Sparse::new(features, SparsePrior::Laplace(Laplace { scale: 1.0, noise: 0.01 }), 7)?;
 /// belief.observe(&[true, false], &[], 2.0)?;
 ///

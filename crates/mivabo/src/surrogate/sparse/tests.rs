@@ -336,7 +336,7 @@ mod in_a_surrogate {
     use std::sync::Arc;
 
     use super::super::{Horseshoe, Laplace, Noise, Sparse, SparsePrior, SpikeSlab};
-    use crate::features::{self, Features, Settings};
+    use crate::features::{self, FeatureSettings, Features};
     use crate::math::random::{Purpose, stream};
     use crate::surrogate::Error;
     use crate::surrogate::{Fit, Scaling, Surrogate};
@@ -365,7 +365,7 @@ mod in_a_surrogate {
     /// 6 bits, 1 real, and outputs that depend on two bits and their product.
     fn observed(prior: SparsePrior) -> Surrogate {
         let features =
-            Arc::new(Features::new((0..6).collect(), 1, &Settings::default(), 3).unwrap());
+            Arc::new(Features::new((0..6).collect(), 1, &FeatureSettings::default(), 3).unwrap());
         let mut surrogate = Surrogate::Sparse(Sparse::new(features, prior, 5).unwrap());
         for k in 0..40_u32 {
             let bits: Vec<bool> = (0..6)
@@ -442,7 +442,7 @@ mod in_a_surrogate {
 
     #[test]
     fn more_draws_than_memory_holds_are_refused() {
-        let features = Arc::new(Features::new(vec![0], 0, &Settings::default(), 0).unwrap());
+        let features = Arc::new(Features::new(vec![0], 0, &FeatureSettings::default(), 0).unwrap());
         let prior = SparsePrior::Horseshoe(Horseshoe {
             draws: usize::MAX,
             ..Horseshoe::default()
@@ -458,7 +458,7 @@ mod in_a_surrogate {
 
     #[test]
     fn a_prior_out_of_range_is_refused() {
-        let features = Arc::new(Features::new(vec![0], 0, &Settings::default(), 0).unwrap());
+        let features = Arc::new(Features::new(vec![0], 0, &FeatureSettings::default(), 0).unwrap());
         let prior = SparsePrior::SpikeSlab(SpikeSlab {
             inclusion: 1.5,
             slab: 1.0,
