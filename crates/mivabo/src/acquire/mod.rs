@@ -19,7 +19,7 @@ use mivabo_bqp::interrupt;
 
 use crate::encoding::Encoded;
 use crate::language::domain::Set;
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::space::{Class, Point, Report, Space};
 
 /// A point that satisfies every constraint, and its code.

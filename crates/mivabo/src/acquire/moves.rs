@@ -4,7 +4,7 @@ use super::random::{MUCH_WORK, RandomPoints};
 use super::{Feasible, is_mixed};
 use crate::acquire::Error;
 use crate::language::domain::Domain;
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::math::random::Stream;
 use crate::space::{Point, Space};
 

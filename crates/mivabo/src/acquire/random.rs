@@ -22,7 +22,7 @@ use crate::acquire::Error;
 use crate::encoding;
 use crate::encoding::Branch;
 use crate::language::domain::Set;
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::math::random::Stream;
 use crate::space::{Parameter, Point, Space};
 

@@ -4,7 +4,7 @@ use super::random::RandomPoints;
 use super::*;
 use crate::acquire::Error;
 use crate::encoding;
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::math::random::{Purpose, stream};
 use crate::space;
 use crate::space::{Coding, Domain};

@@ -13,7 +13,7 @@ use crate::acquire::Error;
 use crate::features;
 use crate::features::Weights;
 use crate::language::domain::Set;
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::math::random::Stream;
 use crate::space::{Point, Space};
 

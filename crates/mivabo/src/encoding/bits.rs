@@ -1,4 +1,4 @@
-//! Multilinear polynomials over bits with exact coefficients: a constraint on its way to a row.
+//! Multilinear polynomials over bits with exact coefficients, from which rows are made.
 
 use std::collections::BTreeMap;
 
@@ -39,78 +39,66 @@ impl IntegerForm {
             let term = terms.entry(*bit).or_insert(0);
             *term = term.checked_add(c.checked_mul(factor)?)?;
         }
-        let constant = self
-            .constant
-            .checked_add(affine.constant.checked_mul(factor)?)?;
-        let linear = terms.into_iter().filter(|(_, c)| *c != 0).collect();
+        let added = affine.constant.checked_mul(factor)?;
         let sum = IntegerForm {
-            constant,
-            linear,
+            constant: self.constant.checked_add(added)?,
+            linear: terms.into_iter().filter(|(_, c)| *c != 0).collect(),
             quadratic: self.quadratic.clone(),
         };
-        (sum.magnitude()? <= MAX_EXACT).then_some(sum)
+        sum.is_exact().then_some(sum)
     }
 
     /// The same divided by the greatest common divisor of its coefficients, and that divisor.
     ///
     /// The constant is left as it is. Zero when there are no coefficients.
     pub fn reduced(&self) -> (IntegerForm, i64) {
-        let linear = self.linear.iter().map(|(_, c)| *c);
-        let divisor = linear
-            .chain(self.quadratic.iter().map(|(.., c)| *c))
-            .fold(0_i64, |g, c| g.gcd(&c));
+        let divisor = self.coefficients().fold(0_i64, |g, c| g.gcd(&c));
         let by = divisor.max(1);
-        let reduced = IntegerForm {
-            constant: self.constant,
-            linear: self.linear.iter().map(|(i, c)| (*i, c / by)).collect(),
-            quadratic: self
-                .quadratic
-                .iter()
-                .map(|(i, j, c)| (*i, *j, c / by))
-                .collect(),
-        };
-        (reduced, divisor)
+        (self.map(|c| c / by), divisor)
     }
 
     /// The most that the form can be.
     pub fn max(&self) -> i64 {
-        let linear = self.linear.iter().map(|(_, c)| *c);
-        self.constant
-            + linear
-                .chain(self.quadratic.iter().map(|(.., c)| *c))
-                .map(|c| c.max(0))
-                .sum::<i64>()
+        let most: i64 = self.coefficients().map(|c| c.max(0)).sum();
+        self.constant + most
     }
 
     pub fn negated(&self) -> IntegerForm {
         IntegerForm {
             constant: -self.constant,
-            linear: self.linear.iter().map(|(i, c)| (*i, -c)).collect(),
-            quadratic: self
-                .quadratic
-                .iter()
-                .map(|(i, j, c)| (*i, *j, -c))
-                .collect(),
+            ..self.map(|c| -c)
+        }
+    }
+
+    /// Every coefficient, without the constant.
+    fn coefficients(&self) -> impl Iterator<Item = i64> {
+        let linear = self.linear.iter().map(|(_, c)| *c);
+        linear.chain(self.quadratic.iter().map(|(.., c)| *c))
+    }
+
+    /// The form with other coefficients and the same constant.
+    fn map(&self, f: impl Fn(i64) -> i64) -> IntegerForm {
+        let linear = self.linear.iter().map(|(i, c)| (*i, f(*c)));
+        let quadratic = self.quadratic.iter().map(|(i, j, c)| (*i, *j, f(*c)));
+        IntegerForm {
+            constant: self.constant,
+            linear: linear.collect(),
+            quadratic: quadratic.collect(),
         }
     }
 
     /// Without its constant, in floating point: exactly.
     pub fn form(&self) -> Quadratic {
         let linear = self.linear.iter().map(|(i, c)| (*i, *c as f64));
-        Quadratic::new(
-            0.0,
-            linear,
-            self.quadratic.iter().map(|(i, j, c)| (*i, *j, *c as f64)),
-        )
+        let quadratic = self.quadratic.iter().map(|(i, j, c)| (*i, *j, *c as f64));
+        Quadratic::new(0.0, linear, quadratic)
     }
 
-    fn magnitude(&self) -> Option<i64> {
-        let linear = self.linear.iter().map(|(_, c)| *c);
-        let all = linear
-            .chain(self.quadratic.iter().map(|(.., c)| *c))
-            .chain([self.constant]);
-        all.map(i64::checked_abs)
-            .try_fold(0_i64, |sum, c| sum.checked_add(c?))
+    /// Whether every sum of coefficients and the constant is exact in floating point.
+    fn is_exact(&self) -> bool {
+        let mut all = self.coefficients().chain([self.constant]);
+        let magnitude = all.try_fold(0_i64, |sum, c| sum.checked_add(c.checked_abs()?));
+        magnitude.is_some_and(|magnitude| magnitude <= MAX_EXACT)
     }
 }
 
@@ -132,10 +120,8 @@ impl BitPolynomial {
             [] => self.constant = Some(self.constant_term().plus(coefficient)),
             [bit] => self.linear.push((*bit, coefficient)),
             _ => {
-                let sum = self
-                    .higher
-                    .get(&bits)
-                    .map_or(coefficient, |c| c.plus(coefficient));
+                let known = self.higher.get(&bits);
+                let sum = known.map_or(coefficient, |c| c.plus(coefficient));
                 self.higher.insert(bits, sum);
             }
         }
@@ -190,11 +176,8 @@ impl BitPolynomial {
     }
 
     pub fn degree(&self) -> usize {
-        self.higher
-            .keys()
-            .map(Vec::len)
-            .max()
-            .unwrap_or(usize::from(!self.linear.is_empty()))
+        let of_linear = usize::from(!self.linear.is_empty());
+        self.higher.keys().map(Vec::len).max().unwrap_or(of_linear)
     }
 
     /// Multiplied by the least integer that makes all coefficients whole.
@@ -205,19 +188,18 @@ impl BitPolynomial {
             return None;
         }
         let terms = self.terms();
-        let ratios: Option<Vec<_>> = terms.iter().map(|(_, c)| exact(*c)).collect();
-        let ratios = ratios?;
-        let mut scale = 1_i64;
-        for (_, denominator) in &ratios {
-            scale = (scale / scale.gcd(denominator)).checked_mul(*denominator)?;
-        }
+        let fractions = terms.iter().map(|(_, c)| fraction(*c));
+        let fractions = fractions.collect::<Option<Vec<_>>>()?;
+        let scale = common_denominator(&fractions)?;
         let mut form = IntegerForm {
             constant: 0,
             linear: Vec::new(),
             quadratic: Vec::new(),
         };
-        for ((bits, _), (numerator, denominator)) in terms.iter().zip(ratios) {
-            let whole = numerator.checked_mul(scale / denominator)?;
+        for ((bits, _), fraction) in terms.iter().zip(fractions) {
+            let whole = fraction
+                .numerator
+                .checked_mul(scale / fraction.denominator)?;
             match bits.as_slice() {
                 [] => form.constant = whole,
                 [i] => form.linear.push((*i, whole)),
@@ -225,7 +207,7 @@ impl BitPolynomial {
                 _ => return None,
             }
         }
-        (form.magnitude()? <= MAX_EXACT).then_some(form)
+        form.is_exact().then_some(form)
     }
 
     /// Whether every coefficient is a whole number.
@@ -239,14 +221,10 @@ impl BitPolynomial {
             return None;
         }
         let linear = self.linear.iter().map(|(i, c)| (*i, c.to_f64()));
-        let quadratic = self
-            .higher
-            .iter()
-            .map(|(bits, c)| (bits[0], bits[1], c.to_f64()));
-        Some((
-            self.constant_term().to_f64(),
-            Quadratic::new(0.0, linear, quadratic),
-        ))
+        let higher = self.higher.iter();
+        let quadratic = higher.map(|(bits, c)| (bits[0], bits[1], c.to_f64()));
+        let form = Quadratic::new(0.0, linear, quadratic);
+        Some((self.constant_term().to_f64(), form))
     }
 
     fn terms(&self) -> Vec<(Vec<usize>, Number)> {
@@ -259,9 +237,25 @@ impl BitPolynomial {
     }
 }
 
-fn exact(n: Number) -> Option<(i64, i64)> {
+#[derive(Clone, Copy)]
+struct Fraction {
+    numerator: i64,
+    denominator: i64,
+}
+
+fn fraction(n: Number) -> Option<Fraction> {
     match n {
-        Number::Exact(r) => Some((*r.numer(), *r.denom())),
+        Number::Exact(r) => Some(Fraction {
+            numerator: *r.numer(),
+            denominator: *r.denom(),
+        }),
         Number::Real(_) => None,
     }
+}
+
+/// The least multiple of all denominators.
+fn common_denominator(fractions: &[Fraction]) -> Option<i64> {
+    let mut denominators = fractions.iter().map(|fraction| fraction.denominator);
+    // Divided first, so that only a result that is too large overflows.
+    denominators.try_fold(1_i64, |all, d| (all / all.gcd(&d)).checked_mul(d))
 }

@@ -1,5 +1,5 @@
-//! Parts of a space: the points with a certain value of one parameter, and the branches of a space with conditional parameters, one
-//! for each way in which the parameters that conditions name may be set.
+//! Parts of a space: the points with a certain value of one parameter, and the branches of a space with conditional
+//! parameters, one for each way in which the parameters that conditions name may be set.
 //!
 //! Most codes belong to the branch with the most active parameters. A uniform draw over codes would hardly ever leave it, so random
 //! points take a branch first, each as likely as any other, and then a point of that branch.
@@ -13,11 +13,14 @@ use crate::language::expr::Symbol;
 /// The most branches; where there would be more, the parameters that were declared last do not count.
 const MAX_BRANCHES: u64 = 256;
 
+/// A bit and its value.
+type GivenBit = (usize, bool);
+
 /// The feasible points with certain values of some discrete parameters.
 #[derive(Debug, Clone)]
 pub(crate) struct Branch {
     parameters: Vec<usize>,
-    given: Vec<(usize, bool)>,
+    given: Vec<GivenBit>,
     root: Root,
 }
 
@@ -43,17 +46,13 @@ impl Encoding {
     pub(crate) fn branches(&self, sampler: &Sampler<'_>) -> &[Branch] {
         self.branches.get_or_init(|| {
             let mut parameters = Vec::new();
-            let mut given: Vec<Vec<(usize, bool)>> = vec![Vec::new()];
+            let mut given: Vec<Vec<GivenBit>> = vec![Vec::new()];
             for p in self.switches() {
                 let Some(code) = &self.codes[p] else { continue };
                 if given.len() as u64 * code.size() > MAX_BRANCHES {
                     break;
                 }
-                let next = given.iter().flat_map(|given| {
-                    (0..code.size())
-                        .map(|index| given.iter().copied().chain(bits_of(code, index)).collect())
-                });
-                given = next.collect();
+                given = crossed(&given, code);
                 parameters.push(p);
             }
             if given.len() < 2 {
@@ -65,43 +64,36 @@ impl Encoding {
 
     /// The points with each value of a discrete parameter, but for values that are obviously impossible.
     pub(crate) fn branches_by_value(&self, p: usize, sampler: &Sampler<'_>) -> Vec<Branch> {
-        let Some(code) = &self.codes[p] else {
-            return Vec::new();
-        };
-        let given = (0..code.size())
-            .map(|index| bits_of(code, index).collect())
-            .collect();
-        branches_given(&[p], given, sampler)
+        match &self.codes[p] {
+            Some(code) => branches_given(&[p], crossed(&[vec![]], code), sampler),
+            None => Vec::new(),
+        }
     }
 
     /// The discrete parameters of which conditions of other parameters speak, themselves or through definitions, in order.
     pub(crate) fn switches(&self) -> Vec<usize> {
-        let needed = self
-            .model
-            .parameters
-            .iter()
-            .flat_map(|parameter| parameter.needs.iter().copied());
-        let switch = |symbol| match symbol {
-            Symbol::Parameter(p) if !self.model.is_continuous(p) => Some(p),
-            _ => None,
-        };
-        self.model
-            .closure(needed)
-            .into_iter()
-            .filter_map(switch)
-            .collect()
+        let parameters = self.model.parameters.iter();
+        let needed = parameters.flat_map(|parameter| parameter.needs.iter().copied());
+        let closure = self.model.closure(needed);
+        let switches = closure.into_iter().filter_map(Symbol::parameter);
+        switches.filter(|p| !self.model.is_continuous(*p)).collect()
     }
 }
 
-fn bits_of(code: &Code, index: u64) -> impl Iterator<Item = (usize, bool)> + '_ {
-    code.bits()
-        .enumerate()
-        .map(move |(k, bit)| (bit, code.bit(index, k)))
+/// Everything that is given, with each value of a code.
+fn crossed(given: &[Vec<GivenBit>], code: &Code) -> Vec<Vec<GivenBit>> {
+    let with = |given: &Vec<GivenBit>, index: u64| -> Vec<GivenBit> {
+        let bits = code.bits().enumerate();
+        let bits = bits.map(|(k, bit)| (bit, code.bit(index, k)));
+        given.iter().copied().chain(bits).collect()
+    };
+    let with_each = |given| (0..code.size()).map(move |index| with(given, index));
+    given.iter().flat_map(with_each).collect()
 }
 
 fn branches_given(
     parameters: &[usize],
-    given: Vec<Vec<(usize, bool)>>,
+    given: Vec<Vec<GivenBit>>,
     sampler: &Sampler<'_>,
 ) -> Vec<Branch> {
     let roots = sampler.roots_given(&given);

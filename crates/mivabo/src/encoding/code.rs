@@ -1,4 +1,4 @@
-//! The code of one parameter: its indices as bits, and functions of it as polynomials over those bits.
+//! The code of one parameter: its indices as bits, and functions of it as polynomials over these.
 
 use mivabo_bqp::{Quadratic, Row, Sense};
 
@@ -19,9 +19,10 @@ impl Code {
     /// The code of a domain whose bits start at `first`; `None` for a continuous one.
     pub fn new(domain: &Domain, first: usize) -> Option<Code> {
         let size = domain.size()?;
+        let last = size - 1;
         let width = match domain.coding {
-            Coding::Binary => u64::from((size - 1).checked_ilog2().map_or(0, |log| log + 1)),
-            Coding::Unary => size - 1,
+            Coding::Binary => u64::from(last.checked_ilog2().map_or(0, |log| log + 1)),
+            Coding::Unary => last,
             Coding::OneHot => size,
         };
         Some(Code {
@@ -54,11 +55,7 @@ impl Code {
     pub fn index(&self, x: &[bool]) -> Option<u64> {
         let bits = &x[self.bits()];
         let index = match self.coding {
-            Coding::Binary => bits
-                .iter()
-                .enumerate()
-                .map(|(k, b)| u64::from(*b) << k)
-                .sum(),
+            Coding::Binary => binary(bits),
             Coding::Unary => bits.iter().take_while(|b| **b).count() as u64,
             Coding::OneHot => bits.iter().position(|b| *b)? as u64,
         };
@@ -66,41 +63,39 @@ impl Code {
         is_code.then_some(index)
     }
 
-    /// The rows that exclude bits which stand for no value.
+    /// The rows that exclude bits which do not stand for a value.
     pub fn validity(&self, name: &str) -> Vec<Row> {
-        let bits = self.bits();
         let row = |terms: Vec<(usize, f64)>, sense, rhs| {
             Row::new(name, Quadratic::new(0.0, terms, []), sense, rhs)
         };
+        let bits = self.bits();
         match self.coding {
             Coding::Binary if self.size == 1 << self.width => vec![],
             Coding::Binary => {
-                let terms = bits
-                    .enumerate()
-                    .map(|(k, bit)| (bit, (1_u64 << k) as f64))
-                    .collect();
-                vec![row(terms, Sense::LessEqual, (self.size - 1) as f64)]
+                let terms = bits.enumerate().map(|(k, bit)| (bit, (1_u64 << k) as f64));
+                let last = (self.size - 1) as f64;
+                vec![row(terms.collect(), Sense::LessEqual, last)]
             }
-            Coding::Unary => bits
-                .clone()
-                .skip(1)
-                .map(|bit| row(vec![(bit, 1.0), (bit - 1, -1.0)], Sense::LessEqual, 0.0))
-                .collect(),
-            Coding::OneHot => vec![row(bits.map(|bit| (bit, 1.0)).collect(), Sense::Equal, 1.0)],
+            Coding::Unary => {
+                let falls = |bit| row(vec![(bit, 1.0), (bit - 1, -1.0)], Sense::LessEqual, 0.0);
+                bits.skip(1).map(falls).collect()
+            }
+            Coding::OneHot => {
+                let terms = bits.map(|bit| (bit, 1.0));
+                vec![row(terms.collect(), Sense::Equal, 1.0)]
+            }
         }
     }
 
     /// The value of the parameter as a polynomial over its bits; the domain's values are numbers.
     pub fn value(&self, domain: &Domain) -> BitPolynomial {
+        // Linear as it is: the general way would tabulate a range of up to 2^41 values.
         if let (Set::Int { low, step, .. }, Coding::Binary) = (&domain.set, self.coding) {
-            let linear = self
-                .bits()
-                .enumerate()
-                .map(|(k, bit)| (bit, Number::from(step << k)))
-                .collect();
+            let bits = self.bits().enumerate();
+            let linear = bits.map(|(k, bit)| (bit, Number::from(step << k)));
             return BitPolynomial {
                 constant: Some(Number::from(*low)),
-                linear,
+                linear: linear.collect(),
                 ..BitPolynomial::default()
             };
         }
@@ -112,7 +107,7 @@ impl Code {
     /// ```text
     /// one-hot  Σ_k f(k) x_k
     /// unary    f(0) + Σ_k (f(k + 1) - f(k)) x_k
-    /// binary   Σ_S c_S Π_{k ∈ S} x_k with c_S = f(S) - Σ_{T ⊂ S} c_T; c_S = 0 where S is no valid code
+    /// binary   Σ_S c_S Π_{k ∈ S} x_k with c_S = f(S) - Σ_{T ⊂ S} c_T; c_S = 0 where S is not a valid code
     /// ```
     pub fn function(&self, f: impl Fn(u64) -> Number) -> BitPolynomial {
         let bit = |k: u64| self.first + usize::try_from(k).unwrap_or(usize::MAX);
@@ -120,15 +115,14 @@ impl Code {
         match self.coding {
             Coding::OneHot => p.linear.extend((0..self.size).map(|k| (bit(k), f(k)))),
             Coding::Unary => {
+                let step = |k: u64| (bit(k - 1), f(k).minus(f(k - 1)));
                 p.constant = Some(f(0));
-                p.linear
-                    .extend((1..self.size).map(|k| (bit(k - 1), f(k).minus(f(k - 1)))));
+                p.linear.extend((1..self.size).map(step));
             }
             Coding::Binary => {
                 for (code, c) in moebius(self.size, f) {
-                    let bits = (0..self.width)
-                        .filter(|k| code >> k & 1 == 1)
-                        .map(|k| self.first + k);
+                    let is_set = |k: &usize| code >> k & 1 == 1;
+                    let bits = (0..self.width).filter(is_set).map(|k| self.first + k);
                     p.add(bits.collect(), c);
                 }
             }
@@ -138,15 +132,18 @@ impl Code {
 
     /// A set of indices as an affine function of the bits that is 1 inside and 0 outside, if there is one.
     pub fn indicator(&self, members: &[bool]) -> Option<BitPolynomial> {
-        let at = |index: u64| {
-            usize::try_from(index)
-                .ok()
-                .and_then(|i| members.get(i))
-                .is_some_and(|m| *m)
+        let is_member = |index: u64| {
+            let at = usize::try_from(index).ok()?;
+            members.get(at).copied()
         };
-        let p = self.function(|index| at(index).into());
+        let p = self.function(|index| is_member(index).unwrap_or(false).into());
         (p.degree() <= 1).then_some(p)
     }
+}
+
+fn binary(bits: &[bool]) -> u64 {
+    let bits = bits.iter().enumerate();
+    bits.map(|(k, b)| u64::from(*b) << k).sum()
 }
 
 /// The multilinear coefficients of a function on 0..size, by the set of bits as a number; zeros are left out.
@@ -164,11 +161,9 @@ fn moebius(size: u64, f: impl Fn(u64) -> Number) -> Vec<(u64, Number)> {
         }
         half *= 2;
     }
-    c.into_iter()
-        .enumerate()
-        .filter(|(_, c)| !c.is_zero())
-        .map(|(code, c)| (code as u64, c))
-        .collect()
+    let coefficients = c.into_iter().enumerate();
+    let coefficients = coefficients.map(|(code, c)| (code as u64, c));
+    coefficients.filter(|(_, c)| !c.is_zero()).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! Why a space cannot be written as bits, rows and tables, or bits and coordinates not be read as a point.
 
 use crate::language::error::{Place, listed};
+use crate::language::eval::Fault;
+use crate::language::normal::NoForm;
 
 /// Why a space has no encoding, or a code no point.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -23,7 +25,7 @@ pub enum Error {
         /// At which values.
         at: String,
     },
-    /// A constraint that is no row and too large for a table.
+    /// A constraint that is not a row and too large for a table.
     #[error(
         "constraint `{name}` needs a table of {combinations} combinations of {}; at most {limit} fit\n\
          hint: {hint}", listed(.parameters)
@@ -42,7 +44,7 @@ pub enum Error {
     },
     /// A constraint over too many bits for a table.
     #[error(
-        "constraint `{name}` needs a table over {bits} bits; at most 64 fit\nhint: use a binary code"
+        "constraint `{name}` needs a table over {bits} bits; at most 64 fit\nhint: use a binary encoding"
     )]
     TooManyBits {
         /// The constraint.
@@ -66,7 +68,7 @@ pub enum Error {
         /// A smallest conflicting subset.
         names: Vec<String>,
     },
-    /// Bits or coordinates that are no code of a point.
+    /// Bits or coordinates that are not the code of a point.
     #[error("not a code of this space: {0}")]
     BadCode(#[from] BadCode),
 }
@@ -84,8 +86,8 @@ pub enum BadCode {
         /// How many were expected.
         expected: usize,
     },
-    /// Bits that stand for no value.
-    #[error("the bits of `{name}` stand for no value")]
+    /// Bits that do not stand for a value.
+    #[error("the bits of `{name}` do not stand for a value")]
     Bits {
         /// The parameter.
         name: String,
@@ -98,6 +100,35 @@ pub enum BadCode {
         /// The coordinate.
         value: f64,
     },
+}
+
+impl Error {
+    /// An expression without a value at some point.
+    pub(crate) fn of_fault(fault: Fault, place: Place, at: String) -> Error {
+        match fault {
+            Fault::DivisionByZero => Error::DivisionByZero { place, at },
+            Fault::Undefined(what) => Error::Undefined { place, what, at },
+        }
+    }
+
+    /// A constraint without a normal form.
+    pub(crate) fn of_no_form(no_form: NoForm, name: &str) -> Error {
+        let (why, hint) = match no_form {
+            NoForm::ExcludedReal => (
+                "it excludes a single value of a continuous parameter, which is meaningless up to rounding",
+                "say on which side of the value it may lie",
+            ),
+            NoForm::Entangled => (
+                "it has more than 256 cases",
+                "split it into several constraints",
+            ),
+        };
+        Error::Unsupported {
+            name: name.to_owned(),
+            why: why.into(),
+            hint: hint.into(),
+        }
+    }
 }
 
 fn infeasible(names: &[String]) -> String {

@@ -1,42 +1,44 @@
 //! A space as the method sees it: bits for what is discrete, the unit box for what is continuous.
 //!
-//! Enters: the resolved parts of a space. Leaves: codes of points, points of codes, and every discrete constraint
-//! as rows and tables over the bits (a [`Bqp`] without objective). Bits that stand for no value are excluded by
-//! rows like any other, and an inactive parameter has just one code: index 0, or the middle of [0, 1].
+//! This room turns points into codes and back, and every discrete constraint into rows and tables over the bits (a [`Bqp`]
+//! without objective). Bits that do not stand for a value are excluded by rows like any other, and an inactive parameter
+//! has just one code: index 0, or the middle of [0, 1]. It knows the language, but not text and files or how a space is put
+//! together (`space`), and it is never asked whether a point is feasible: the expressions are.
+//!
+//! From the ground up: `scale`, `bits` and `code`; `part` with `table`, and `rows` with `lower`; `mixed`, `conditions` and
+//! `constraint`; `conflict`; and over the whole `Encoding` `branches` and [`region`].
 
 mod bits;
 mod branches;
 mod code;
+mod conditions;
 mod conflict;
+mod constraint;
 mod error;
 mod lower;
 mod mixed;
+mod part;
 pub mod region;
+mod rows;
 mod scale;
 mod table;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use mivabo_bqp::{Bqp, Plan, Row, Sampler};
+use mivabo_bqp::{Bqp, Plan, Sampler};
 
-use self::bits::BitPolynomial;
 pub(crate) use self::branches::Branch;
 use self::code::Code;
+use self::constraint::enforce_all;
 pub use self::error::{BadCode, Error};
-use self::lower::{Lowered, Lowering, Part};
+use self::part::Context;
 use self::region::Region;
-pub use self::table::MAX_COMBINATIONS;
-use self::table::{Enumeration, Refusal};
-use crate::language::domain::Coding;
-use crate::language::eval::{Evaluator, Setting};
-use crate::language::expr::{Expr, Symbol};
-use crate::language::model::{Class, Constraint, Model, mentions};
-use crate::language::normal::Normaliser;
-use crate::language::number::Number;
-use crate::language::point::Point;
+pub(crate) use self::table::MAX_COMBINATIONS;
+use crate::language::eval::Evaluator;
+use crate::language::model::{Class, Constraint, Model};
+use crate::language::point::{Point, Setting};
 
 /// Bits and coordinates of one point.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,33 +70,37 @@ impl Encoding {
     /// A constraint fits no supported form, or the constraints contradict each other.
     pub(crate) fn build(mut model: Model) -> Result<Encoding, Error> {
         let (codes, n_bits) = codes(&model);
-        let base = base(&model, &codes)?;
-        let mut pieces = Vec::new();
+        let context = Context {
+            model: &model,
+            codes: &codes,
+            fixed: None,
+        };
+        let mut pieces = vec![conditions::base(context)?];
         let mut classes = Vec::new();
         for constraint in &model.constraints {
-            let (piece, class) = lower(&model, &codes, constraint)?;
-            pieces.push(piece);
-            classes.push(class);
+            let enforced = enforce_all(context, constraint)?;
+            pieces.push(enforced.lowered);
+            classes.push(enforced.class);
         }
-        let problem = conflict::problem(n_bits, std::iter::once(&base).chain(&pieces))?;
+        let mut problem = Bqp::new(n_bits);
+        for piece in &pieces {
+            conflict::add(&mut problem, piece)?;
+        }
         if let Some(names) = conflict::find(&model, &problem) {
             return Err(Error::Infeasible { names });
         }
         for (constraint, class) in model.constraints.iter_mut().zip(classes) {
             constraint.class = class;
         }
-        let reals = (0..model.parameters.len())
-            .filter(|p| model.is_continuous(*p))
-            .collect();
-        let (plan, branches) = (OnceLock::new(), OnceLock::new());
+        let reals = (0..model.parameters.len()).filter(|p| model.is_continuous(*p));
         Ok(Encoding {
+            reals: reals.collect(),
             model: Arc::new(model),
             codes,
             n_bits,
-            reals,
             problem,
-            plan,
-            branches,
+            plan: OnceLock::new(),
+            branches: OnceLock::new(),
         })
     }
 
@@ -144,10 +150,9 @@ impl Encoding {
         let mut bits = vec![false; self.n_bits];
         for (setting, code) in point.settings.iter().zip(&self.codes) {
             let Some(code) = code else { continue };
-            let index = if let Some(Setting::Index(index)) = setting {
-                *index
-            } else {
-                0
+            let index = match setting {
+                Some(Setting::Index(index)) => *index,
+                _ => 0,
             };
             for k in 0..code.width {
                 bits[code.first + k] = code.bit(index, k);
@@ -166,7 +171,7 @@ impl Encoding {
     /// The point that a code stands for. Bits and coordinates of inactive parameters are not looked at.
     ///
     /// # Errors
-    /// [`Error::BadCode`] when the lengths are wrong, bits of an active parameter stand for no value, or a
+    /// [`Error::BadCode`] when the lengths are wrong, bits of an active parameter do not stand for a value, or a
     /// coordinate is outside [0, 1].
     pub fn decode(&self, bits: &[bool], unit: &[f64]) -> Result<Point, Error> {
         self.evaluator(bits, unit).map(Evaluator::into_point)
@@ -187,34 +192,37 @@ impl Encoding {
     /// [`Error::BadCode`] when there are too few or too many coordinates, or one is outside [0, 1];
     /// [`Error::Unsupported`] when a coefficient overflows at these values.
     pub fn given_reals(&self, unit: &[f64]) -> Result<Bqp, Error> {
-        check_length("coordinates", unit.len(), self.reals.len())?;
-        let mut fixed = vec![None; self.model.parameters.len()];
-        for &p in &self.reals {
-            fixed[p] = Some(self.setting(p, &[], unit)?);
-        }
-        let lowering = Lowering {
+        let fixed = self.fixed(unit)?;
+        let context = Context {
             model: &self.model,
             codes: &self.codes,
             fixed: Some(&fixed),
         };
+        let is_real = |c: &&Constraint| c.class >= Class::LinearContinuous;
         let mut problem = self.problem.clone();
-        for constraint in self
-            .model
-            .constraints
-            .iter()
-            .filter(|c| c.class >= Class::LinearContinuous)
-        {
+        for constraint in self.model.constraints.iter().filter(is_real) {
             for part in &constraint.parts {
-                conflict::add(&mut problem, &mixed::given(&lowering, constraint, part)?)?;
+                let given = mixed::given(context, constraint, part)?;
+                conflict::add(&mut problem, &given)?;
             }
         }
         Ok(problem)
     }
 
+    /// The settings of the continuous parameters, and none of the others.
+    fn fixed(&self, unit: &[f64]) -> Result<Vec<Option<Setting>>, Error> {
+        check_length("coordinates", unit.len(), self.reals.len())?;
+        let mut fixed = vec![None; self.model.parameters.len()];
+        for &p in &self.reals {
+            fixed[p] = Some(self.setting(p, &[], unit)?);
+        }
+        Ok(fixed)
+    }
+
     /// What is left for the continuous coordinates once the bits are fixed.
     ///
     /// # Errors
-    /// [`Error::BadCode`] when there are too few or too many bits, or they stand for no value.
+    /// [`Error::BadCode`] when there are too few or too many bits, or they do not stand for a value.
     pub fn given_bits(&self, bits: &[bool]) -> Result<Region<'_>, Error> {
         Region::new(self, bits)
     }
@@ -223,32 +231,29 @@ impl Encoding {
         let parameter = &self.model.parameters[p];
         let name = || parameter.name.to_string();
         if let Some(code) = &self.codes[p] {
-            let index = code
-                .index(bits)
-                .ok_or_else(|| Error::BadCode(BadCode::Bits { name: name() }))?;
+            let index = code.index(bits);
+            let index = index.ok_or_else(|| BadCode::Bits { name: name() })?;
             return Ok(Setting::Index(index));
         }
-        let at = self.reals.partition_point(|real| *real < p);
-        if !(0.0..=1.0).contains(&unit[at]) {
-            return Err(Error::BadCode(BadCode::Coordinate {
-                name: name(),
-                value: unit[at],
-            }));
+        let value = unit[self.reals.partition_point(|real| *real < p)];
+        if !(0.0..=1.0).contains(&value) {
+            let name = name();
+            return Err(BadCode::Coordinate { name, value }.into());
         }
-        Ok(Setting::Real(scale::from_unit(&parameter.domain, unit[at])))
+        Ok(Setting::Real(scale::from_unit(&parameter.domain, value)))
     }
 }
 
 fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     if found == expected {
-        Ok(())
-    } else {
-        Err(Error::BadCode(BadCode::Length {
-            what,
-            found,
-            expected,
-        }))
+        return Ok(());
     }
+    let length = BadCode::Length {
+        what,
+        found,
+        expected,
+    };
+    Err(length.into())
 }
 
 /// Places the bits of all discrete parameters one after the other.
@@ -260,196 +265,4 @@ fn codes(model: &Model) -> (Vec<Option<Code>>, usize) {
         Some(code)
     });
     (codes.collect(), first)
-}
-
-/// What holds before any constraint: bits stand for values, and inactive parameters have their canonical code.
-fn base(model: &Model, codes: &[Option<Code>]) -> Result<Lowered, Error> {
-    let mut base = Lowered::default();
-    for (p, code) in codes.iter().enumerate() {
-        let parameter = &model.parameters[p];
-        if let Some(code) = code {
-            base.rows
-                .extend(code.validity(&format!("values of `{}`", parameter.name)));
-        }
-        if parameter.when.is_some() {
-            base.extend(canonical(model, codes, p)?);
-        }
-    }
-    Ok(base)
-}
-
-/// Every condition holds, or every bit has its canonical value. Refuses conditions that are undefined somewhere.
-fn canonical(model: &Model, codes: &[Option<Code>], p: usize) -> Result<Lowered, Error> {
-    let name = format!("condition of `{}`", model.parameters[p].name);
-    let requires = BTreeSet::from([Symbol::Parameter(p)]);
-    let lowering = Lowering {
-        model,
-        codes,
-        fixed: None,
-    };
-    let literals = codes[p].as_ref().map_or_else(Vec::new, canonical_literals);
-    if let Some(rows) = canonical_rows(&lowering, &name, &model.conditions(&requires), &literals) {
-        return Ok(Lowered {
-            rows,
-            tables: vec![],
-        });
-    }
-    let closure = model.closure(requires);
-    let enumeration = Enumeration {
-        model,
-        codes,
-        fixed: None,
-        name: &name,
-        expr: &Expr::from(true),
-        conditions: &[],
-        scope: &model.parameters_of(&closure),
-        definitions: &model.definitions_of(&closure),
-    };
-    match enumeration.table() {
-        Ok(table) => Ok(Lowered {
-            rows: vec![],
-            tables: vec![table],
-        }),
-        // Without bits there is nothing to force; the condition is only evaluated.
-        Err(Refusal::TooLarge(_)) if literals.is_empty() => Ok(Lowered::default()),
-        Err(refusal) => Err(refusal.into()),
-    }
-}
-
-/// For each clause of each condition and each literal: the clause or the literal holds.
-fn canonical_rows(
-    lowering: &Lowering<'_>,
-    name: &str,
-    conditions: &[&Expr],
-    literals: &[BitPolynomial],
-) -> Option<Vec<Row>> {
-    let mut normaliser = Normaliser::new(lowering.model, None);
-    let mut rows = Vec::new();
-    for condition in conditions {
-        let part = Part {
-            name,
-            expr: condition,
-            conditions: &[],
-        };
-        for clause in normaliser.clauses(condition, true).ok()? {
-            // Without literals too: a condition that is no row is looked at point by point.
-            lowering.clause(&normaliser, part, &clause, &[])?;
-            for literal in literals {
-                rows.extend(lowering.clause(
-                    &normaliser,
-                    part,
-                    &clause,
-                    std::slice::from_ref(literal),
-                )?);
-            }
-        }
-    }
-    Some(rows)
-}
-
-/// Affine functions of the bits that are all 1 exactly at index 0.
-fn canonical_literals(code: &Code) -> Vec<BitPolynomial> {
-    let bit = |i: usize, c: i64| vec![(i, Number::from(c))];
-    if code.coding == Coding::OneHot {
-        return vec![BitPolynomial {
-            linear: bit(code.first, 1),
-            ..BitPolynomial::default()
-        }];
-    }
-    let unset = |i| BitPolynomial {
-        linear: bit(i, -1),
-        ..BitPolynomial::constant(Number::ONE)
-    };
-    code.bits().map(unset).collect()
-}
-
-/// The rows and tables of a constraint over discrete parameters, and the class of any constraint.
-fn lower(
-    model: &Model,
-    codes: &[Option<Code>],
-    constraint: &Constraint,
-) -> Result<(Lowered, Class), Error> {
-    let lowering = Lowering {
-        model,
-        codes,
-        fixed: None,
-    };
-    let mut lowered = Lowered::default();
-    let mut class = Class::Logic;
-    for part in &constraint.parts {
-        let scope = PartScope::new(model, constraint, part);
-        let part_class = if scope.has_reals(model) {
-            mixed::validate(&lowering, constraint, part)?
-        } else {
-            let (piece, class) = scope.lower(&lowering, constraint, part)?;
-            lowered.extend(piece);
-            class
-        };
-        class = class.max(part_class);
-    }
-    Ok((lowered, class))
-}
-
-/// What decides about one part of a constraint.
-pub(crate) struct PartScope {
-    parameters: Vec<usize>,
-    definitions: Vec<usize>,
-}
-
-impl PartScope {
-    fn new(model: &Model, constraint: &Constraint, part: &Expr) -> PartScope {
-        let mentioned = mentions(part);
-        let conditions = model.conditions(&constraint.requires);
-        let guards = conditions.iter().flat_map(|c| mentions(c));
-        let closure = model.closure(mentioned.into_iter().chain(guards));
-        PartScope {
-            parameters: model.parameters_of(&closure),
-            definitions: model.definitions_of(&closure),
-        }
-    }
-
-    fn has_reals(&self, model: &Model) -> bool {
-        self.parameters.iter().any(|p| model.is_continuous(*p))
-    }
-
-    fn lower(
-        &self,
-        lowering: &Lowering<'_>,
-        constraint: &Constraint,
-        expr: &Expr,
-    ) -> Result<(Lowered, Class), Error> {
-        let conditions = lowering.model.conditions(&constraint.requires);
-        let part = Part {
-            name: &constraint.name,
-            expr,
-            conditions: &conditions,
-        };
-        let enumeration = Enumeration {
-            model: lowering.model,
-            codes: lowering.codes,
-            fixed: lowering.fixed,
-            name: &constraint.name,
-            expr,
-            conditions: &conditions,
-            scope: &self.parameters,
-            definitions: &self.definitions,
-        };
-        lowering.part(part, &enumeration)
-    }
-}
-
-/// Settings as a message shows them: "a = 1, b = 'x'".
-pub(crate) fn describe(model: &Model, settings: &[Option<Setting>], scope: &[usize]) -> String {
-    let shown = scope.iter().filter_map(|p| {
-        let parameter = &model.parameters[*p];
-        match settings[*p]? {
-            Setting::Index(index) => Some(format!(
-                "{} = {}",
-                parameter.name,
-                parameter.domain.value(index)
-            )),
-            Setting::Real(x) => Some(format!("{} = {x}", parameter.name)),
-        }
-    });
-    shown.collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! Reals to the unit box and back.
+//! Scales reals to the unit box and back.
 //!
 //! ```text
 //! u = (x - low) / (high - low)                      linear
@@ -19,12 +19,9 @@ pub(crate) const CANONICAL: f64 = 0.5;
 
 /// The coordinate of `x` in [0, 1].
 pub(crate) fn to_unit(domain: &Domain, x: f64) -> f64 {
-    let Some((low, high)) = bounds(domain) else {
+    let Some((low, high)) = bounds(domain).filter(|(low, high)| low < high) else {
         return CANONICAL;
     };
-    if low >= high {
-        return CANONICAL;
-    }
     let u = if domain.log {
         (x.ln() - low.ln()) / (high.ln() - low.ln())
     } else {
@@ -38,18 +35,19 @@ pub(crate) fn from_unit(domain: &Domain, u: f64) -> f64 {
     let Some((low, high)) = bounds(domain) else {
         return f64::NAN;
     };
+    // Both ends as they were written: rounding could lead outside.
     if u <= 0.0 || low >= high {
         return low;
     }
     if u >= 1.0 {
         return high;
     }
-    let x = if domain.log {
-        (low.ln() + (high.ln() - low.ln()) * u).exp()
+    let (x, largest) = if domain.log {
+        let x = (low.ln() + (high.ln() - low.ln()) * u).exp();
+        (x, x.abs())
     } else {
-        low + (high - low) * u
+        (low + (high - low) * u, high - low)
     };
-    let largest = if domain.log { x.abs() } else { high - low };
     round_to(x, DIGITS - digits_before_point(largest)).clamp(low, high)
 }
 
@@ -70,7 +68,7 @@ fn digits_before_point(x: f64) -> i32 {
     digits + 1
 }
 
-/// The decimal with this many places that is nearest to `x`; fewer than none round to tens, hundreds, …
+/// The decimal with this many places that is nearest to `x`; a negative number of them rounds to tens, hundreds, …
 fn round_to(x: f64, places: i32) -> f64 {
     if let Ok(places) = usize::try_from(places) {
         return format!("{x:.places$}").parse().unwrap_or(x);

@@ -6,29 +6,25 @@
 use mivabo_bqp::Table;
 
 use super::code::Code;
+use super::part::{Context, Part, Scope};
 use crate::encoding::Error;
 use crate::language::domain::Coding;
 use crate::language::error::Place;
-use crate::language::eval::{Evaluator, Fault, Setting};
-use crate::language::expr::Expr;
-use crate::language::model::Model;
+use crate::language::eval::{Evaluator, Fault};
+use crate::language::model::{Model, Parameter};
+use crate::language::point::Setting;
 
 /// The most combinations that a table is made from.
-pub const MAX_COMBINATIONS: u64 = 1 << 18;
+pub(crate) const MAX_COMBINATIONS: u64 = 1 << 18;
+
+/// A pattern of a table is a 64-bit number.
+const MAX_BITS: usize = 64;
 
 /// A statement and the parameters that decide about it.
 pub(crate) struct Enumeration<'a> {
-    pub model: &'a Model,
-    pub codes: &'a [Option<Code>],
-    pub fixed: Option<&'a [Option<Setting>]>,
-    pub name: &'a str,
-    pub expr: &'a Expr,
-    /// It applies where all of these hold, each after those it rests on.
-    pub conditions: &'a [&'a Expr],
-    /// The parameters that decide, in order of activation.
-    pub scope: &'a [usize],
-    /// The definitions that it rests on, each after those it needs.
-    pub definitions: &'a [usize],
+    pub context: Context<'a>,
+    pub part: Part<'a>,
+    pub scope: &'a Scope,
 }
 
 /// Why there is no table.
@@ -46,80 +42,82 @@ impl From<Refusal> for Error {
     }
 }
 
-impl Enumeration<'_> {
+impl<'a> Enumeration<'a> {
     /// The codes of all combinations at which the statement holds or does not apply.
     pub fn table(&self) -> Result<Table, Refusal> {
-        self.check_size()?;
-        let mut scope: Vec<usize> = self.scope.to_vec();
-        scope.sort_unstable();
-        let codes = scope
-            .iter()
-            .filter_map(|p| Some((*p, self.codes[*p].as_ref()?)));
-        let bits: Vec<usize> = codes.clone().flat_map(|(_, code)| code.bits()).collect();
+        self.check_combinations().map_err(Refusal::TooLarge)?;
+        self.check_bits().map_err(Refusal::TooLarge)?;
+        let codes = self.codes();
+        let bits: Vec<usize> = codes.iter().flat_map(|(_, code)| code.bits()).collect();
         let mut walk = Walk {
             of: self,
-            codes: codes.collect(),
-            settings: vec![None; self.model.parameters.len()],
+            codes,
+            settings: vec![None; self.context.model.parameters.len()],
             allowed: Vec::new(),
         };
         walk.from(0).map_err(Refusal::Other)?;
-        let allowed = walk.allowed;
-        Table::new(self.name, bits, allowed).map_err(|e| {
+        Table::new(self.part.name, bits, walk.allowed).map_err(|e| {
             Refusal::Other(Error::Unsupported {
-                name: self.name.to_owned(),
+                name: self.part.name.to_owned(),
                 why: e.to_string(),
                 hint: "split it into smaller constraints".into(),
             })
         })
     }
 
-    fn check_size(&self) -> Result<(), Refusal> {
-        let sizes = || {
-            self.scope
-                .iter()
-                .filter_map(|p| self.model.parameters[*p].domain.size())
-        };
-        let log: f64 = sizes().map(|n| (n as f64).log2()).sum();
+    /// The discrete parameters of the scope and their codes, in the order of their bits.
+    fn codes(&self) -> Vec<(usize, &'a Code)> {
+        let mut parameters = self.scope.parameters.clone();
+        parameters.sort_unstable();
+        let codes = self.context.codes;
+        let coded = |p: usize| Some((p, codes[p].as_ref()?));
+        parameters.into_iter().filter_map(coded).collect()
+    }
+
+    fn parameters(&self) -> impl Iterator<Item = &Parameter> {
+        let all = &self.context.model.parameters;
+        self.scope.parameters.iter().map(|p| &all[*p])
+    }
+
+    fn check_combinations(&self) -> Result<(), Error> {
+        let sizes = || self.parameters().filter_map(|p| p.domain.size());
         let combinations = sizes().try_fold(1_u64, u64::checked_mul);
-        if combinations.is_none_or(|n| n > MAX_COMBINATIONS) {
-            let domain = |p: &usize| &self.model.parameters[*p].domain;
-            let is_binary =
-                |p: &&usize| domain(p).size() > Some(2) && domain(p).coding == Coding::Binary;
-            let hint = match self.scope.iter().find(is_binary) {
-                Some(p) => format!(
-                    "split it; name a part of it, or its cases, by an auxiliary integer; or give parameters such as \
-                     `{}` a unary or one-hot code, in which a comparison with a constant is a single bit",
-                    self.model.parameters[*p].name
-                ),
-                None => {
-                    "split it, or name a part of it, or its cases, by an auxiliary integer".into()
-                }
-            };
-            return Err(Refusal::TooLarge(Error::ScopeTooLarge {
-                name: self.name.to_owned(),
-                parameters: self
-                    .scope
-                    .iter()
-                    .map(|p| self.model.parameters[*p].name.to_string())
-                    .collect(),
-                combinations: combinations.map_or(format!("2^{log:.0}"), |n| n.to_string()),
-                limit: MAX_COMBINATIONS,
-                hint,
-            }));
+        if combinations.is_some_and(|n| n <= MAX_COMBINATIONS) {
+            return Ok(());
         }
-        let bits = self
-            .scope
-            .iter()
-            .filter_map(|p| self.codes[*p].as_ref())
-            .map(|c| c.width)
-            .sum();
-        if bits > 64 {
-            return Err(Refusal::TooLarge(Error::TooManyBits {
-                name: self.name.to_owned(),
-                bits,
-            }));
+        let log: f64 = sizes().map(|n| (n as f64).log2()).sum();
+        Err(Error::ScopeTooLarge {
+            name: self.part.name.to_owned(),
+            parameters: self.parameters().map(|p| p.name.to_string()).collect(),
+            combinations: combinations.map_or(format!("2^{log:.0}"), |n| n.to_string()),
+            limit: MAX_COMBINATIONS,
+            hint: self.hint(),
+        })
+    }
+
+    fn hint(&self) -> String {
+        let is_binary =
+            |p: &&Parameter| p.domain.size() > Some(2) && p.domain.coding == Coding::Binary;
+        match self.parameters().find(is_binary) {
+            Some(p) => format!(
+                "split it; introduce an auxiliary integer for a part of it or for its cases; or give parameters such \
+                 as `{}` a unary or one-hot encoding, in which a comparison with a constant is a single bit",
+                p.name
+            ),
+            None => "split it, or introduce an auxiliary integer for a part of it or for its cases"
+                .into(),
         }
-        Ok(())
+    }
+
+    fn check_bits(&self) -> Result<(), Error> {
+        let bits = self.codes().iter().map(|(_, code)| code.width).sum();
+        if bits <= MAX_BITS {
+            return Ok(());
+        }
+        Err(Error::TooManyBits {
+            name: self.part.name.to_owned(),
+            bits,
+        })
     }
 }
 
@@ -134,16 +132,17 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Tries all values of the scope's parameters from the `depth`-th on.
     fn from(&mut self, depth: usize) -> Result<(), Error> {
-        let Some(&p) = self.of.scope.get(depth) else {
+        let Some(&p) = self.of.scope.parameters.get(depth) else {
             return self.leaf();
         };
+        // Left over from the branch before; an inactive parameter must not be seen.
         self.settings[p] = None;
         if !self.is_active(p)? {
             return self.from(depth + 1);
         }
-        match self.of.model.parameters[p].domain.size() {
+        match self.of.context.model.parameters[p].domain.size() {
             None => {
-                self.settings[p] = self.of.fixed.and_then(|fixed| fixed[p]);
+                self.settings[p] = self.of.context.fixed.and_then(|fixed| fixed[p]);
                 self.from(depth + 1)
             }
             Some(size) => (0..size).try_for_each(|index| {
@@ -153,40 +152,49 @@ impl Walk<'_> {
         }
     }
 
+    fn evaluator(&self) -> Evaluator<'_> {
+        let definitions = &self.of.scope.definitions;
+        Evaluator::new(self.of.context.model, &self.settings, definitions)
+    }
+
     fn is_active(&self, p: usize) -> Result<bool, Error> {
-        let parameter = &self.of.model.parameters[p];
+        let parameter = &self.of.context.model.parameters[p];
         let Some(when) = &parameter.when else {
             return Ok(true);
         };
-        let evaluator = Evaluator::new(self.of.model, &self.settings, self.of.definitions);
-        let place = Place::Condition(parameter.name.to_string());
-        evaluator
-            .is_met(&parameter.needs, Some(when))
-            .map_err(|fault| self.error(place, fault))
+        let is_met = self.evaluator().is_met(&parameter.needs, Some(when));
+        let place = || Place::Condition(parameter.name.to_string());
+        is_met.map_err(|fault| self.error(place(), fault))
     }
 
     fn leaf(&mut self) -> Result<(), Error> {
-        let evaluator = Evaluator::new(self.of.model, &self.settings, self.of.definitions);
-        let fail = |fault| self.error(Place::Constraint(self.of.name.to_owned()), fault);
-        for condition in self.of.conditions {
-            if !evaluator.holds(condition, true).map_err(fail)? {
-                self.allowed.push(self.pattern());
-                return Ok(());
-            }
-        }
-        if evaluator.holds(self.of.expr, true).map_err(fail)? {
+        let is_allowed = self.is_allowed().map_err(|fault| {
+            let place = Place::Constraint(self.of.part.name.to_owned());
+            self.error(place, fault)
+        })?;
+        if is_allowed {
             self.allowed.push(self.pattern());
         }
         Ok(())
     }
 
+    /// Whether the statement holds or does not apply.
+    fn is_allowed(&self) -> Result<bool, Fault> {
+        let evaluator = self.evaluator();
+        for condition in self.of.part.conditions {
+            if !evaluator.holds(condition, true)? {
+                return Ok(true);
+            }
+        }
+        evaluator.holds(self.of.part.expr, true)
+    }
+
     fn pattern(&self) -> u64 {
         let (mut pattern, mut at) = (0, 0);
         for (p, code) in &self.codes {
-            let index = if let Some(Setting::Index(index)) = self.settings[*p] {
-                index
-            } else {
-                0
+            let index = match self.settings[*p] {
+                Some(Setting::Index(index)) => index,
+                _ => 0,
             };
             for k in 0..code.width {
                 pattern |= u64::from(code.bit(index, k)) << at;
@@ -197,10 +205,26 @@ impl Walk<'_> {
     }
 
     fn error(&self, place: Place, fault: Fault) -> Error {
-        let at = super::describe(self.of.model, &self.settings, self.of.scope);
-        match fault {
-            Fault::DivisionByZero => Error::DivisionByZero { place, at },
-            Fault::Undefined(what) => Error::Undefined { place, what, at },
-        }
+        let at = described(
+            self.of.context.model,
+            &self.settings,
+            &self.of.scope.parameters,
+        );
+        Error::of_fault(fault, place, at)
     }
+}
+
+/// Settings as a message shows them: "a = 1, b = 'x'".
+fn described(model: &Model, settings: &[Option<Setting>], scope: &[usize]) -> String {
+    let shown = scope.iter().filter_map(|p| {
+        let parameter = &model.parameters[*p];
+        match settings[*p]? {
+            Setting::Index(index) => {
+                let value = parameter.domain.value(index);
+                Some(format!("{} = {value}", parameter.name))
+            }
+            Setting::Real(x) => Some(format!("{} = {x}", parameter.name)),
+        }
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }

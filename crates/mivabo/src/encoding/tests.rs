@@ -366,7 +366,7 @@ fn has_feasible_point(said: &Said, named: &dyn Fn(&str) -> bool) -> bool {
     let Ok(free) = without_definitions.builder(&|_| true).build() else {
         return false;
     };
-    let model = assemble(said.builder(&|_| true)).unwrap();
+    let model = assemble(said.builder(&|_| true).declared).unwrap();
     let unit = vec![0.5; free.encoding().n_reals()];
     all_codes(free.encoding().n_bits()).any(|bits| match free.encoding().decode(&bits, &unit) {
         Ok(point) => {

@@ -1,9 +1,9 @@
-//! Whether a point satisfies the constraints, from the expressions themselves: nothing here knows of bits or rows.
+//! Checks whether a point satisfies the constraints, by evaluating their expressions alone.
 
 use std::fmt;
 
 use super::eval::{Evaluator, Fault};
-use super::expr::{Expr, Node, Relation, Symbol};
+use super::expr::{Expr, Link, Node, Relation, links};
 use super::model::Model;
 use super::point::Point;
 use super::value::Value;
@@ -55,136 +55,119 @@ impl fmt::Display for Violation {
 
 /// Whether no constraint is violated: [`report`] without the reasons, for searches that try many points.
 pub(crate) fn is_feasible(model: &Model, point: &Point) -> bool {
-    evaluator(model, point).all_hold()
-}
-
-fn evaluator<'a>(model: &'a Model, point: &'a Point) -> Evaluator<'a> {
-    let definition = |symbol: &Symbol| {
-        if let Symbol::Definition(d) = symbol {
-            Some(*d)
-        } else {
-            None
-        }
-    };
-    let definitions: Vec<usize> = model.order.iter().filter_map(definition).collect();
-    Evaluator::new(model, &point.settings, &definitions)
+    Evaluator::at(model, point).all_hold()
 }
 
 /// Evaluates every constraint of a model at a point.
 pub(crate) fn report(model: &Model, point: &Point) -> Report {
-    let evaluator = evaluator(model, point);
+    let evaluator = Evaluator::at(model, point);
     let mut report = Report::default();
     for constraint in &model.constraints {
-        if !constraint.requires.iter().all(|s| evaluator.is_active(*s)) {
+        if !evaluator.applies(constraint) {
             report.not_applicable.push(constraint.name.to_string());
             continue;
         }
+        let explainer = Explainer {
+            evaluator: &evaluator,
+            constraint: &constraint.name,
+        };
         match evaluator.holds(&constraint.expr, true) {
             Ok(true) => {}
-            Ok(false) => {
-                report
-                    .violations
-                    .push(explain(&evaluator, &constraint.name, &constraint.expr));
-            }
+            Ok(false) => report.violations.push(explainer.explain(&constraint.expr)),
             Err(fault) => {
-                report
-                    .violations
-                    .push(undefined(&constraint.name, &constraint.expr, &fault));
+                let violation = explainer.undefined(&constraint.expr, &fault);
+                report.violations.push(violation);
             }
         }
     }
     report
 }
 
-/// Looks for the innermost statement whose failure makes the constraint fail.
-fn explain(evaluator: &Evaluator<'_>, constraint: &str, e: &Expr) -> Violation {
-    let fails = |part: &&Expr| evaluator.holds(part, true) == Ok(false);
-    match &e.node {
-        Node::And(parts) => match parts.iter().find(fails) {
-            Some(part) => explain(evaluator, constraint, part),
-            None => plain(constraint, e),
-        },
-        Node::Compare(first, rest) => {
-            let mut left = &**first;
-            for (relation, right) in rest {
-                let pair = left.clone().compare(*relation, right.clone());
-                if fails(&&pair) {
-                    return sides(evaluator, constraint, &pair, (left, right));
+/// Says why one constraint fails at one point.
+struct Explainer<'a> {
+    evaluator: &'a Evaluator<'a>,
+    constraint: &'a str,
+}
+
+impl Explainer<'_> {
+    /// Looks for the innermost statement whose failure makes the constraint fail.
+    fn explain(&self, e: &Expr) -> Violation {
+        match &e.node {
+            Node::And(parts) => match parts.iter().find(|part| self.fails(part)) {
+                Some(part) => self.explain(part),
+                None => self.plain(e),
+            },
+            Node::Compare(first, rest) => {
+                let mut failing =
+                    links(first, rest, true).filter(|link| self.fails(&link.statement()));
+                failing
+                    .next()
+                    .map_or_else(|| self.plain(e), |link| self.sides(link))
+            }
+            Node::Implies(premise, conclusion) => {
+                let inner = self.explain(conclusion);
+                Violation {
+                    statement: format!("{} (as {premise})", inner.statement),
+                    ..inner
                 }
-                left = right;
             }
-            plain(constraint, e)
+            Node::Count(_, k, statements) => self.count(e, k, statements),
+            _ => self.plain(e),
         }
-        Node::Implies(premise, conclusion) => {
-            let inner = explain(evaluator, constraint, conclusion);
-            Violation {
-                statement: format!("{} (as {premise})", inner.statement),
-                ..inner
-            }
+    }
+
+    fn fails(&self, e: &Expr) -> bool {
+        self.evaluator.holds(e, true) == Ok(false)
+    }
+
+    fn sides(&self, link: Link<'_>) -> Violation {
+        let left = self.evaluator.shown(link.left);
+        let right = self.evaluator.shown(link.right);
+        let distance = || Some((left.as_ref()?.as_f64()? - right.as_ref()?.as_f64()?).abs());
+        // What should differ fails by being equal: a distance of 0 would say that nothing is wrong.
+        let amount = match link.relation {
+            Relation::NotEqual => 1.0,
+            _ => distance().unwrap_or(1.0),
+        };
+        Violation {
+            left,
+            right,
+            amount,
+            ..self.plain(&link.statement())
         }
-        Node::Count(_, k, statements) => {
-            let count = statements
-                .iter()
-                .filter(|s| evaluator.holds(s, true) == Ok(true))
-                .count();
-            let count = i64::try_from(count).unwrap_or(i64::MAX);
-            let right = evaluator.shown(k);
-            let amount = right
-                .as_ref()
-                .and_then(Value::as_f64)
-                .map_or(1.0, |k| (count as f64 - k).abs());
-            Violation {
-                left: Some(Value::Int(count)),
-                right,
-                amount,
-                ..plain(constraint, e)
-            }
+    }
+
+    fn count(&self, e: &Expr, k: &Expr, statements: &[Expr]) -> Violation {
+        let count = self.evaluator.count(statements);
+        let right = self.evaluator.shown(k);
+        let distance = |k: f64| (count as f64 - k).abs();
+        let amount = right.as_ref().and_then(Value::as_f64).map_or(1.0, distance);
+        Violation {
+            left: Some(Value::Int(count)),
+            right,
+            amount,
+            ..self.plain(e)
         }
-        _ => plain(constraint, e),
     }
-}
 
-fn sides(
-    evaluator: &Evaluator<'_>,
-    constraint: &str,
-    pair: &Expr,
-    (left, right): (&Expr, &Expr),
-) -> Violation {
-    let (left, right) = (evaluator.shown(left), evaluator.shown(right));
-    let numbers = left
-        .as_ref()
-        .and_then(Value::as_f64)
-        .zip(right.as_ref().and_then(Value::as_f64));
-    let strict = matches!(&pair.node, Node::Compare(_, rest) if rest[0].0 == Relation::NotEqual);
-    let amount = numbers
-        .filter(|_| !strict)
-        .map_or(1.0, |(l, r)| (l - r).abs());
-    Violation {
-        left,
-        right,
-        amount,
-        ..plain(constraint, pair)
+    fn undefined(&self, e: &Expr, fault: &Fault) -> Violation {
+        let why = match fault {
+            Fault::DivisionByZero => "division by zero".to_owned(),
+            Fault::Undefined(what) => what.clone(),
+        };
+        Violation {
+            statement: format!("{e} ({why})"),
+            ..self.plain(e)
+        }
     }
-}
 
-fn plain(constraint: &str, e: &Expr) -> Violation {
-    let statement = e.to_string();
-    Violation {
-        constraint: constraint.to_owned(),
-        statement,
-        left: None,
-        right: None,
-        amount: 1.0,
-    }
-}
-
-fn undefined(constraint: &str, e: &Expr, fault: &Fault) -> Violation {
-    let why = match fault {
-        Fault::DivisionByZero => "division by zero".to_owned(),
-        Fault::Undefined(what) => what.clone(),
-    };
-    Violation {
-        statement: format!("{e} ({why})"),
-        ..plain(constraint, e)
+    fn plain(&self, e: &Expr) -> Violation {
+        Violation {
+            constraint: self.constraint.to_owned(),
+            statement: e.to_string(),
+            left: None,
+            right: None,
+            amount: 1.0,
+        }
     }
 }

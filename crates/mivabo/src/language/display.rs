@@ -1,9 +1,10 @@
-//! Expressions as text: what the parser reads back as the same expression.
+//! Writes expressions as text that the parser reads back as the same expression.
 
 use std::fmt;
 
 use super::expr::{Expr, Function, Node, Relation};
 use super::number::Number;
+use super::value::quoted;
 
 /// How strongly an operator binds; the parser uses the same levels.
 pub(crate) mod level {
@@ -19,57 +20,91 @@ pub(crate) mod level {
     pub const ATOM: u8 = 10;
 }
 
+/// A sign between operands, and how strongly these must bind to go without parentheses.
+struct Infix {
+    sign: &'static str,
+    /// The first operand.
+    first: u8,
+    /// Every further one.
+    further: u8,
+}
+
+const TIMES: Infix = Infix {
+    sign: " * ",
+    first: level::PRODUCT,
+    further: level::NEGATE,
+};
+const DIVIDE: Infix = Infix {
+    sign: " / ",
+    ..TIMES
+};
+const REMAINDER: Infix = Infix {
+    sign: " % ",
+    ..TIMES
+};
+const POWER: Infix = Infix {
+    sign: " ** ",
+    first: level::ATOM,
+    further: level::NEGATE,
+};
+const AND: Infix = Infix {
+    sign: " and ",
+    first: level::NOT,
+    further: level::NOT,
+};
+const OR: Infix = Infix {
+    sign: " or ",
+    first: level::AND,
+    further: level::AND,
+};
+const IMPLIES: Infix = Infix {
+    sign: " -> ",
+    first: level::OR,
+    further: level::IMPLIES,
+};
+
+impl Infix {
+    fn between<'e>(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        operands: impl IntoIterator<Item = &'e Expr>,
+    ) -> fmt::Result {
+        let mut operands = operands.into_iter();
+        if let Some(first) = operands.next() {
+            at_level(f, first, self.first)?;
+        }
+        operands.try_for_each(|e| prefixed(f, self.sign, e, self.further))
+    }
+}
+
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.node {
-            Node::Number(n) => match n.to_integer() {
-                Some(whole) => write!(f, "{whole}"),
-                None => write!(f, "{:?}", n.to_f64()),
-            },
+            Node::Number(n) => number(f, *n),
             Node::Bool(b) => write!(f, "{b}"),
             Node::Text(text) => f.write_str(&quoted(text)),
             Node::Name(name) | Node::Symbol(_, name) => f.write_str(&identifier(name)),
             Node::Handle(var) => write!(f, "{:?}", var.symbol),
             Node::Sum(terms) => sum(f, terms),
-            Node::Product(factors) => {
-                at_level(f, &factors[0], level::PRODUCT)?;
-                factors[1..]
-                    .iter()
-                    .try_for_each(|e| prefixed(f, " * ", e, level::NEGATE))
-            }
+            Node::Product(factors) => TIMES.between(f, factors),
             Node::Negate(e) => prefixed(f, "-", e, level::NEGATE),
-            Node::Divide(a, b) => binary(f, a, " / ", b, (level::PRODUCT, level::NEGATE)),
-            Node::Remainder(a, b) => binary(f, a, " % ", b, (level::PRODUCT, level::NEGATE)),
-            Node::Power(a, b) => binary(f, a, " ** ", b, (level::ATOM, level::NEGATE)),
-            Node::Call(function, arguments) => call(f, function_name(*function), arguments.iter()),
-            Node::Compare(first, rest) => {
-                at_level(f, first, level::SUM)?;
-                rest.iter()
-                    .try_for_each(|(r, e)| prefixed(f, &format!(" {} ", r.symbol()), e, level::SUM))
+            Node::Divide(a, b) => DIVIDE.between(f, [&**a, b]),
+            Node::Remainder(a, b) => REMAINDER.between(f, [&**a, b]),
+            Node::Power(a, b) => POWER.between(f, [&**a, b]),
+            Node::Call(function, arguments) => call(f, function_name(*function), arguments),
+            Node::Compare(first, rest) => chain(f, first, rest),
+            Node::In(e, values) => membership(f, e, values),
+            Node::Count(relation, k, statements) => {
+                let arguments = std::iter::once(&**k).chain(statements);
+                call(f, count_name(*relation), arguments)
             }
-            Node::In(e, values) => {
-                at_level(f, e, level::SUM)?;
-                f.write_str(" in {")?;
-                list(f, values.iter())?;
-                f.write_str("}")
-            }
-            Node::Count(relation, k, statements) => call(
-                f,
-                count_name(*relation),
-                std::iter::once(&**k).chain(statements),
-            ),
-            Node::And(parts) => joined(f, parts, " and ", level::NOT),
-            Node::Or(parts) => joined(f, parts, " or ", level::AND),
+            Node::And(parts) => AND.between(f, parts),
+            Node::Or(parts) => OR.between(f, parts),
             Node::Not(e) => prefixed(f, "not ", e, level::NOT),
-            Node::Implies(a, b) => binary(f, a, " -> ", b, (level::OR, level::IMPLIES)),
+            Node::Implies(a, b) => IMPLIES.between(f, [&**a, b]),
             Node::TooDeep => f.write_str("…"),
         }
     }
-}
-
-/// A text in single quotes, with quotes and backslashes escaped.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
 /// A name as it stands in an expression: in backticks unless it is a plain word.
@@ -130,48 +165,54 @@ fn prefixed(f: &mut fmt::Formatter<'_>, prefix: &str, e: &Expr, least: u8) -> fm
     at_level(f, e, least)
 }
 
-fn binary(
-    f: &mut fmt::Formatter<'_>,
-    a: &Expr,
-    op: &str,
-    b: &Expr,
-    least: (u8, u8),
-) -> fmt::Result {
-    at_level(f, a, least.0)?;
-    prefixed(f, op, b, least.1)
+fn number(f: &mut fmt::Formatter<'_>, n: Number) -> fmt::Result {
+    match n.to_integer() {
+        Some(whole) => write!(f, "{whole}"),
+        None => write!(f, "{:?}", n.to_f64()),
+    }
 }
 
-fn joined(f: &mut fmt::Formatter<'_>, parts: &[Expr], op: &str, least: u8) -> fmt::Result {
-    at_level(f, &parts[0], least)?;
-    parts[1..]
-        .iter()
-        .try_for_each(|e| prefixed(f, op, e, least))
+fn chain(f: &mut fmt::Formatter<'_>, first: &Expr, rest: &[(Relation, Expr)]) -> fmt::Result {
+    at_level(f, first, level::SUM)?;
+    rest.iter().try_for_each(|(relation, right)| {
+        let sign = format!(" {} ", relation.symbol());
+        prefixed(f, &sign, right, level::SUM)
+    })
 }
 
-fn list<'a>(f: &mut fmt::Formatter<'_>, mut items: impl Iterator<Item = &'a Expr>) -> fmt::Result {
+fn membership(f: &mut fmt::Formatter<'_>, e: &Expr, values: &[Expr]) -> fmt::Result {
+    at_level(f, e, level::SUM)?;
+    f.write_str(" in {")?;
+    list(f, values)?;
+    f.write_str("}")
+}
+
+fn list<'e>(f: &mut fmt::Formatter<'_>, items: impl IntoIterator<Item = &'e Expr>) -> fmt::Result {
+    let mut items = items.into_iter();
     if let Some(first) = items.next() {
         write!(f, "{first}")?;
     }
     items.try_for_each(|e| write!(f, ", {e}"))
 }
 
-fn call<'a>(
+fn call<'e>(
     f: &mut fmt::Formatter<'_>,
     name: &str,
-    arguments: impl Iterator<Item = &'a Expr>,
+    arguments: impl IntoIterator<Item = &'e Expr>,
 ) -> fmt::Result {
     write!(f, "{name}(")?;
     list(f, arguments)?;
     f.write_str(")")
 }
 
-/// a - b is kept as a + (-b).
+/// a - b is kept as a + (-b), and written as a - b again.
 fn sum(f: &mut fmt::Formatter<'_>, terms: &[Expr]) -> fmt::Result {
     at_level(f, &terms[0], level::PRODUCT)?;
     terms[1..].iter().try_for_each(|e| match &e.node {
         Node::Negate(inner) => prefixed(f, " - ", inner, level::PRODUCT),
         Node::Number(n) if n.is_negative() => {
-            prefixed(f, " - ", &Expr::number(Number::negated(*n)), level::ATOM)
+            let positive = Expr::number(n.negated());
+            prefixed(f, " - ", &positive, level::ATOM)
         }
         _ => prefixed(f, " + ", e, level::PRODUCT),
     })

@@ -1,4 +1,4 @@
-//! Domains: the set of values a parameter may take, and how a discrete one is coded in bits.
+//! The set of values that a parameter may take, and how a discrete one is coded in bits.
 //!
 //! A domain is written unchecked, in builder style, and checked once by [`SpaceBuilder::build`]. Inside, the
 //! values of a discrete domain are numbered 0, 1, 2, … in their order; that number is the value's *index*.
@@ -9,15 +9,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::Error;
 use super::number::Number;
 use super::value::Value;
 
 /// The most values that a list, a unary or a one-hot code may have.
 pub const MAX_VALUES: u64 = 4096;
-
-/// Sums of integers must stay exact in floating point, which ends at 2^53.
-const MAX_INTEGER: i64 = 1 << 40;
 
 /// How the index of a discrete value is written in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -68,7 +64,7 @@ pub(crate) enum Set {
     Bool,
 }
 
-/// What an expression makes of a value.
+/// The type of an expression or of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Number,
@@ -190,8 +186,10 @@ impl Domain {
     /// Where the value with this index lies on the domain's own scale, from 0 to 1; ½ where it is the only one.
     pub(crate) fn position(&self, index: u64) -> f64 {
         let last = self.size().unwrap_or(1).saturating_sub(1);
+        if last == 0 {
+            return 0.5;
+        }
         match self.set {
-            _ if last == 0 => 0.5,
             Set::Int { low, high, step } if self.log => {
                 let value = (low + step * index.cast_signed()) as f64;
                 (value / low as f64).ln() / (high as f64 / low as f64).ln()
@@ -224,13 +222,11 @@ impl Domain {
         match &self.set {
             Set::Float { .. } => None,
             Set::Int { low, high, step } => {
-                let n = whole(value)?;
-                ((*low..=*high).contains(&n) && (n - low) % step == 0)
-                    .then(|| ((n - low) / step).cast_unsigned())
+                let n = value.whole()?;
+                let is_member = (*low..=*high).contains(&n) && (n - low) % step == 0;
+                is_member.then(|| ((n - low) / step).cast_unsigned())
             }
-            Set::Ordinal(values) | Set::Choice(values) => {
-                values.iter().position(|v| v.same(value)).map(|i| i as u64)
-            }
+            Set::Ordinal(_) | Set::Choice(_) => self.index_where(|listed| listed.same(value)),
             Set::Bool => match value {
                 Value::Bool(b) => Some(u64::from(*b)),
                 _ => None,
@@ -240,99 +236,38 @@ impl Domain {
 
     /// The index of a text, without making a [`Value`] of it.
     pub(crate) fn index_of_text(&self, text: &str) -> Option<u64> {
+        self.index_where(|listed| matches!(listed, Value::Text(t) if t == text))
+    }
+
+    /// The index of the first listed value that passes a test.
+    fn index_where(&self, test: impl Fn(&Value) -> bool) -> Option<u64> {
         let (Set::Ordinal(values) | Set::Choice(values)) = &self.set else {
             return None;
         };
-        values
-            .iter()
-            .position(|v| matches!(v, Value::Text(t) if t == text))
-            .map(|i| i as u64)
+        values.iter().position(test).map(|at| at as u64)
     }
 
     pub(crate) fn kind(&self) -> Kind {
         match &self.set {
             Set::Float { .. } | Set::Int { .. } => Kind::Number,
             Set::Bool => Kind::Bool,
-            Set::Ordinal(values) | Set::Choice(values) => {
-                let all = |test: fn(&Value) -> bool| values.iter().all(test);
-                if all(|v| matches!(v, Value::Bool(_))) {
-                    Kind::Bool
-                } else if all(|v| matches!(v, Value::Int(_) | Value::Float(_))) {
-                    Kind::Number
-                } else {
-                    Kind::Label
-                }
-            }
+            Set::Ordinal(values) | Set::Choice(values) => list_kind(values),
         }
     }
 
     /// Whether every value is a whole number or a truth value.
     pub(crate) fn is_whole(&self) -> bool {
+        let is_whole = |value: &Value| value.number().is_some_and(|n| n.to_integer().is_some());
         match &self.set {
             Set::Float { .. } => false,
             Set::Int { .. } | Set::Bool => true,
-            Set::Ordinal(values) | Set::Choice(values) => values
-                .iter()
-                .all(|v| v.number().is_some_and(|n| n.to_integer().is_some())),
+            Set::Ordinal(values) | Set::Choice(values) => values.iter().all(is_whole),
         }
     }
 
     /// Whether values can be compared with `<`: everything but a choice of labels.
     pub(crate) fn is_ordered(&self) -> bool {
         !matches!(self.set, Set::Choice(_)) || self.kind() != Kind::Label
-    }
-
-    /// Checks everything that can be wrong with the domain of parameter `name`.
-    pub(crate) fn validate(&self, name: &str) -> Result<(), Error> {
-        match &self.set {
-            Set::Float { low, high } => validate_float(name, *low, *high)?,
-            Set::Int { low, high, step } => validate_int(name, *low, *high, *step)?,
-            Set::Ordinal(values) => {
-                validate_list(name, values)?;
-                let texts = values
-                    .iter()
-                    .filter(|v| matches!(v, Value::Text(_)))
-                    .count();
-                if (texts > 0 && texts < values.len()) || self.kind() == Kind::Bool {
-                    return Err(Error::MixedOrdinal {
-                        name: name.to_owned(),
-                    });
-                }
-            }
-            Set::Choice(values) => validate_list(name, values)?,
-            Set::Bool => {}
-        }
-        self.validate_log(name)?;
-        let n = self.size().unwrap_or(0);
-        if self.coding != Coding::Binary && n > MAX_VALUES {
-            return Err(Error::TooManyValues {
-                name: name.to_owned(),
-                n,
-                limit: MAX_VALUES,
-            });
-        }
-        Ok(())
-    }
-
-    fn validate_log(&self, name: &str) -> Result<(), Error> {
-        let low = match &self.set {
-            _ if !self.log => return Ok(()),
-            Set::Float { low, .. } => *low,
-            Set::Int { low, .. } => *low as f64,
-            _ => {
-                return Err(Error::LogOnList {
-                    name: name.to_owned(),
-                });
-            }
-        };
-        if low > 0.0 {
-            Ok(())
-        } else {
-            Err(Error::LogNeedsPositive {
-                name: name.to_owned(),
-                low,
-            })
-        }
     }
 }
 
@@ -357,101 +292,29 @@ impl fmt::Display for Domain {
             }
             Set::Bool => f.write_str("true or false"),
             Set::Ordinal(values) | Set::Choice(values) => {
-                let shown: Vec<String> = values.iter().take(12).map(ToString::to_string).collect();
-                let more = if values.len() > 12 { ", …" } else { "" };
-                write!(f, "one of {}{more}", shown.join(", "))
+                write!(f, "one of {}", first_few(values))
             }
         }
     }
 }
 
-/// The whole number that a value is; 3.0 is one, `true` is not.
-fn whole(value: &Value) -> Option<i64> {
-    match value {
-        Value::Int(n) => Some(*n),
-        Value::Float(x) => Number::decimal(*x).to_integer(),
-        _ => None,
+fn list_kind(values: &[Value]) -> Kind {
+    let all = |test: fn(&Value) -> bool| values.iter().all(test);
+    if all(|v| matches!(v, Value::Bool(_))) {
+        Kind::Bool
+    } else if all(|v| matches!(v, Value::Int(_) | Value::Float(_))) {
+        Kind::Number
+    } else {
+        Kind::Label
     }
 }
 
-fn validate_float(name: &str, low: f64, high: f64) -> Result<(), Error> {
-    for (bound, value) in [("low", low), ("high", high), ("high - low", high - low)] {
-        if !value.is_finite() {
-            return Err(Error::NonFinite {
-                name: name.to_owned(),
-                bound,
-                value,
-            });
-        }
-    }
-    if low > high {
-        return Err(Error::EmptyDomain {
-            name: name.to_owned(),
-            low,
-            high,
-        });
-    }
-    Ok(())
-}
-
-fn validate_int(name: &str, low: i64, high: i64, step: i64) -> Result<(), Error> {
-    if low > high {
-        return Err(Error::EmptyDomain {
-            name: name.to_owned(),
-            low: low as f64,
-            high: high as f64,
-        });
-    }
-    for value in [low, high] {
-        if !(-MAX_INTEGER..=MAX_INTEGER).contains(&value) {
-            return Err(Error::IntegerTooLarge {
-                name: name.to_owned(),
-                value,
-            });
-        }
-    }
-    if step < 1 || (high - low) % step != 0 {
-        return Err(Error::Step {
-            name: name.to_owned(),
-            low,
-            high,
-            step,
-        });
-    }
-    Ok(())
-}
-
-fn validate_list(name: &str, values: &[Value]) -> Result<(), Error> {
-    if values.is_empty() {
-        return Err(Error::NoValues {
-            name: name.to_owned(),
-        });
-    }
-    if values.len() as u64 > MAX_VALUES {
-        return Err(Error::TooManyValues {
-            name: name.to_owned(),
-            n: values.len() as u64,
-            limit: MAX_VALUES,
-        });
-    }
-    for (i, value) in values.iter().enumerate() {
-        if let Value::Float(x) = value
-            && !x.is_finite()
-        {
-            return Err(Error::NonFinite {
-                name: name.to_owned(),
-                bound: "a value",
-                value: *x,
-            });
-        }
-        if values[..i].iter().any(|v| v.same(value)) {
-            return Err(Error::DuplicateValue {
-                name: name.to_owned(),
-                value: value.clone(),
-            });
-        }
-    }
-    Ok(())
+/// As many values as a message has room for.
+fn first_few(values: &[Value]) -> String {
+    const FEW: usize = 12;
+    let shown: Vec<String> = values.iter().take(FEW).map(Value::to_string).collect();
+    let more = if values.len() > FEW { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
 }
 
 #[cfg(test)]

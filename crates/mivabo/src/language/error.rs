@@ -1,8 +1,9 @@
-//! What can be wrong with parameters, definitions, constraints and points, as data that reads as a sentence.
+//! What can be wrong with parameters, definitions, constraints and points: data that reads as a sentence.
 
 use std::fmt;
 
 use super::domain::Domain;
+use super::snippet::Snippet;
 use super::value::Value;
 
 /// What was wrong with what was said, where, and what was expected.
@@ -14,8 +15,8 @@ pub enum Error {
         /// parameter, definition or constraint
         what: &'static str,
     },
-    /// A name holds a backtick, a line break or another control character.
-    #[error("the name {name:?} holds a backtick or a control character")]
+    /// A name contains a backtick, a line break or another control character.
+    #[error("the name {name:?} contains a backtick or a control character")]
     BadName {
         /// The name.
         name: String,
@@ -52,15 +53,15 @@ pub enum Error {
     },
     /// An ordinal holds both texts and numbers, or truth values.
     #[error(
-        "parameter `{name}`: an ordinal holds either numbers or texts; use a choice for a mixture"
+        "parameter `{name}`: an ordinal takes only numbers or only texts; use a choice for anything else"
     )]
     MixedOrdinal {
         /// The parameter.
         name: String,
     },
-    /// A list, unary or one-hot code is too long.
+    /// A list, or a unary or one-hot code, is too long.
     #[error(
-        "parameter `{name}`: {n} values; a list, a unary or a one-hot code holds at most {limit}"
+        "parameter `{name}` has {n} values; a list and a unary or one-hot encoding hold at most {limit}"
     )]
     TooManyValues {
         /// The parameter.
@@ -72,7 +73,7 @@ pub enum Error {
     },
     /// An integer bound is so large that sums with it would not be exact.
     #[error(
-        "parameter `{name}`: {value} is beyond ±2^40, where sums of integers are no longer exact"
+        "parameter `{name}`: {value} is outside ±2^40, the range that keeps sums of integers exact"
     )]
     IntegerTooLarge {
         /// The parameter.
@@ -81,7 +82,7 @@ pub enum Error {
         value: i64,
     },
     /// A step is not positive or does not divide the range.
-    #[error("parameter `{name}`: step {step} does not lead from {low} to {high}")]
+    #[error("parameter `{name}`: step {step} is not a positive divisor of high - low = {}", high - low)]
     Step {
         /// The parameter.
         name: String,
@@ -101,7 +102,7 @@ pub enum Error {
         low: f64,
     },
     /// A logarithmic scale on a list of values.
-    #[error("parameter `{name}`: a log scale is for floats and ints, not for lists or bools")]
+    #[error("parameter `{name}`: a log scale applies only to floats and ints")]
     LogOnList {
         /// The parameter.
         name: String,
@@ -163,7 +164,7 @@ pub enum Error {
         snippet: Option<Box<Snippet>>,
     },
     /// A literal number is NaN or infinite.
-    #[error("{place}: the number {value} is not finite")]
+    #[error("{place}: {value} is not a finite number")]
     NonFiniteLiteral {
         /// Where.
         place: Place,
@@ -171,7 +172,7 @@ pub enum Error {
         value: f64,
     },
     /// A text is too long to be an expression.
-    #[error("{place}: a text of {length} characters; at most {limit} are read")]
+    #[error("{place}: {length} characters long; at most {limit} are allowed")]
     TooLong {
         /// Where.
         place: Place,
@@ -189,20 +190,20 @@ pub enum Error {
         limit: usize,
     },
     /// A handle of another builder was used.
-    #[error("{place}: a handle of another space was used")]
+    #[error("{place}: uses a handle of another space")]
     ForeignHandle {
         /// Where.
         place: Place,
     },
     /// Conditions or definitions that need each other.
-    #[error("{} depends on itself: {}", .names[0], .names.join(" → "))]
+    #[error("`{}` depends on itself: {}", .names[0], .names.join(" → "))]
     Recursion {
         /// The circle; the first name is repeated at the end.
         names: Vec<String>,
     },
     /// A condition (`when`) over a continuous parameter.
     #[error(
-        "{place}: a condition may only speak of discrete parameters, and `{parameter}` is continuous"
+        "{place}: a condition may name only discrete parameters, but `{parameter}` is continuous"
     )]
     ContinuousCondition {
         /// Where.
@@ -218,7 +219,7 @@ pub enum Error {
         /// At which values.
         at: String,
     },
-    /// A study file that is no TOML or JSON, or has the wrong keys.
+    /// A study file that is not TOML or JSON, or has the wrong keys.
     #[error("{message}")]
     File {
         /// What the reader says.
@@ -238,7 +239,7 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PointError {
     /// A point names a parameter that does not exist.
-    #[error("there is no parameter `{name}`{}", hint(nearest.as_ref()))]
+    #[error("unknown parameter `{name}`{}", hint(nearest.as_ref()))]
     UnknownParameter {
         /// The name.
         name: String,
@@ -270,7 +271,7 @@ pub enum PointError {
         domain: Box<Domain>,
     },
     /// A point gives a value to a parameter that is inactive there.
-    #[error("parameter `{name}` is inactive here: it is active only when {when}")]
+    #[error("parameter `{name}` is inactive here; it is active only when {when}")]
     Inactive {
         /// The parameter.
         name: String,
@@ -278,7 +279,7 @@ pub enum PointError {
         when: String,
     },
     /// Auxiliary integers that are not given and could not be found.
-    #[error("the auxiliary integers {} take {combinations} combinations; give their values", listed(.names))]
+    #[error("the auxiliary integers {} have {combinations} combinations, too many to search; give their values", listed(.names))]
     AuxiliarySearch {
         /// The auxiliary parameters.
         names: Vec<String>,
@@ -311,59 +312,6 @@ impl fmt::Display for Place {
     }
 }
 
-/// One line of an expression with carets under the place in question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snippet {
-    line: String,
-    indent: usize,
-    width: usize,
-}
-
-impl Snippet {
-    /// The line around the byte range `start..end` of `text`, cut to a readable width.
-    pub(crate) fn new(text: &str, start: usize, end: usize) -> Snippet {
-        const BEFORE: usize = 50;
-        const AFTER: usize = 40;
-        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
-        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
-        let before = text[line_start..start].chars().count();
-        let cut = before.saturating_sub(BEFORE);
-        let width = text[start..end.clamp(start, line_end)]
-            .chars()
-            .count()
-            .clamp(1, AFTER);
-        let shown = before - cut + width + AFTER;
-        let mut line: String = text[line_start..line_end]
-            .chars()
-            .skip(cut)
-            .take(shown)
-            .collect();
-        if cut > 0 {
-            line.insert(0, '…');
-        }
-        if text[line_start..line_end].chars().count() > cut + shown {
-            line.push('…');
-        }
-        Snippet {
-            line,
-            indent: before - cut + usize::from(cut > 0),
-            width,
-        }
-    }
-}
-
-impl fmt::Display for Snippet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "  {}\n  {}{}",
-            self.line,
-            " ".repeat(self.indent),
-            "^".repeat(self.width)
-        )
-    }
-}
-
 pub(crate) fn hint(nearest: Option<&String>) -> String {
     nearest
         .map(|name| format!("; did you mean `{name}`?"))
@@ -376,12 +324,10 @@ fn below(snippet: Option<&Snippet>) -> String {
 
 /// Names in backticks; of many, the first few.
 pub(crate) fn listed(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(8).map(|n| format!("`{n}`")).collect();
-    match names.len().saturating_sub(8) {
+    const FEW: usize = 8;
+    let shown: Vec<String> = names.iter().take(FEW).map(|n| format!("`{n}`")).collect();
+    match names.len().saturating_sub(FEW) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }
 }
-
-#[cfg(test)]
-mod tests;

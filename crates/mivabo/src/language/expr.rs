@@ -1,7 +1,7 @@
 //! Expressions over parameters: what a constraint, a condition or a definition says.
 //!
-//! Enters: `Copy` handles and Rust operators, or the parser, which calls the same constructors. Leaves: one tree,
-//! flat where the operator is associative, so that equal statements print as equal texts.
+//! They are made with Rust operators on `Copy` handles, or by the parser, which calls the same constructors. The tree is
+//! flat where an operator is associative, so that equal statements print as equal texts.
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Neg, Not, Rem, Sub};
 use std::sync::Arc;
@@ -36,6 +36,22 @@ pub struct Var {
 pub(crate) enum Symbol {
     Parameter(usize),
     Definition(usize),
+}
+
+impl Symbol {
+    pub fn parameter(self) -> Option<usize> {
+        match self {
+            Symbol::Parameter(p) => Some(p),
+            Symbol::Definition(_) => None,
+        }
+    }
+
+    pub fn definition(self) -> Option<usize> {
+        match self {
+            Symbol::Definition(d) => Some(d),
+            Symbol::Parameter(_) => None,
+        }
+    }
 }
 
 /// An expression: a number, a truth value or a text, made of parameters.
@@ -74,7 +90,7 @@ pub(crate) enum Node {
     Remainder(Box<Expr>, Box<Expr>),
     Power(Box<Expr>, Box<Expr>),
     Call(Function, Vec<Expr>),
-    /// first, then each relation with its right side: a <= b <= c.
+    /// The first side, then each relation with its right side: a <= b <= c. See [`links`].
     Compare(Box<Expr>, Vec<(Relation, Expr)>),
     In(Box<Expr>, Vec<Expr>),
     /// The number of true expressions stands in this relation to the first one.
@@ -135,6 +151,15 @@ impl Relation {
         }
     }
 
+    /// This relation, or with `positive` unset its negation.
+    pub fn signed(self, positive: bool) -> Relation {
+        if positive { self } else { self.negated() }
+    }
+
+    pub fn is_equality(self) -> bool {
+        matches!(self, Relation::Equal | Relation::NotEqual)
+    }
+
     pub fn symbol(self) -> &'static str {
         match self {
             Relation::Less => "<",
@@ -145,6 +170,34 @@ impl Relation {
             Relation::Greater => ">",
         }
     }
+}
+
+/// One comparison of a chain: `a <= b <= c` has two.
+#[derive(Clone, Copy)]
+pub(crate) struct Link<'e> {
+    pub left: &'e Expr,
+    pub relation: Relation,
+    pub right: &'e Expr,
+}
+
+impl Link<'_> {
+    pub fn statement(&self) -> Expr {
+        self.left.clone().compare(self.relation, self.right.clone())
+    }
+}
+
+/// The comparisons of a chain, or with `positive` unset, the negation of each.
+pub(crate) fn links<'e>(
+    first: &'e Expr,
+    rest: &'e [(Relation, Expr)],
+    positive: bool,
+) -> impl Iterator<Item = Link<'e>> {
+    let lefts = std::iter::once(first).chain(rest.iter().map(|(_, right)| right));
+    lefts.zip(rest).map(move |(left, (relation, right))| Link {
+        left,
+        relation: relation.signed(positive),
+        right,
+    })
 }
 
 impl Expr {
@@ -341,21 +394,24 @@ enum Joint {
     Or,
 }
 
-/// Joins two expressions, taking apart those that are already joined the same way.
-fn flat(a: Expr, b: Expr, joint: Joint) -> Expr {
-    // Not by looking at every part again: a sum of many terms is built term by term.
-    let deepest = level(&a, joint).max(level(&b, joint));
-    let mut parts = unjoin(a, joint);
-    parts.extend(unjoin(b, joint));
-    Expr::of_depth(
-        match joint {
+impl Joint {
+    fn of(self, parts: Vec<Expr>) -> Node {
+        match self {
             Joint::Sum => Node::Sum(parts),
             Joint::Product => Node::Product(parts),
             Joint::And => Node::And(parts),
             Joint::Or => Node::Or(parts),
-        },
-        deepest,
-    )
+        }
+    }
+}
+
+/// Joins two expressions, taking apart those that are already joined the same way.
+fn flat(a: Expr, b: Expr, joint: Joint) -> Expr {
+    // From the depths of both rather than of all parts: a sum of many terms is built term by term, in linear time.
+    let depth = depth_within(&a, joint).max(depth_within(&b, joint));
+    let mut parts = unjoin(a, joint);
+    parts.extend(unjoin(b, joint));
+    Expr::of_depth(joint.of(parts), depth)
 }
 
 fn is_joined(e: &Expr, joint: Joint) -> bool {
@@ -367,8 +423,8 @@ fn is_joined(e: &Expr, joint: Joint) -> bool {
     }
 }
 
-/// The depth of what the expression becomes a part of.
-fn level(e: &Expr, joint: Joint) -> usize {
+/// How deep what the expression becomes a part of is at least.
+fn depth_within(e: &Expr, joint: Joint) -> usize {
     e.depth + usize::from(!is_joined(e, joint))
 }
 
@@ -402,18 +458,12 @@ pub fn sum<E: Into<Expr>>(terms: impl IntoIterator<Item = E>) -> Expr {
 
 /// The least of the terms.
 pub fn min<E: Into<Expr>>(terms: impl IntoIterator<Item = E>) -> Expr {
-    Expr::new(Node::Call(
-        Function::Min,
-        terms.into_iter().map(Into::into).collect(),
-    ))
+    Expr::new(Node::Call(Function::Min, collected(terms)))
 }
 
 /// The greatest of the terms.
 pub fn max<E: Into<Expr>>(terms: impl IntoIterator<Item = E>) -> Expr {
-    Expr::new(Node::Call(
-        Function::Max,
-        terms.into_iter().map(Into::into).collect(),
-    ))
+    Expr::new(Node::Call(Function::Max, collected(terms)))
 }
 
 /// At most `k` of the statements are true.
@@ -439,11 +489,11 @@ fn count<E: Into<Expr>>(
     k: Expr,
     statements: impl IntoIterator<Item = E>,
 ) -> Expr {
-    Expr::new(Node::Count(
-        relation,
-        Box::new(k),
-        statements.into_iter().map(Into::into).collect(),
-    ))
+    Expr::new(Node::Count(relation, Box::new(k), collected(statements)))
+}
+
+fn collected<E: Into<Expr>>(parts: impl IntoIterator<Item = E>) -> Vec<Expr> {
+    parts.into_iter().map(Into::into).collect()
 }
 
 impl From<Var> for Expr {
@@ -485,64 +535,65 @@ impl From<&str> for Expr {
 
 fn children(node: &Node) -> Vec<&Expr> {
     match node {
-        Node::Number(_) | Node::Bool(_) | Node::Text(_) | Node::Name(_) => vec![],
-        Node::Handle(_) | Node::Symbol(..) | Node::TooDeep => vec![],
         Node::Sum(parts) | Node::Product(parts) | Node::And(parts) | Node::Or(parts) => {
             parts.iter().collect()
         }
-        Node::Call(_, parts) => parts.iter().collect(),
+        Node::Call(_, arguments) => arguments.iter().collect(),
         Node::Negate(a) | Node::Not(a) => vec![a],
         Node::Divide(a, b) | Node::Remainder(a, b) | Node::Power(a, b) | Node::Implies(a, b) => {
             vec![a, b]
         }
-        Node::Compare(first, rest) => std::iter::once(&**first)
-            .chain(rest.iter().map(|(_, e)| e))
-            .collect(),
+        Node::Compare(first, rest) => {
+            let rest = rest.iter().map(|(_, right)| right);
+            std::iter::once(&**first).chain(rest).collect()
+        }
         Node::In(first, rest) | Node::Count(_, first, rest) => {
             std::iter::once(&**first).chain(rest).collect()
         }
+        Node::Number(_) | Node::Bool(_) | Node::Text(_) | Node::Name(_) => vec![],
+        Node::Handle(_) | Node::Symbol(..) | Node::TooDeep => vec![],
     }
 }
 
 fn map_node<E>(node: Node, f: &mut impl FnMut(Expr) -> Result<Expr, E>) -> Result<Node, E> {
-    let mut many = |parts: Vec<Expr>| {
-        parts
-            .into_iter()
-            .map(&mut *f)
-            .collect::<Result<Vec<_>, E>>()
-    };
     Ok(match node {
-        Node::Sum(parts) => Node::Sum(many(parts)?),
-        Node::Product(parts) => Node::Product(many(parts)?),
-        Node::And(parts) => Node::And(many(parts)?),
-        Node::Or(parts) => Node::Or(many(parts)?),
-        Node::Call(function, parts) => Node::Call(function, many(parts)?),
-        Node::Negate(a) => Node::Negate(Box::new(f(*a)?)),
-        Node::Not(a) => Node::Not(Box::new(f(*a)?)),
-        Node::Divide(a, b) => Node::Divide(Box::new(f(*a)?), Box::new(f(*b)?)),
-        Node::Remainder(a, b) => Node::Remainder(Box::new(f(*a)?), Box::new(f(*b)?)),
-        Node::Power(a, b) => Node::Power(Box::new(f(*a)?), Box::new(f(*b)?)),
-        Node::Implies(a, b) => Node::Implies(Box::new(f(*a)?), Box::new(f(*b)?)),
-        Node::Compare(first, rest) => {
-            let first = Box::new(f(*first)?);
-            Node::Compare(
-                first,
-                rest.into_iter()
-                    .map(|(r, e)| Ok((r, f(e)?)))
-                    .collect::<Result<_, E>>()?,
-            )
-        }
-        Node::In(first, rest) => Node::In(
-            Box::new(f(*first)?),
-            rest.into_iter().map(f).collect::<Result<_, E>>()?,
-        ),
-        Node::Count(relation, k, rest) => Node::Count(
-            relation,
-            Box::new(f(*k)?),
-            rest.into_iter().map(f).collect::<Result<_, E>>()?,
-        ),
+        Node::Sum(parts) => Node::Sum(map_all(parts, f)?),
+        Node::Product(parts) => Node::Product(map_all(parts, f)?),
+        Node::And(parts) => Node::And(map_all(parts, f)?),
+        Node::Or(parts) => Node::Or(map_all(parts, f)?),
+        Node::Call(function, arguments) => Node::Call(function, map_all(arguments, f)?),
+        Node::Negate(a) => Node::Negate(map_one(*a, f)?),
+        Node::Not(a) => Node::Not(map_one(*a, f)?),
+        Node::Divide(a, b) => Node::Divide(map_one(*a, f)?, map_one(*b, f)?),
+        Node::Remainder(a, b) => Node::Remainder(map_one(*a, f)?, map_one(*b, f)?),
+        Node::Power(a, b) => Node::Power(map_one(*a, f)?, map_one(*b, f)?),
+        Node::Implies(a, b) => Node::Implies(map_one(*a, f)?, map_one(*b, f)?),
+        Node::Compare(first, rest) => Node::Compare(map_one(*first, f)?, map_rights(rest, f)?),
+        Node::In(first, rest) => Node::In(map_one(*first, f)?, map_all(rest, f)?),
+        Node::Count(relation, k, rest) => Node::Count(relation, map_one(*k, f)?, map_all(rest, f)?),
         leaf => leaf,
     })
+}
+
+fn map_one<E>(e: Expr, f: &mut impl FnMut(Expr) -> Result<Expr, E>) -> Result<Box<Expr>, E> {
+    f(e).map(Box::new)
+}
+
+fn map_all<E>(
+    parts: Vec<Expr>,
+    f: &mut impl FnMut(Expr) -> Result<Expr, E>,
+) -> Result<Vec<Expr>, E> {
+    parts.into_iter().map(f).collect()
+}
+
+fn map_rights<E>(
+    rest: Vec<(Relation, Expr)>,
+    f: &mut impl FnMut(Expr) -> Result<Expr, E>,
+) -> Result<Vec<(Relation, Expr)>, E> {
+    let mapped = rest
+        .into_iter()
+        .map(|(relation, right)| Ok((relation, f(right)?)));
+    mapped.collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The text of an expression, cut into tokens.
+//! Cuts the text of an expression into tokens.
 
 use super::expr::Relation;
 use super::number::Number;
@@ -6,16 +6,16 @@ use super::number::Number;
 /// A token with its byte range.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Token {
-    pub kind: Kind,
+    pub kind: TokenKind,
     pub start: usize,
     pub end: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Number(Number),
     Text(String),
-    /// A name, and whether it was written in backticks (then it is no keyword).
+    /// A name, and whether it was written in backticks: then it is not a keyword.
     Name(String, bool),
     Relation(Relation),
     /// An operator or a bracket.
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 
 /// What is wrong with the text, and where.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fault {
+pub(crate) struct SyntaxFault {
     pub message: String,
     pub start: usize,
     pub end: usize,
@@ -51,7 +51,7 @@ pub(crate) fn is_plain_name(name: &str) -> bool {
     chars.next().is_some_and(starts_name) && chars.all(continues_name) && !KEYWORDS.contains(&name)
 }
 
-pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
+pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, SyntaxFault> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -59,53 +59,85 @@ pub(crate) fn tokens(text: &str) -> Result<Vec<Token>, Fault> {
             at += c.len_utf8();
             continue;
         }
-        let (kind, length) = token(&text[at..], c).map_err(|(message, length)| Fault {
-            message,
-            start: at,
-            end: at + length,
-        })?;
-        tokens.push(Token {
-            kind,
-            start: at,
-            end: at + length,
-        });
-        at += length;
+        let read = token(&text[at..], c).map_err(|refused| refused.at(at))?;
+        let token = read.at(at);
+        at = token.end;
+        tokens.push(token);
     }
     tokens.push(Token {
-        kind: Kind::End,
+        kind: TokenKind::End,
         start: text.len(),
         end: text.len(),
     });
     Ok(tokens)
 }
 
-/// The token at the start of `rest` and its length, or what is wrong with how many bytes.
-fn token(rest: &str, first: char) -> Result<(Kind, usize), (String, usize)> {
-    if first.is_ascii_digit()
-        || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit()))
-    {
+/// A token at the start of a text, and how many bytes it takes.
+struct Read {
+    kind: TokenKind,
+    length: usize,
+}
+
+/// What is wrong with how many bytes at the start of a text.
+struct Refused {
+    message: String,
+    length: usize,
+}
+
+impl Read {
+    fn at(self, start: usize) -> Token {
+        Token {
+            kind: self.kind,
+            start,
+            end: start + self.length,
+        }
+    }
+}
+
+impl Refused {
+    fn at(self, start: usize) -> SyntaxFault {
+        SyntaxFault {
+            message: self.message,
+            start,
+            end: start + self.length,
+        }
+    }
+}
+
+fn read(kind: TokenKind, length: usize) -> Result<Read, Refused> {
+    Ok(Read { kind, length })
+}
+
+fn refused(message: impl Into<String>, length: usize) -> Result<Read, Refused> {
+    let message = message.into();
+    Err(Refused { message, length })
+}
+
+/// The token at the start of `rest`, whose first character is given.
+fn token(rest: &str, first: char) -> Result<Read, Refused> {
+    if starts_number(rest) {
         return number(rest);
     }
     if starts_name(first) {
-        let length = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
-        return Ok((Kind::Name(rest[..length].to_owned(), false), length));
+        let length = name_length(rest);
+        return read(TokenKind::Name(rest[..length].to_owned(), false), length);
     }
-    if first == '`' {
-        let end = rest[1..]
-            .find('`')
-            .ok_or_else(|| ("this backtick is never closed".to_owned(), 1))?;
-        return Ok((Kind::Name(rest[1..=end].to_owned(), true), end + 2));
+    match first {
+        '`' => name_in_backticks(rest),
+        '\'' | '"' => text_literal(rest, first),
+        _ => sign(rest, first),
     }
-    if first == '\'' || first == '"' {
-        return text_literal(rest, first);
+}
+
+fn sign(rest: &str, first: char) -> Result<Read, Refused> {
+    let relation = RELATIONS.iter().find(|(sign, _)| rest.starts_with(sign));
+    if let Some((sign, relation)) = relation {
+        return read(TokenKind::Relation(*relation), sign.len());
     }
-    if let Some((sign, relation)) = RELATIONS.iter().find(|(sign, _)| rest.starts_with(sign)) {
-        return Ok((Kind::Relation(*relation), sign.len()));
+    match SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
+        Some(sign) => read(TokenKind::Sign(sign), sign.len()),
+        None => refused(unexpected(rest, first), first.len_utf8()),
     }
-    if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
-        return Ok((Kind::Sign(sign), sign.len()));
-    }
-    Err((unexpected(rest, first), first.len_utf8()))
 }
 
 fn unexpected(rest: &str, c: char) -> String {
@@ -121,57 +153,74 @@ fn unexpected(rest: &str, c: char) -> String {
     format!("unexpected character `{c}`{instead}")
 }
 
-fn number(rest: &str) -> Result<(Kind, usize), (String, usize)> {
-    let digits = |s: &str| s.find(|c: char| !c.is_ascii_digit()).unwrap_or(s.len());
-    let mut length = digits(rest);
-    if rest[length..].starts_with('.') {
-        length += 1 + digits(&rest[length + 1..]);
-    }
-    let exponent = &rest[length..];
-    if exponent.starts_with(['e', 'E']) {
-        let sign = usize::from(exponent[1..].starts_with(['+', '-']));
-        match digits(&exponent[1 + sign..]) {
-            0 => {
-                return Err((
-                    "the exponent of this number is missing".to_owned(),
-                    length + 1 + sign,
-                ));
-            }
-            n => length += 1 + sign + n,
+fn name_in_backticks(rest: &str) -> Result<Read, Refused> {
+    match rest[1..].find('`') {
+        Some(length) => {
+            let name = rest[1..=length].to_owned();
+            read(TokenKind::Name(name, true), length + 2)
         }
+        None => refused("this backtick is never closed", 1),
     }
-    if rest[length..].starts_with(starts_name) {
-        let name = rest[length..]
-            .find(|c| !continues_name(c))
-            .map_or(rest.len(), |n| length + n);
-        return Err((
-            format!("`{}` is neither a number nor a name", &rest[..name]),
-            name,
-        ));
-    }
-    if let Ok(whole) = rest[..length].parse::<i64>() {
-        return Ok((Kind::Number(whole.into()), length));
-    }
-    let value: f64 = rest[..length]
-        .parse()
-        .map_err(|_| ("this is no number".to_owned(), length))?;
-    if !value.is_finite() {
-        return Err(("this number is too large".to_owned(), length));
-    }
-    Ok((Kind::Number(Number::decimal(value)), length))
 }
 
-fn text_literal(rest: &str, quote: char) -> Result<(Kind, usize), (String, usize)> {
+fn number(rest: &str) -> Result<Read, Refused> {
+    let mut length = n_digits(rest);
+    if rest[length..].starts_with('.') {
+        length += 1 + n_digits(&rest[length + 1..]);
+    }
+    length += exponent_length(&rest[length..]).map_err(|missing| Refused {
+        message: "the exponent of this number is missing".to_owned(),
+        length: length + missing,
+    })?;
+    if rest[length..].starts_with(starts_name) {
+        let word = &rest[..length + name_length(&rest[length..])];
+        let message = format!("`{word}` is neither a number nor a name");
+        return refused(message, word.len());
+    }
+    // Whole numbers on their own: as floating-point numbers those beyond 2^53 would be rounded.
+    if let Ok(whole) = rest[..length].parse::<i64>() {
+        return read(TokenKind::Number(whole.into()), length);
+    }
+    match rest[..length].parse::<f64>() {
+        Ok(x) if x.is_finite() => read(TokenKind::Number(Number::decimal(x)), length),
+        Ok(_) => refused("this number is too large", length),
+        Err(_) => refused("this is not a number", length),
+    }
+}
+
+/// The length of `e-12` at the start of a text, 0 where there is no exponent, or that of an exponent without digits.
+fn exponent_length(rest: &str) -> Result<usize, usize> {
+    let Some(exponent) = rest.strip_prefix(['e', 'E']) else {
+        return Ok(0);
+    };
+    let sign = usize::from(exponent.starts_with(['+', '-']));
+    match n_digits(&exponent[sign..]) {
+        0 => Err(1 + sign),
+        n => Ok(1 + sign + n),
+    }
+}
+
+fn n_digits(text: &str) -> usize {
+    let is_other = |c: char| !c.is_ascii_digit();
+    text.find(is_other).unwrap_or(text.len())
+}
+
+fn text_literal(rest: &str, quote: char) -> Result<Read, Refused> {
     let mut text = String::new();
     let mut chars = rest.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
         match c {
-            _ if c == quote => return Ok((Kind::Text(text), at + 1)),
+            _ if c == quote => return read(TokenKind::Text(text), at + 1),
             '\\' => text.extend(chars.next().map(|(_, escaped)| escaped)),
             _ => text.push(c),
         }
     }
-    Err(("this quote is never closed".to_owned(), 1))
+    refused("this quote is never closed", 1)
+}
+
+fn starts_number(rest: &str) -> bool {
+    let is_digit = |c: char| c.is_ascii_digit();
+    rest.strip_prefix('.').unwrap_or(rest).starts_with(is_digit)
 }
 
 fn starts_name(c: char) -> bool {
@@ -180,4 +229,8 @@ fn starts_name(c: char) -> bool {
 
 fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '.'
+}
+
+fn name_length(rest: &str) -> usize {
+    rest.find(|c| !continues_name(c)).unwrap_or(rest.len())
 }

@@ -1,5 +1,4 @@
-//! How far the constraints are from failing: a point enters, every comparison that decides them leaves, with both of
-//! its sides.
+//! Measures how far the constraints are from failing at a point, with both sides of every comparison that decides them.
 //!
 //! ```text
 //! slack of a <= b   b - a        of a < b over whole numbers   b - a - 1
@@ -8,7 +7,7 @@
 //! ```
 
 use super::eval::Evaluator;
-use super::expr::{Expr, Node, Relation};
+use super::expr::{Expr, Link, Node, Relation, links};
 use super::model::Model;
 use super::point::Point;
 use super::value::Value;
@@ -35,22 +34,18 @@ pub struct Margin {
 
 /// The statements that decide the constraints at a point, in the order of the constraints.
 pub(crate) fn margins(model: &Model, point: &Point) -> Vec<Margin> {
-    let definitions = model.definitions_of(&model.order.iter().copied().collect());
-    let evaluator = Evaluator::new(model, &point.settings, &definitions);
-    let applies = model
-        .constraints
-        .iter()
-        .filter(|c| c.requires.iter().all(|s| evaluator.is_active(*s)));
-    let margins = applies.map(|c| {
+    let evaluator = Evaluator::at(model, point);
+    let applies = model.constraints.iter().filter(|c| evaluator.applies(c));
+    let margins = applies.map(|constraint| {
         let statements = Statements {
             evaluator: &evaluator,
-            name: &c.name,
+            name: &constraint.name,
         };
-        let is_defined = evaluator.holds(&c.expr, true).is_ok();
+        let is_defined = evaluator.holds(&constraint.expr, true).is_ok();
         if is_defined {
-            statements.of(&c.expr, true)
+            statements.of(&constraint.expr, true)
         } else {
-            vec![statements.plain(&c.expr, true)]
+            vec![statements.plain(&constraint.expr, true)]
         }
     });
     margins.flatten().collect()
@@ -65,60 +60,52 @@ struct Statements<'a> {
 impl Statements<'_> {
     /// Those of an expression, or with `positive` unset, of its negation.
     fn of(&self, e: &Expr, positive: bool) -> Vec<Margin> {
-        let each = |parts: &[Expr]| {
-            parts
-                .iter()
-                .map(|part| self.of(part, positive))
-                .collect::<Vec<_>>()
-        };
         match &e.node {
             Node::Not(inner) => self.of(inner, !positive),
-            Node::And(parts) if positive => each(parts).concat(),
-            Node::Or(parts) if !positive => each(parts).concat(),
-            Node::And(parts) | Node::Or(parts) => widest(each(parts)),
-            Node::Implies(a, _) if positive && self.evaluator.holds(a, false) == Ok(true) => vec![],
-            Node::Implies(_, b) if positive => self.of(b, true),
+            Node::And(parts) if positive => self.each(parts, positive).concat(),
+            Node::Or(parts) if !positive => self.each(parts, positive).concat(),
+            Node::And(parts) | Node::Or(parts) => widest(self.each(parts, positive)),
+            Node::Implies(a, b) if positive => self.implication(a, b),
             Node::Implies(a, b) => [self.of(a, true), self.of(b, false)].concat(),
             Node::Compare(first, rest) => {
-                let lefts = std::iter::once(&**first).chain(rest.iter().map(|(_, right)| right));
-                let pairs = lefts.zip(rest).map(|(left, (relation, right))| {
-                    let relation = if positive {
-                        *relation
-                    } else {
-                        relation.negated()
-                    };
-                    vec![self.compared(left, relation, right)]
-                });
+                let compared = links(first, rest, positive).map(|link| self.compared(link));
                 if positive {
-                    pairs.flatten().collect()
+                    compared.collect()
                 } else {
-                    widest(pairs.collect())
+                    widest(compared.map(|margin| vec![margin]).collect())
                 }
             }
             Node::Count(relation, k, statements) => {
-                let count = statements
-                    .iter()
-                    .filter(|s| self.evaluator.holds(s, true) == Ok(true))
-                    .count();
-                let sides = (
-                    i64::try_from(count).ok().map(Value::Int),
-                    self.evaluator.shown(k),
-                );
-                let relation = if positive {
-                    *relation
-                } else {
-                    relation.negated()
+                let sides = Sides {
+                    left: Some(Value::Int(self.evaluator.count(statements))),
+                    relation: relation.signed(positive),
+                    right: self.evaluator.shown(k),
                 };
-                vec![with_sides(self.plain(e, positive), relation, sides)]
+                vec![sides.beside(self.plain(e, positive))]
             }
             _ => vec![self.plain(e, positive)],
         }
     }
 
-    fn compared(&self, left: &Expr, relation: Relation, right: &Expr) -> Margin {
-        let pair = left.clone().compare(relation, right.clone());
-        let sides = (self.evaluator.shown(left), self.evaluator.shown(right));
-        with_sides(self.plain(&pair, true), relation, sides)
+    fn each(&self, parts: &[Expr], positive: bool) -> Vec<Vec<Margin>> {
+        parts.iter().map(|part| self.of(part, positive)).collect()
+    }
+
+    /// Where the premise is not met, nothing is asked.
+    fn implication(&self, premise: &Expr, conclusion: &Expr) -> Vec<Margin> {
+        if self.evaluator.holds(premise, false) == Ok(true) {
+            return vec![];
+        }
+        self.of(conclusion, true)
+    }
+
+    fn compared(&self, link: Link<'_>) -> Margin {
+        let sides = Sides {
+            left: self.evaluator.shown(link.left),
+            relation: link.relation,
+            right: self.evaluator.shown(link.right),
+        };
+        sides.beside(self.plain(&link.statement(), true))
     }
 
     fn plain(&self, e: &Expr, positive: bool) -> Margin {
@@ -127,82 +114,84 @@ impl Statements<'_> {
         } else {
             (!e.clone()).to_string()
         };
-        let holds = self.evaluator.holds(e, positive) == Ok(true);
-        let constraint = self.name.to_owned();
         Margin {
-            constraint,
+            constraint: self.name.to_owned(),
             statement,
             left: None,
             relation: "",
             right: None,
-            holds,
+            holds: self.evaluator.holds(e, positive) == Ok(true),
             slack: None,
         }
     }
 }
 
-fn with_sides(
-    margin: Margin,
+/// What stands on both sides of a comparison.
+struct Sides {
+    left: Option<Value>,
     relation: Relation,
-    (left, right): (Option<Value>, Option<Value>),
-) -> Margin {
-    let slack = left
-        .as_ref()
-        .zip(right.as_ref())
-        .and_then(|(left, right)| slack(left, relation, right));
-    // What holds within the tolerance has no slack, and not less.
-    let slack = slack.map(|slack| {
-        if margin.holds {
-            slack.max(0.0)
-        } else {
-            slack.min(0.0)
-        }
-    });
-    Margin {
-        left,
-        relation: relation.symbol(),
-        right,
-        slack,
-        ..margin
-    }
+    right: Option<Value>,
 }
 
-fn slack(left: &Value, relation: Relation, right: &Value) -> Option<f64> {
-    let (a, b) = (left.as_f64()?, right.as_f64()?);
-    let is_whole = matches!((left, right), (Value::Int(_), Value::Int(_)));
-    let strict = if is_whole { 1.0 } else { 0.0 };
-    match relation {
-        Relation::LessEqual | Relation::RealAtMost => Some(b - a),
-        Relation::GreaterEqual | Relation::RealAtLeast => Some(a - b),
-        Relation::Less => Some(b - a - strict),
-        Relation::Greater => Some(a - b - strict),
-        Relation::Equal => Some(-(a - b).abs()),
-        Relation::NotEqual => None,
+impl Sides {
+    fn beside(self, margin: Margin) -> Margin {
+        // What holds within the tolerance has no slack, and not less; what fails has none to spare.
+        let slack = self.slack().map(|slack| {
+            if margin.holds {
+                slack.max(0.0)
+            } else {
+                slack.min(0.0)
+            }
+        });
+        Margin {
+            left: self.left,
+            relation: self.relation.symbol(),
+            right: self.right,
+            slack,
+            ..margin
+        }
+    }
+
+    fn slack(&self) -> Option<f64> {
+        let (left, right) = (self.left.as_ref()?, self.right.as_ref()?);
+        let (a, b) = (left.as_f64()?, right.as_f64()?);
+        // The nearest whole number that is less is one away.
+        let is_whole = matches!((left, right), (Value::Int(_), Value::Int(_)));
+        let strict = if is_whole { 1.0 } else { 0.0 };
+        match self.relation {
+            Relation::LessEqual | Relation::RealAtMost => Some(b - a),
+            Relation::GreaterEqual | Relation::RealAtLeast => Some(a - b),
+            Relation::Less => Some(b - a - strict),
+            Relation::Greater => Some(a - b - strict),
+            Relation::Equal => Some(-(a - b).abs()),
+            Relation::NotEqual => None,
+        }
     }
 }
 
 /// Of several alternatives the one that is farthest from failing; of equal ones the first.
 fn widest(alternatives: Vec<Vec<Margin>>) -> Vec<Margin> {
-    let slack = |margin: &Margin| match margin.slack {
-        Some(slack) => slack,
-        None if margin.holds => f64::INFINITY,
-        None => f64::NEG_INFINITY,
-    };
-    let least = |margins: &[Margin]| {
-        let holds = margins.iter().all(|margin| margin.holds);
-        (
-            holds,
-            margins.iter().map(slack).fold(f64::INFINITY, f64::min),
-        )
-    };
+    // Not `max_by`, which takes the last of equal ones.
     let wider = |best: Vec<Margin>, next: Vec<Margin>| {
-        if least(&next) > least(&best) {
+        if room(&next) > room(&best) {
             next
         } else {
             best
         }
     };
     alternatives.into_iter().reduce(wider).unwrap_or_default()
+}
+
+/// Whether all statements hold, and the least of their slacks.
+fn room(margins: &[Margin]) -> (bool, f64) {
+    let slack = |margin: &Margin| match margin.slack {
+        Some(slack) => slack,
+        None if margin.holds => f64::INFINITY,
+        None => f64::NEG_INFINITY,
+    };
+    let hold = margins.iter().all(|margin| margin.holds);
+    let least = margins.iter().map(slack).fold(f64::INFINITY, f64::min);
+    (hold, least)
 }
 
 #[cfg(test)]

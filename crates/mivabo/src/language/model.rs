@@ -1,7 +1,6 @@
-//! What a space consists of once every name is looked up: parameters, definitions, constraints.
+//! What a space consists of once every name is looked up and every type checked: parameters, definitions, constraints.
 //!
-//! Enters: resolved, type-checked expressions from the builder. Leaves: the tables that evaluation, the normal
-//! form and the encoding read. Nothing here changes after the build.
+//! Evaluation, the normal form and the encoding read it; nothing in it changes after the build.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -53,6 +52,13 @@ pub(crate) struct Definition {
     pub kind: Kind,
     pub smoothness: Smoothness,
     pub extent: Extent,
+}
+
+impl Definition {
+    /// Whether it is a condition over reals: such a condition is written out where it is named.
+    fn is_real_condition(&self) -> bool {
+        self.kind == Kind::Bool && self.smoothness != Smoothness::Discrete
+    }
 }
 
 /// How large an expression is once the conditions over reals that are defined elsewhere are written out.
@@ -188,35 +194,24 @@ impl Model {
 
     /// How the expression depends on the continuous parameters, given that of the definitions that it names.
     pub fn smoothness(&self, e: &Expr) -> Smoothness {
-        let parts = || {
-            e.children()
-                .into_iter()
-                .map(|part| self.smoothness(part))
-                .max()
-        };
         match &e.node {
             Node::Symbol(Symbol::Parameter(p), _) if self.is_continuous(*p) => Smoothness::Smooth,
             Node::Symbol(Symbol::Definition(d), _) => self.definitions[*d].smoothness,
-            Node::Sum(_)
-            | Node::Product(_)
-            | Node::Negate(_)
-            | Node::Divide(..)
-            | Node::Power(..) => parts().unwrap_or(Smoothness::Discrete),
-            Node::Call(Function::Exp | Function::Log | Function::Sqrt, _) => {
-                parts().unwrap_or(Smoothness::Discrete)
+            node => {
+                let children = e.children().into_iter();
+                let roughest = children.map(|part| self.smoothness(part)).max();
+                match roughest.unwrap_or(Smoothness::Discrete) {
+                    Smoothness::Smooth if !is_smooth(node) => Smoothness::Rough,
+                    other => other,
+                }
             }
-            _ if parts() > Some(Smoothness::Discrete) => Smoothness::Rough,
-            _ => Smoothness::Discrete,
         }
     }
 
     /// How large the expression is, given that of the definitions that it names.
     pub fn extent(&self, e: &Expr) -> Extent {
         if let Node::Symbol(Symbol::Definition(d), _) = &e.node
-            && (
-                self.definitions[*d].kind,
-                self.definitions[*d].smoothness != Smoothness::Discrete,
-            ) == (Kind::Bool, true)
+            && self.definitions[*d].is_real_condition()
         {
             return self.definitions[*d].extent;
         }
@@ -233,43 +228,36 @@ impl Model {
         let mut seen = BTreeSet::new();
         let mut open: Vec<Symbol> = symbols.into_iter().collect();
         while let Some(symbol) = open.pop() {
-            if !seen.insert(symbol) {
-                continue;
+            if seen.insert(symbol) {
+                open.extend(self.needs(symbol));
             }
-            open.extend(match symbol {
-                Symbol::Parameter(p) => &self.parameters[p].needs,
-                Symbol::Definition(d) => &self.definitions[d].needs,
-            });
         }
         seen
+    }
+
+    /// What the condition and the expression of a symbol name.
+    pub fn needs(&self, symbol: Symbol) -> &[Symbol] {
+        match symbol {
+            Symbol::Parameter(p) => &self.parameters[p].needs,
+            Symbol::Definition(d) => &self.definitions[d].needs,
+        }
     }
 
     /// The parameters of a closure, in order of activation.
     pub fn parameters_of(&self, closure: &BTreeSet<Symbol>) -> Vec<usize> {
         let in_closure = self.order.iter().filter(|s| closure.contains(s));
-        in_closure
-            .filter_map(|s| {
-                if let Symbol::Parameter(p) = s {
-                    Some(*p)
-                } else {
-                    None
-                }
-            })
-            .collect()
+        in_closure.filter_map(|s| s.parameter()).collect()
     }
 
     /// The definitions of a closure, each after those it needs.
     pub fn definitions_of(&self, closure: &BTreeSet<Symbol>) -> Vec<usize> {
         let in_closure = self.order.iter().filter(|s| closure.contains(s));
-        in_closure
-            .filter_map(|s| {
-                if let Symbol::Definition(d) = s {
-                    Some(*d)
-                } else {
-                    None
-                }
-            })
-            .collect()
+        in_closure.filter_map(|s| s.definition()).collect()
+    }
+
+    /// All definitions, each after those it needs.
+    pub fn all_definitions(&self) -> impl Iterator<Item = usize> {
+        self.order.iter().filter_map(|s| s.definition())
     }
 
     /// The conditions under which all these symbols are active, each after those it rests on.
@@ -280,6 +268,18 @@ impl Model {
             found.extend(self.when(*symbol).filter(|when| !found.contains(when)));
         }
         found
+    }
+}
+
+/// Whether what is made of smooth parts is smooth.
+fn is_smooth(node: &Node) -> bool {
+    match node {
+        Node::Sum(_) | Node::Product(_) | Node::Negate(_) => true,
+        Node::Divide(..) | Node::Power(..) => true,
+        Node::Call(function, _) => {
+            matches!(function, Function::Exp | Function::Log | Function::Sqrt)
+        }
+        _ => false,
     }
 }
 

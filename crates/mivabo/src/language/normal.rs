@@ -1,18 +1,19 @@
 //! The normal form: a statement as a conjunction of clauses, a clause as a disjunction of atoms, an atom as a
 //! polynomial compared with zero or as a set of values of one parameter.
 //!
-//! Enters: a resolved expression. Leaves: clauses for the encoding, which turns them into rows where it can.
-//! `max`, `min` and `abs` in a sum become conjunctions or disjunctions of their arguments. What is no polynomial
-//! stays an opaque atom: it can only be evaluated.
+//! The encoding turns clauses into rows where it can. `max`, `min` and `abs` in a sum become conjunctions or disjunctions
+//! of their arguments. What is not a polynomial stays an opaque atom: it can only be evaluated.
 
 use std::collections::BTreeMap;
 
 use super::domain::{Kind, MAX_VALUES};
-use super::eval::{Evaluator, Setting};
-use super::expr::{Expr, Function, Node, Relation, Symbol, sum};
+use super::eval::Evaluator;
+use super::expr::{Expr, Link, Node, Relation, Symbol, links, sum};
+use super::extremum::Extremum;
 use super::interval::{self, Range};
 use super::model::{Model, Smoothness, mentions};
 use super::number::Number;
+use super::point::Setting;
 use super::polynomial::{Factor, Polynomial};
 
 /// Statements with more clauses than this are enforced by a table instead.
@@ -29,16 +30,24 @@ const MAX_POWER: i64 = 8;
 
 /// How a polynomial compares with zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sense {
+pub(crate) enum ZeroRelation {
     AtMost,
     Below,
     Equal,
 }
 
+/// A polynomial compared with zero.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Comparison {
+    pub polynomial: Polynomial,
+    pub relation: ZeroRelation,
+    /// The sides of the comparison were at least so large, for its tolerance.
+    pub scale: f64,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Atom {
-    /// The polynomial compares so with zero. The sides of the comparison were at least so large, for its tolerance.
-    Compare(Polynomial, Sense, f64),
+    Compare(Comparison),
     /// The parameter has one of the values whose index is marked.
     Member(usize, Vec<bool>),
     /// A statement that can only be evaluated.
@@ -103,25 +112,17 @@ impl<'a> Normaliser<'a> {
             Node::Not(inner) => self.clauses(inner, !positive),
             Node::And(parts) => self.joined(parts, positive, positive),
             Node::Or(parts) => self.joined(parts, !positive, positive),
-            Node::Implies(a, b) => {
-                let (premise, conclusion) =
-                    (self.clauses(a, !positive)?, self.clauses(b, positive)?);
-                if positive {
-                    either(&premise, &conclusion)
-                } else {
-                    both(premise, conclusion)
-                }
+            Node::Implies(a, b) => self.implication(a, b, positive),
+            Node::Compare(first, rest) => {
+                let compared = links(first, rest, positive).map(|link| self.comparison(link));
+                joined(positive, compared)
             }
-            Node::Compare(first, rest) => self.chain(first, rest, positive),
             Node::In(left, values) => self.membership(e, left, values, positive),
-            Node::Count(relation, k, statements) => {
-                let relation = if positive {
-                    *relation
-                } else {
-                    relation.negated()
-                };
-                self.comparison(&sum(statements.iter().cloned()), relation, k)
-            }
+            Node::Count(relation, k, statements) => self.comparison(Link {
+                left: &sum(statements.iter().cloned()),
+                relation: relation.signed(positive),
+                right: k,
+            }),
             Node::Symbol(Symbol::Definition(d), _) => {
                 let body = &self.model.definitions[*d].expr;
                 self.clauses(body, positive)
@@ -141,19 +142,16 @@ impl<'a> Normaliser<'a> {
             Node::Symbol(Symbol::Definition(d), _) => self.definition(*d),
             Node::Sum(terms) => self.sum(terms),
             Node::Product(parts) | Node::And(parts) => self.product(parts),
-            Node::Negate(a) => Some(self.polynomial(a)?.scaled(Number::from(-1))),
-            Node::Not(a) => Some(complement(self.polynomial(a)?)),
+            Node::Negate(a) => return Some(negated(self.polynomial(a)?)),
+            Node::Not(a) => return self.polynomial(a).map(complement),
             Node::Or(parts) => self.disjunction(parts),
             Node::Implies(a, b) => {
                 let (premise, failure) = (self.polynomial(a)?, complement(self.polynomial(b)?));
                 premise.times(&failure).map(complement)
             }
             Node::Divide(a, b) => {
-                let by = self
-                    .polynomial(b)?
-                    .as_constant()
-                    .and_then(|n| Number::ONE.over(n));
-                by.and_then(|by| Some(self.polynomial(a)?.scaled(by)))
+                let divisor = self.polynomial(b)?;
+                self.quotient(a, &divisor)
             }
             Node::Power(a, b) => self.power(a, b),
             _ => None,
@@ -164,26 +162,20 @@ impl<'a> Normaliser<'a> {
     /// Whether a number in the polynomial is not exact.
     fn is_inexact(&self, p: &Polynomial) -> bool {
         let is_real = |n: &Number| matches!(n, Number::Real(_));
-        let is_rough =
-            |f: &Factor| matches!(*f, Factor::Unary(_, i) if self.functions[i].iter().any(is_real));
-        p.terms
-            .iter()
-            .any(|(factors, c)| is_real(c) || factors.iter().any(is_rough))
+        let is_rough = |f: &Factor| match *f {
+            Factor::Value(_) => false,
+            Factor::Unary(_, function) => self.functions[function].iter().any(is_real),
+        };
+        let mut terms = p.terms.iter();
+        terms.any(|(factors, c)| is_real(c) || factors.iter().any(is_rough))
     }
 
     /// max(1, least |left|, least |right|) over all values of the parameters. With fixed reals, where small sides have a smaller
     /// tolerance, the sizes of both sides take the place of the 1, if they are smaller: rows may accept a little more than the expression
     /// then, by less than its tolerance where the sides are largest.
     fn scale(&self, left: &Polynomial, right: &Polynomial) -> f64 {
-        let least = |p: &Polynomial| match self.range(p) {
-            (low, high) if low <= 0.0 && high >= 0.0 => 0.0,
-            (low, high) => low.abs().min(high.abs()),
-        };
-        let size = |p: &Polynomial| {
-            self.ranges(p)
-                .map(|(low, high)| low.abs().max(high.abs()))
-                .sum::<f64>()
-        };
+        let least = |p: &Polynomial| interval::least_size(self.range(p));
+        let size = |p: &Polynomial| self.ranges(p).map(interval::largest_size).sum::<f64>();
         let floor = if self.fixed.is_some() {
             (size(left) + size(right)).min(1.0)
         } else {
@@ -193,46 +185,49 @@ impl<'a> Normaliser<'a> {
     }
 
     fn range(&self, p: &Polynomial) -> Range {
-        self.ranges(p)
-            .fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1))
+        self.ranges(p).fold((0.0, 0.0), interval::sum)
     }
 
     /// The range of each term.
     fn ranges(&self, p: &Polynomial) -> impl Iterator<Item = Range> {
-        let factor = |f: &Factor| match *f {
+        p.terms.iter().map(|(product, c)| {
+            let c = c.to_f64();
+            let factors = product.iter().map(|factor| self.factor_range(*factor));
+            factors.fold((c, c), interval::product)
+        })
+    }
+
+    fn factor_range(&self, factor: Factor) -> Range {
+        match factor {
             Factor::Value(p) => interval::parameter_range(self.model, p),
             Factor::Unary(_, function) => {
                 interval::hull(self.functions[function].iter().map(|n| n.to_f64()))
             }
-        };
-        p.terms.iter().map(move |(product, c)| {
-            let c = c.to_f64();
-            product.iter().map(factor).fold((c, c), interval::product)
-        })
+        }
     }
 
-    /// A polynomial with one parameter, as the set of the `n` indices where it compares as asked.
-    pub fn members(&self, p: &Polynomial, (sense, scale): (Sense, f64), n: u64) -> Vec<bool> {
-        (0..n)
-            .map(|index| {
-                let value = p
-                    .terms
-                    .iter()
-                    .fold(Number::ZERO, |acc, (product, coefficient)| {
-                        acc.plus(
-                            product
-                                .iter()
-                                .fold(*coefficient, |acc, f| acc.times(self.factor_at(*f, index))),
-                        )
-                    });
-                let ordering = value.compare_beside(Number::ZERO, scale);
-                match sense {
-                    Sense::AtMost => ordering.is_le(),
-                    Sense::Below => ordering.is_lt(),
-                    Sense::Equal => ordering.is_eq(),
-                }
-            })
-            .collect()
+    /// A comparison of one parameter, as the set of the `n` indices where it holds.
+    pub fn members(&self, comparison: &Comparison, n: u64) -> Vec<bool> {
+        let holds = |index: u64| {
+            let value = self.value_at(&comparison.polynomial, index);
+            let ordering = value.compare_beside(Number::ZERO, comparison.scale);
+            match comparison.relation {
+                ZeroRelation::AtMost => ordering.is_le(),
+                ZeroRelation::Below => ordering.is_lt(),
+                ZeroRelation::Equal => ordering.is_eq(),
+            }
+        };
+        (0..n).map(holds).collect()
+    }
+
+    /// The value of a polynomial in one parameter where that has this index.
+    fn value_at(&self, p: &Polynomial, index: u64) -> Number {
+        let mut value = Number::ZERO;
+        for (product, coefficient) in &p.terms {
+            let factors = product.iter().map(|f| self.factor_at(*f, index));
+            value = value.plus(factors.fold(*coefficient, Number::times));
+        }
+        value
     }
 
     /// The value of a factor where its parameter has this index.
@@ -249,80 +244,61 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    fn joined(&mut self, parts: &[Expr], conjunction: bool, positive: bool) -> Clauses {
-        let mut all = truth(conjunction);
-        for part in parts {
-            let next = self.clauses(part, positive)?;
-            all = if conjunction {
-                both(all, next)?
-            } else {
-                either(&all, &next)?
-            };
-        }
-        Ok(all)
+    fn joined(&mut self, parts: &[Expr], every: bool, positive: bool) -> Clauses {
+        joined(every, parts.iter().map(|part| self.clauses(part, positive)))
     }
 
-    fn chain(&mut self, first: &Expr, rest: &[(Relation, Expr)], positive: bool) -> Clauses {
-        let mut all = truth(positive);
-        let mut left = first;
-        for (relation, right) in rest {
-            let relation = if positive {
-                *relation
-            } else {
-                relation.negated()
-            };
-            let next = self.comparison(left, relation, right)?;
-            all = if positive {
-                both(all, next)?
-            } else {
-                either(&all, &next)?
-            };
-            left = right;
+    fn implication(&mut self, premise: &Expr, conclusion: &Expr, positive: bool) -> Clauses {
+        let premise = self.clauses(premise, !positive)?;
+        let conclusion = self.clauses(conclusion, positive)?;
+        if positive {
+            either(&premise, &conclusion)
+        } else {
+            both(premise, conclusion)
         }
-        Ok(all)
     }
 
     fn membership(&mut self, e: &Expr, left: &Expr, values: &[Expr], positive: bool) -> Clauses {
         if self.only_parameter(e).is_some() {
             return Ok(self.single(e, positive));
         }
-        let relation = if positive {
-            Relation::Equal
-        } else {
-            Relation::NotEqual
-        };
-        let mut all = truth(!positive);
-        for value in values {
-            let next = self.comparison(left, relation, value)?;
-            all = if positive {
-                either(&all, &next)?
-            } else {
-                both(all, next)?
-            };
-        }
-        Ok(all)
+        let relation = Relation::Equal.signed(positive);
+        let compared = values.iter().map(|right| {
+            self.comparison(Link {
+                left,
+                relation,
+                right,
+            })
+        });
+        joined(!positive, compared)
     }
 
     /// A statement about one discrete parameter, as the set of values where it holds.
     fn single(&self, e: &Expr, positive: bool) -> Vec<Clause> {
-        let atom = match self
+        let tabulated = self
             .only_parameter(e)
-            .and_then(|p| Some((p, self.tabulate(e, p)?)))
-        {
+            .and_then(|p| Some((p, self.tabulate(e, p)?)));
+        let atom = match tabulated {
             Some((p, values)) => {
-                Atom::Member(p, values.iter().map(|v| v.is_zero() != positive).collect())
+                let holds = values.iter().map(|v| v.is_zero() != positive);
+                Atom::Member(p, holds.collect())
             }
             None => self.opaque(e),
         };
         vec![vec![atom]]
     }
 
-    fn comparison(&mut self, left: &Expr, relation: Relation, right: &Expr) -> Clauses {
-        if relation == Relation::NotEqual && (self.model.is_real(left) || self.model.is_real(right))
-        {
+    fn comparison(&mut self, link: Link<'_>) -> Clauses {
+        let Link {
+            left,
+            relation,
+            right,
+        } = link;
+        let is_real = self.model.is_real(left) || self.model.is_real(right);
+        if relation == Relation::NotEqual && is_real {
             return Err(NoForm::ExcludedReal);
         }
-        let whole = left.clone().compare(relation, right.clone());
+        let whole = link.statement();
         let sides = self.polynomial(left).zip(self.polynomial(right));
         // Fixed reals may have cancelled out: then the numbers look exact, but the comparison is not.
         let is_exact = |(l, r): &(Polynomial, Polynomial)| {
@@ -333,61 +309,60 @@ impl<'a> Normaliser<'a> {
         }
         if let Some((l, r)) = sides {
             let scale = self.scale(&l, &r);
-            return Ok(vec![compare_with_zero(l.minus(r), relation, scale)]);
+            return Ok(vec![compare_with_zero(&l.minus(r), relation, scale)]);
         }
-        match extremum(left, right) {
-            Some(split) => self.split(&split, relation),
+        match Extremum::of(left, right) {
+            Some(extremum) => self.split(&extremum, relation),
             None => Ok(vec![vec![self.opaque(&whole)]]),
         }
     }
 
-    /// rest + k·max(a, b) <= 0 holds for k > 0 when it holds with each argument, and for k < 0 with any.
-    fn split(&mut self, split: &Extremum, relation: Relation) -> Clauses {
-        let (above, below) = match relation {
-            Relation::LessEqual | Relation::Less | Relation::RealAtMost => (None, Some(relation)),
-            Relation::GreaterEqual | Relation::Greater | Relation::RealAtLeast => {
-                (Some(relation), None)
+    fn split(&mut self, extremum: &Extremum, relation: Relation) -> Clauses {
+        match relation {
+            Relation::Equal => {
+                let above = self.split_side(extremum, Relation::GreaterEqual)?;
+                let below = self.split_side(extremum, Relation::LessEqual)?;
+                both(above, below)
             }
-            Relation::Equal => (Some(Relation::GreaterEqual), Some(Relation::LessEqual)),
-            Relation::NotEqual => (Some(Relation::Greater), Some(Relation::Less)),
-        };
-        let mut all: Option<Vec<Clause>> = None;
-        for (relation, grows) in [(above, false), (below, true)] {
-            let Some(relation) = relation else { continue };
-            let conjunction = split.is_maximum == grows;
-            let mut side = truth(conjunction);
-            for case in &split.cases {
-                let next = self.comparison(case, relation, &Expr::from(0))?;
-                side = if conjunction {
-                    both(side, next)?
-                } else {
-                    either(&side, &next)?
-                };
+            Relation::NotEqual => {
+                let above = self.split_side(extremum, Relation::Greater)?;
+                let below = self.split_side(extremum, Relation::Less)?;
+                either(&above, &below)
             }
-            all = Some(match all {
-                None => side,
-                Some(other) if matches!(above, Some(Relation::Greater)) && below.is_some() => {
-                    either(&other, &side)?
-                }
-                Some(other) => both(other, side)?,
-            });
+            _ => self.split_side(extremum, relation),
         }
-        Ok(all.unwrap_or_default())
+    }
+
+    /// The greatest of several lies below zero when each does, and above zero when any does; the least the other way round.
+    fn split_side(&mut self, extremum: &Extremum, relation: Relation) -> Clauses {
+        let is_below = matches!(
+            relation,
+            Relation::LessEqual | Relation::Less | Relation::RealAtMost
+        );
+        let zero = Expr::from(0);
+        let compared = extremum.cases.iter().map(|case| {
+            self.comparison(Link {
+                left: case,
+                relation,
+                right: &zero,
+            })
+        });
+        joined(extremum.is_maximum == is_below, compared)
     }
 
     fn opaque(&self, e: &Expr) -> Atom {
-        let smoothness = match &e.node {
-            _ if self.fixed.is_some() => Smoothness::Discrete,
+        if self.fixed.is_some() {
+            return Atom::Opaque(Smoothness::Discrete);
+        }
+        // A comparison is as smooth as its sides: the statement itself would count as rough.
+        let roughest = match &e.node {
             Node::Compare(..) => {
-                let sides = e
-                    .children()
-                    .into_iter()
-                    .map(|side| self.model.smoothness(side));
-                sides.max().unwrap_or(Smoothness::Discrete)
+                let sides = e.children().into_iter();
+                sides.map(|side| self.model.smoothness(side)).max()
             }
-            _ => self.model.smoothness(e),
+            _ => Some(self.model.smoothness(e)),
         };
-        Atom::Opaque(smoothness)
+        Atom::Opaque(roughest.unwrap_or(Smoothness::Discrete))
     }
 
     fn is_fixed(&self, p: usize) -> bool {
@@ -420,57 +395,52 @@ impl<'a> Normaliser<'a> {
     }
 
     fn sum(&mut self, terms: &[Expr]) -> Option<Polynomial> {
-        terms.iter().try_fold(Polynomial::default(), |acc, t| {
-            Some(acc.plus(self.polynomial(t)?))
+        let mut terms = terms.iter();
+        terms.try_fold(Polynomial::default(), |all, term| {
+            Some(all.plus(self.polynomial(term)?))
         })
     }
 
     fn product(&mut self, parts: &[Expr]) -> Option<Polynomial> {
-        let one = Polynomial::constant(Number::ONE);
-        parts
-            .iter()
-            .try_fold(one, |acc, part| acc.times(&self.polynomial(part)?))
+        let mut parts = parts.iter();
+        parts.try_fold(one(), |all, part| all.times(&self.polynomial(part)?))
     }
 
     /// a or b = 1 - (1 - a)(1 - b)
     fn disjunction(&mut self, parts: &[Expr]) -> Option<Polynomial> {
-        let one = Polynomial::constant(Number::ONE);
-        let none = parts.iter().try_fold(one, |acc, part| {
-            acc.times(&complement(self.polynomial(part)?))
+        let mut parts = parts.iter();
+        let none = parts.try_fold(one(), |all, part| {
+            all.times(&complement(self.polynomial(part)?))
         });
         none.map(complement)
     }
 
+    fn quotient(&mut self, dividend: &Expr, divisor: &Polynomial) -> Option<Polynomial> {
+        let by = Number::ONE.over(divisor.as_constant()?)?;
+        Some(self.polynomial(dividend)?.scaled(by))
+    }
+
     fn power(&mut self, base: &Expr, exponent: &Expr) -> Option<Polynomial> {
-        let n = self
-            .polynomial(exponent)?
-            .as_constant()?
-            .to_integer()
-            .filter(|n| (0..=MAX_POWER).contains(n))?;
+        let exponent = self.polynomial(exponent)?.as_constant()?.to_integer();
+        let n = exponent.filter(|n| (0..=MAX_POWER).contains(n))?;
         let base = self.polynomial(base)?;
-        (0..n).try_fold(Polynomial::constant(Number::ONE), |acc, _| acc.times(&base))
+        (0..n).try_fold(one(), |power, _| power.times(&base))
     }
 
     /// Any expression in no parameter is a constant, and in one discrete parameter a function of it.
     fn unary(&mut self, e: &Expr) -> Option<Polynomial> {
         if mentions(e).is_empty() {
             let value = Evaluator::new(self.model, &[], &[]).number(e).ok();
-            return value
-                .filter(|n| !n.to_f64().is_nan())
-                .map(Polynomial::constant);
+            let defined = value.filter(|n| !n.to_f64().is_nan());
+            return defined.map(Polynomial::constant);
         }
         let p = self.only_parameter(e)?;
-        let size = self.model.parameters[p]
-            .domain
-            .size()
-            .and_then(|n| usize::try_from(n).ok())?;
-        self.work = self.work.checked_sub(size)?;
+        let size = self.model.parameters[p].domain.size()?;
+        self.work = self.work.checked_sub(usize::try_from(size).ok()?)?;
         let values = self.tabulate(e, p)?;
+        let function = self.functions.len();
         self.functions.push(values);
-        Some(Polynomial::factor(Factor::Unary(
-            p,
-            self.functions.len() - 1,
-        )))
+        Some(Polynomial::factor(Factor::Unary(p, function)))
     }
 
     /// The discrete parameter that the expression is about, if it names just one and no definition.
@@ -480,54 +450,80 @@ impl<'a> Normaliser<'a> {
         let (Some(Symbol::Parameter(p)), None) = (named.next(), named.next()) else {
             return None;
         };
-        self.model.parameters[p]
-            .domain
-            .size()
-            .filter(|n| *n <= MAX_VALUES)
-            .map(|_| p)
+        let size = self.model.parameters[p].domain.size()?;
+        (size <= MAX_VALUES).then_some(p)
     }
 
     /// The value of the expression at each value of its only parameter; `None` where it has none.
     fn tabulate(&self, e: &Expr, p: usize) -> Option<Vec<Number>> {
-        let mut settings = self
-            .fixed
-            .map_or_else(|| vec![None; self.model.parameters.len()], <[_]>::to_vec);
+        let unset = || vec![None; self.model.parameters.len()];
+        let mut settings = self.fixed.map_or_else(unset, <[_]>::to_vec);
         let size = self.model.parameters[p].domain.size()?;
-        (0..size)
-            .map(|index| {
-                settings[p] = Some(Setting::Index(index));
-                Evaluator::new(self.model, &settings, &[])
-                    .number(e)
-                    .ok()
-                    .filter(|n| !n.to_f64().is_nan())
-            })
-            .collect()
+        let values = (0..size).map(|index| {
+            settings[p] = Some(Setting::Index(index));
+            let value = Evaluator::new(self.model, &settings, &[]).number(e).ok()?;
+            (!value.to_f64().is_nan()).then_some(value)
+        });
+        values.collect()
     }
 }
 
 /// p ⋈ 0 with the relations that rows know.
-fn compare_with_zero(p: Polynomial, relation: Relation, scale: f64) -> Clause {
-    let minus = |p: Polynomial| p.scaled(Number::from(-1));
-    let atom = |p, sense| Atom::Compare(p, sense, scale);
+fn compare_with_zero(p: &Polynomial, relation: Relation, scale: f64) -> Clause {
+    let plus = |relation| {
+        Atom::Compare(Comparison {
+            polynomial: p.clone(),
+            relation,
+            scale,
+        })
+    };
+    let minus = |relation| {
+        Atom::Compare(Comparison {
+            polynomial: negated(p.clone()),
+            relation,
+            scale,
+        })
+    };
     match relation {
-        Relation::LessEqual | Relation::RealAtMost => vec![atom(p, Sense::AtMost)],
-        Relation::Less => vec![atom(p, Sense::Below)],
-        Relation::GreaterEqual | Relation::RealAtLeast => vec![atom(minus(p), Sense::AtMost)],
-        Relation::Greater => vec![atom(minus(p), Sense::Below)],
-        Relation::Equal => vec![atom(p, Sense::Equal)],
-        Relation::NotEqual => {
-            vec![atom(p.clone(), Sense::Below), atom(minus(p), Sense::Below)]
-        }
+        Relation::LessEqual | Relation::RealAtMost => vec![plus(ZeroRelation::AtMost)],
+        Relation::Less => vec![plus(ZeroRelation::Below)],
+        Relation::GreaterEqual | Relation::RealAtLeast => vec![minus(ZeroRelation::AtMost)],
+        Relation::Greater => vec![minus(ZeroRelation::Below)],
+        Relation::Equal => vec![plus(ZeroRelation::Equal)],
+        Relation::NotEqual => vec![plus(ZeroRelation::Below), minus(ZeroRelation::Below)],
     }
 }
 
+fn one() -> Polynomial {
+    Polynomial::constant(Number::ONE)
+}
+
+fn negated(p: Polynomial) -> Polynomial {
+    p.scaled(Number::from(-1))
+}
+
+/// 1 - p
 fn complement(p: Polynomial) -> Polynomial {
-    Polynomial::constant(Number::ONE).minus(p)
+    one().minus(p)
 }
 
 /// No clause is true, one empty clause is false.
 fn truth(value: bool) -> Vec<Clause> {
     if value { vec![] } else { vec![vec![]] }
+}
+
+/// Clauses of parts that must all hold (`every`), or of which any may.
+fn joined(every: bool, parts: impl Iterator<Item = Clauses>) -> Clauses {
+    let mut all = truth(every);
+    for part in parts {
+        let part = part?;
+        all = if every {
+            both(all, part)?
+        } else {
+            either(&all, &part)?
+        };
+    }
+    Ok(all)
 }
 
 fn both(mut a: Vec<Clause>, b: Vec<Clause>) -> Clauses {
@@ -539,69 +535,11 @@ fn both(mut a: Vec<Clause>, b: Vec<Clause>) -> Clauses {
     }
 }
 
+/// Each clause of the one with each of the other.
 fn either(a: &[Clause], b: &[Clause]) -> Clauses {
     if a.len().saturating_mul(b.len()) > MAX_CLAUSES {
         return Err(NoForm::Entangled);
     }
-    Ok(a.iter()
-        .flat_map(|x| b.iter().map(move |y| [x.as_slice(), y].concat()))
-        .collect())
-}
-
-/// left - right with its first `max`, `min` or `abs` replaced by each of its arguments in turn.
-pub(crate) struct Extremum {
-    pub cases: Vec<Expr>,
-    /// Whether the sum is the greatest of the cases, or else the least.
-    pub is_maximum: bool,
-}
-
-pub(crate) fn extremum(left: &Expr, right: &Expr) -> Option<Extremum> {
-    let mut terms = Vec::new();
-    linear_terms(left, Number::ONE, &mut terms);
-    linear_terms(right, Number::from(-1), &mut terms);
-    let at = terms.iter().position(|(_, e)| {
-        matches!(
-            e.node,
-            Node::Call(Function::Max | Function::Min | Function::Abs, _)
-        )
-    })?;
-    let (factor, call) = terms.remove(at);
-    let Node::Call(function, arguments) = call.node else {
-        return None;
-    };
-    let arguments = match function {
-        Function::Abs => vec![arguments[0].clone(), -arguments[0].clone()],
-        _ => arguments,
-    };
-    let rest = sum(terms.into_iter().map(|(k, e)| Expr::number(k) * e));
-    let cases = arguments
-        .into_iter()
-        .map(|a| rest.clone() + Expr::number(factor) * a)
-        .collect();
-    Some(Extremum {
-        cases,
-        is_maximum: (function != Function::Min) != factor.is_negative(),
-    })
-}
-
-/// Takes sums, negations and constant multiples apart.
-fn linear_terms(e: &Expr, factor: Number, terms: &mut Vec<(Number, Expr)>) {
-    match &e.node {
-        Node::Sum(parts) => parts
-            .iter()
-            .for_each(|part| linear_terms(part, factor, terms)),
-        Node::Negate(inner) => linear_terms(inner, factor.negated(), terms),
-        Node::Product(parts) if parts.len() == 2 => match (&parts[0].node, &parts[1].node) {
-            (Node::Number(k), _) => linear_terms(&parts[1], factor.times(*k), terms),
-            (_, Node::Number(k)) => linear_terms(&parts[0], factor.times(*k), terms),
-            _ => terms.push((factor, e.clone())),
-        },
-        Node::Divide(a, b) => match &b.node {
-            Node::Number(k) if !k.is_zero() => {
-                linear_terms(a, factor.over(*k).unwrap_or(Number::ZERO), terms);
-            }
-            _ => terms.push((factor, e.clone())),
-        },
-        _ => terms.push((factor, e.clone())),
-    }
+    let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
+    Ok(pairs.map(|(x, y)| [x.as_slice(), y].concat()).collect())
 }

@@ -1,7 +1,5 @@
 //! Numbers as the user means them: decimals and fractions stay exact, the rest is floating point.
 //!
-//! Enters: literals, domain values, reals. Leaves: sums, products and comparisons of them.
-//!
 //! `0.1 * a + 0.2 * b <= 0.3` must hold at a = b = 1 although 0.1 + 0.2 > 0.3 in floating point. So a literal is
 //! the decimal that was written, arithmetic on decimals and integers is done with fractions of 64-bit integers,
 //! and only what leaves that range (float parameters, `log`, `exp`, overflow) is computed in `f64` and compared
@@ -108,12 +106,12 @@ impl Number {
 
     /// `None` when the power is not a real number: 0 to a negative power, a negative base to a fraction.
     pub fn power(self, exponent: Number) -> Option<Number> {
-        if let (Number::Exact(base), Some(e)) = (self, exponent.to_integer()) {
-            if base.is_zero() && e < 0 {
+        if let (Number::Exact(base), Some(n)) = (self, exponent.to_integer()) {
+            if base.is_zero() && n < 0 {
                 return None;
             }
-            if let Some(r) = exact_power(base, e).and_then(within_range) {
-                return Some(Number::Exact(r));
+            if let Some(power) = exact_power(base, n).and_then(within_range) {
+                return Some(Number::Exact(power));
             }
         }
         let power = self.to_f64().powf(exponent.to_f64());
@@ -123,12 +121,9 @@ impl Number {
     /// Exact for squares of fractions. `None` for negative numbers.
     pub fn square_root(self) -> Option<Number> {
         if let Number::Exact(r) = self
-            && !r.is_negative()
+            && let Some(root) = exact_root(r)
         {
-            let (n, d) = (num_integer::sqrt(*r.numer()), num_integer::sqrt(*r.denom()));
-            if n * n == *r.numer() && d * d == *r.denom() {
-                return Some(Number::Exact(Ratio::new_raw(n, d)));
-            }
+            return Some(Number::Exact(root));
         }
         let root = self.to_f64().sqrt();
         (!root.is_nan()).then_some(Number::Real(root))
@@ -210,7 +205,7 @@ impl From<bool> for Number {
     }
 }
 
-/// An operation on fractions that is quick where both are integers: nothing is to be reduced there.
+/// An operation on fractions with a quick way for integers, where nothing has to be reduced.
 fn of_integers(
     integers: impl Fn(i64, i64) -> Option<i64>,
     fractions: impl Fn(Ratio<i64>, Ratio<i64>) -> Option<Ratio<i64>>,
@@ -231,35 +226,59 @@ fn within_range(r: Ratio<i64>) -> Option<Ratio<i64>> {
 
 /// Reads the shortest decimal that prints as `x` as a fraction, where it fits.
 fn decimal_ratio(x: f64) -> Option<Ratio<i64>> {
-    const WHOLE: f64 = 9_007_199_254_740_992.0;
-    if x.fract() == 0.0 && x.abs() <= WHOLE {
-        #[expect(clippy::cast_possible_truncation, reason = "whole and at most 2^53")]
-        return Some(Ratio::from_integer(x as i64));
+    if let Some(whole) = exact_integer(x) {
+        return Some(Ratio::from_integer(whole));
     }
+    // Rust writes the shortest decimal that reads back as `x`, so 0.1 is one tenth and not 0.1000000000000000055….
     let text = format!("{x:e}");
     let (mantissa, exponent) = text.split_once('e')?;
-    let fraction = mantissa
+    let n_decimals = mantissa
         .split_once('.')
-        .map_or(0, |(_, digits)| digits.len());
-    let digits: i64 = mantissa.replace('.', "").parse().ok()?;
-    let shift = exponent.parse::<i32>().ok()? - i32::try_from(fraction).ok()?;
+        .map_or(0, |(_, decimals)| decimals.len());
+    let digits = mantissa.replace('.', "").parse().ok()?;
+    let shift = exponent.parse::<i32>().ok()? - i32::try_from(n_decimals).ok()?;
+    shifted(digits, shift)
+}
+
+/// The integer that `x` is, if floating point tells it from its neighbours.
+fn exact_integer(x: f64) -> Option<i64> {
+    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "whole and at most 2^53")]
+    let whole = x as i64;
+    (x.fract() == 0.0 && x.abs() <= LARGEST).then_some(whole)
+}
+
+/// digits · 10^shift, where it fits.
+fn shifted(digits: i64, shift: i32) -> Option<Ratio<i64>> {
     let scale = 10_i64.checked_pow(shift.unsigned_abs())?;
     if shift < 0 {
         Some(Ratio::new(digits, scale))
     } else {
-        Some(Ratio::from_integer(digits.checked_mul(scale)?))
+        digits.checked_mul(scale).map(Ratio::from_integer)
     }
 }
 
 fn exact_power(base: Ratio<i64>, exponent: i64) -> Option<Ratio<i64>> {
     let n = u32::try_from(exponent.unsigned_abs()).ok()?;
     let (numer, denom) = (base.numer().checked_pow(n)?, base.denom().checked_pow(n)?);
-    within_range(Ratio::new_raw(numer, denom))?;
+    // Powers of a reduced fraction are reduced.
+    let power = within_range(Ratio::new_raw(numer, denom))?;
     Some(if exponent >= 0 {
-        Ratio::new_raw(numer, denom)
+        power
     } else {
+        // Not raw: the sign has to move to the numerator.
         Ratio::new(denom, numer)
     })
+}
+
+/// The root of the square of a fraction.
+fn exact_root(r: Ratio<i64>) -> Option<Ratio<i64>> {
+    if r.is_negative() {
+        return None;
+    }
+    let (n, d) = (num_integer::sqrt(*r.numer()), num_integer::sqrt(*r.denom()));
+    let is_square = n * n == *r.numer() && d * d == *r.denom();
+    is_square.then(|| Ratio::new_raw(n, d))
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
-//! The expression language: text in, [`Expr`] out, or a message that points at the place.
+//! Parses the expression language, with messages that point at the place of an error.
 //!
 //! Operators by how strongly they bind, weakest first (the levels are those of [`display`](super::display)):
 //! `->` (to the right), `or`, `and`, `not`, comparisons and `in`, `+ -`, `* / %`, unary `-`, `**` (to the right).
 //!
-//! Written by hand rather than with a parser library: the grammar is small, and its messages are the product.
+//! Written by hand rather than with a parser library: the grammar is small, and its messages are part of the product.
 
 use super::display::level;
-use super::error::{Error, Place, Snippet};
+use super::error::{Error, Place};
 use super::expr::{Expr, Function, MAX_DEPTH, Node, Relation, at_least, at_most, exactly, sum};
-use super::lex::{Fault, KEYWORDS, Kind, Token, tokens};
+use super::lex::{KEYWORDS, SyntaxFault, Token, TokenKind, tokens};
+use super::snippet::Snippet;
 
 /// How deep the parser may recurse: a level of an expression takes at most a few of its own.
 const MAX_RECURSION: usize = 4 * MAX_DEPTH;
@@ -26,16 +27,15 @@ pub(crate) fn parse(text: &str, place: &Place) -> Result<Expr, Error> {
             limit: MAX_TEXT,
         });
     }
-    let mut parser = match tokens(text) {
-        Ok(tokens) => Parser {
-            tokens,
-            next: 0,
-            depth: 0,
-            too_deep: false,
-        },
-        Err(fault) => return Err(syntax(text, place, fault)),
+    let tokens = tokens(text).map_err(|fault| syntax(text, place, fault))?;
+    let mut parser = Parser {
+        tokens,
+        next: 0,
+        depth: 0,
+        too_deep: false,
     };
     let parsed = parser.whole();
+    // The fault of a text that is nested too deeply is where the parser gave up, which helps nobody.
     if parser.too_deep {
         return Err(Error::TooDeep {
             place: place.clone(),
@@ -61,7 +61,7 @@ impl std::str::FromStr for Expr {
     }
 }
 
-fn syntax(text: &str, place: &Place, fault: Fault) -> Error {
+fn syntax(text: &str, place: &Place, fault: SyntaxFault) -> Error {
     let snippet = Box::new(Snippet::new(text, fault.start, fault.end));
     Error::Syntax {
         place: place.clone(),
@@ -78,16 +78,16 @@ struct Parser {
 }
 
 impl Parser {
-    fn whole(&mut self) -> Result<Expr, Fault> {
+    fn whole(&mut self) -> Result<Expr, SyntaxFault> {
         let e = self.expression(level::IMPLIES)?;
         match self.peek().kind {
-            Kind::End => Ok(e),
+            TokenKind::End => Ok(e),
             _ => Err(self.expected("an operator or the end")),
         }
     }
 
     /// An operand followed by all operators that bind at least as strongly as `least`.
-    fn expression(&mut self, least: u8) -> Result<Expr, Fault> {
+    fn expression(&mut self, least: u8) -> Result<Expr, SyntaxFault> {
         self.depth += 1;
         if self.depth > MAX_RECURSION {
             self.too_deep = true;
@@ -107,12 +107,12 @@ impl Parser {
     /// How strongly the next token binds as an infix operator.
     fn infix_level(&self) -> Option<u8> {
         match &self.peek().kind {
-            Kind::Relation(_) => Some(level::COMPARE),
-            Kind::Sign("->") => Some(level::IMPLIES),
-            Kind::Sign("+" | "-") => Some(level::SUM),
-            Kind::Sign("*" | "/" | "%") => Some(level::PRODUCT),
-            Kind::Sign("**") => Some(level::POWER),
-            Kind::Name(word, false) => match word.as_str() {
+            TokenKind::Relation(_) => Some(level::COMPARE),
+            TokenKind::Sign("->") => Some(level::IMPLIES),
+            TokenKind::Sign("+" | "-") => Some(level::SUM),
+            TokenKind::Sign("*" | "/" | "%") => Some(level::PRODUCT),
+            TokenKind::Sign("**") => Some(level::POWER),
+            TokenKind::Name(word, false) => match word.as_str() {
                 "or" => Some(level::OR),
                 "and" => Some(level::AND),
                 "in" => Some(level::COMPARE),
@@ -123,127 +123,118 @@ impl Parser {
         }
     }
 
-    fn infix(&mut self, left: Expr, found: u8) -> Result<Expr, Fault> {
-        let operator = self.advance();
-        Ok(match operator.kind {
-            Kind::Relation(relation) => self.comparison(left, relation)?,
-            Kind::Sign("->") => left.implies(self.expression(level::IMPLIES)?),
-            Kind::Sign("+") => left + self.expression(found + 1)?,
-            Kind::Sign("-") => left - self.expression(found + 1)?,
-            Kind::Sign("*") => left * self.expression(found + 1)?,
-            Kind::Sign("/") => left / self.expression(found + 1)?,
-            Kind::Sign("%") => left % self.expression(found + 1)?,
-            Kind::Sign("**") => left.pow(self.expression(level::NEGATE)?),
-            Kind::Name(word, _) if word == "or" => left | self.expression(found + 1)?,
-            Kind::Name(word, _) if word == "and" => left & self.expression(found + 1)?,
-            Kind::Name(word, _) if word == "not" => {
-                self.advance();
-                !self.membership(left)?
-            }
+    fn infix(&mut self, left: Expr, found: u8) -> Result<Expr, SyntaxFault> {
+        // One level up: operators to the left, so that a - b - c is (a - b) - c.
+        let tighter = found + 1;
+        Ok(match self.advance().kind {
+            TokenKind::Relation(relation) => self.comparison(left, relation)?,
+            TokenKind::Sign("->") => left.implies(self.expression(level::IMPLIES)?),
+            TokenKind::Sign("+") => left + self.expression(tighter)?,
+            TokenKind::Sign("-") => left - self.expression(tighter)?,
+            TokenKind::Sign("*") => left * self.expression(tighter)?,
+            TokenKind::Sign("/") => left / self.expression(tighter)?,
+            TokenKind::Sign("%") => left % self.expression(tighter)?,
+            TokenKind::Sign("**") => left.pow(self.expression(level::NEGATE)?),
+            TokenKind::Name(word, _) if word == "or" => left | self.expression(tighter)?,
+            TokenKind::Name(word, _) if word == "and" => left & self.expression(tighter)?,
+            TokenKind::Name(word, _) if word == "not" => self.exclusion(left)?,
             _ => self.membership(left)?,
         })
     }
 
     /// The rest of `left < … < …`, after its first relation.
-    fn comparison(&mut self, left: Expr, first: Relation) -> Result<Expr, Fault> {
+    fn comparison(&mut self, left: Expr, first: Relation) -> Result<Expr, SyntaxFault> {
         let mut rest = vec![(first, self.expression(level::SUM)?)];
-        while let Kind::Relation(relation) = self.peek().kind {
+        while let TokenKind::Relation(relation) = self.peek().kind {
             self.advance();
             rest.push((relation, self.expression(level::SUM)?));
         }
         Ok(Expr::new(Node::Compare(Box::new(left), rest)))
     }
 
-    fn membership(&mut self, left: Expr) -> Result<Expr, Fault> {
+    /// The rest of `left not in {…}`, after its first word.
+    fn exclusion(&mut self, left: Expr) -> Result<Expr, SyntaxFault> {
+        self.advance();
+        self.membership(left).map(|inside| !inside)
+    }
+
+    fn membership(&mut self, left: Expr) -> Result<Expr, SyntaxFault> {
         self.take("{")?;
         let values = self.list("}")?;
         Ok(left.is_in(values))
     }
 
-    fn prefix(&mut self) -> Result<Expr, Fault> {
+    fn prefix(&mut self) -> Result<Expr, SyntaxFault> {
         let token = self.advance();
-        let (start, end) = (token.start, token.end);
-        match token.kind {
-            Kind::Number(n) => Ok(Expr::number(n).at(start, end)),
-            Kind::Text(text) => Ok(Expr::from(text.as_str()).at(start, end)),
-            Kind::Name(name, false) if KEYWORDS.contains(&name.as_str()) => {
-                self.keyword(&name, start)
+        let start = token.start;
+        let read = match token.kind {
+            TokenKind::Number(n) => Expr::number(n),
+            TokenKind::Text(text) => Expr::from(text.as_str()),
+            TokenKind::Name(name, false) if KEYWORDS.contains(&name.as_str()) => {
+                self.keyword(&name)?
             }
-            Kind::Name(name, false) if self.sign_is("(") => self.call(&name, start),
-            Kind::Name(name, _) => Ok(Expr::new(Node::Name(name.into())).at(start, end)),
-            Kind::Sign("-") => Ok((-self.expression(level::NEGATE)?).at(start, self.last_end())),
-            Kind::Sign("+") => self.expression(level::NEGATE),
-            Kind::Sign("(") => {
-                let inner = self.expression(level::IMPLIES)?;
-                self.take(")")?;
-                Ok(inner)
-            }
-            _ => {
-                self.next -= 1;
-                Err(self.expected("a value, a name or `(`"))
-            }
-        }
+            TokenKind::Name(name, false) if self.sign_is("(") => self.call(&name, start)?,
+            TokenKind::Name(name, _) => Expr::new(Node::Name(name.into())),
+            TokenKind::Sign("-") => -self.expression(level::NEGATE)?,
+            // What these two enclose keeps its own place in the text.
+            TokenKind::Sign("+") => return self.expression(level::NEGATE),
+            TokenKind::Sign("(") => return self.parenthesis(),
+            _ => return Err(self.not_an_operand()),
+        };
+        Ok(read.at(start, self.last_end()))
     }
 
-    fn keyword(&mut self, word: &str, start: usize) -> Result<Expr, Fault> {
+    fn parenthesis(&mut self) -> Result<Expr, SyntaxFault> {
+        let inner = self.expression(level::IMPLIES)?;
+        self.take(")")?;
+        Ok(inner)
+    }
+
+    /// What the token that was just taken should have been.
+    fn not_an_operand(&mut self) -> SyntaxFault {
+        self.next -= 1;
+        self.expected("a value, a name or `(`")
+    }
+
+    fn keyword(&mut self, word: &str) -> Result<Expr, SyntaxFault> {
         match word {
-            "true" | "True" => Ok(Expr::from(true).at(start, self.last_end())),
-            "false" | "False" => Ok(Expr::from(false).at(start, self.last_end())),
-            "not" => Ok((!self.expression(level::NOT)?).at(start, self.last_end())),
-            _ => {
-                self.next -= 1;
-                Err(self.expected("a value, a name or `(`"))
-            }
+            "true" | "True" => Ok(Expr::from(true)),
+            "false" | "False" => Ok(Expr::from(false)),
+            "not" => Ok(!self.expression(level::NOT)?),
+            _ => Err(self.not_an_operand()),
         }
     }
 
-    fn call(&mut self, name: &str, start: usize) -> Result<Expr, Fault> {
+    fn call(&mut self, name: &str, start: usize) -> Result<Expr, SyntaxFault> {
         let name_end = self.last_end();
         self.take("(")?;
         let mut arguments = self.list(")")?;
         let function = match name {
+            "sum" => return Ok(sum(arguments)),
+            "at_most" => return Ok(at_most(arguments.remove(0), arguments)),
+            "at_least" => return Ok(at_least(arguments.remove(0), arguments)),
+            "exactly" => return Ok(exactly(arguments.remove(0), arguments)),
             "abs" => Function::Abs,
             "log" => Function::Log,
             "exp" => Function::Exp,
             "sqrt" => Function::Sqrt,
             "min" => Function::Min,
             "max" => Function::Max,
-            "sum" => return Ok(sum(arguments).at(start, self.last_end())),
-            "at_most" | "at_least" | "exactly" => {
-                let k = arguments.remove(0);
-                let count = match name {
-                    "at_most" => at_most(k, arguments),
-                    "at_least" => at_least(k, arguments),
-                    _ => exactly(k, arguments),
-                };
-                return Ok(count.at(start, self.last_end()));
-            }
-            _ => {
-                let message = format!(
-                    "there is no function `{name}`; there are sum, min, max, abs, log, exp, sqrt, at_most, \
-                     at_least and exactly"
-                );
-                return Err(Fault {
-                    message,
-                    start,
-                    end: name_end,
-                });
-            }
+            _ => return Err(unknown_function(name, start, name_end)),
         };
         let takes_one = !matches!(function, Function::Min | Function::Max);
         if takes_one && arguments.len() != 1 {
-            let message = format!("`{name}` takes one argument, not {}", arguments.len());
-            return Err(Fault {
-                message,
+            return Err(SyntaxFault {
+                message: format!("`{name}` takes one argument, not {}", arguments.len()),
                 start,
                 end: self.last_end(),
             });
         }
-        Ok(Expr::new(Node::Call(function, arguments)).at(start, self.last_end()))
+        Ok(Expr::new(Node::Call(function, arguments)))
     }
 
     /// One or more expressions up to the closing bracket.
-    fn list(&mut self, close: &'static str) -> Result<Vec<Expr>, Fault> {
+    fn list(&mut self, close: &'static str) -> Result<Vec<Expr>, SyntaxFault> {
         let mut items = vec![self.expression(level::IMPLIES)?];
         while self.sign_is(",") {
             self.advance();
@@ -268,15 +259,15 @@ impl Parser {
     }
 
     fn sign_is(&self, sign: &str) -> bool {
-        matches!(&self.peek().kind, Kind::Sign(found) if *found == sign)
+        matches!(&self.peek().kind, TokenKind::Sign(found) if *found == sign)
     }
 
     fn word_at(&self, ahead: usize, word: &str) -> bool {
         let token = self.tokens.get(self.next + ahead);
-        matches!(token.map(|t| &t.kind), Some(Kind::Name(found, false)) if found == word)
+        matches!(token.map(|t| &t.kind), Some(TokenKind::Name(found, false)) if found == word)
     }
 
-    fn take(&mut self, sign: &'static str) -> Result<(), Fault> {
+    fn take(&mut self, sign: &'static str) -> Result<(), SyntaxFault> {
         if self.sign_is(sign) {
             self.advance();
             return Ok(());
@@ -284,21 +275,30 @@ impl Parser {
         Err(self.expected(&format!("`{sign}`")))
     }
 
-    fn expected(&self, what: &str) -> Fault {
+    fn expected(&self, what: &str) -> SyntaxFault {
         let token = self.peek();
         let found = match &token.kind {
-            Kind::End => "the text ends".to_owned(),
-            Kind::Number(_) => "found a number".to_owned(),
-            Kind::Text(_) => "found a text".to_owned(),
-            Kind::Name(name, _) => format!("found `{name}`"),
-            Kind::Relation(relation) => format!("found `{}`", relation.symbol()),
-            Kind::Sign(sign) => format!("found `{sign}`"),
+            TokenKind::End => "the text ends".to_owned(),
+            TokenKind::Number(_) => "found a number".to_owned(),
+            TokenKind::Text(_) => "found a text".to_owned(),
+            TokenKind::Name(name, _) => format!("found `{name}`"),
+            TokenKind::Relation(relation) => format!("found `{}`", relation.symbol()),
+            TokenKind::Sign(sign) => format!("found `{sign}`"),
         };
-        Fault {
+        SyntaxFault {
             message: format!("expected {what}, but {found}"),
             start: token.start,
             end: token.end,
         }
+    }
+}
+
+fn unknown_function(name: &str, start: usize, end: usize) -> SyntaxFault {
+    let known = "sum, min, max, abs, log, exp, sqrt, at_most, at_least and exactly";
+    SyntaxFault {
+        message: format!("unknown function `{name}`; the functions are {known}"),
+        start,
+        end,
     }
 }
 
@@ -392,7 +392,7 @@ mod tests {
             ("f(".to_owned(), "the text ends"),
             ("'ü".to_owned(), "never closed"),
             ("a in {}".to_owned(), "expected a value"),
-            ("sin(a)".to_owned(), "no function `sin`"),
+            ("sin(a)".to_owned(), "unknown function `sin`"),
             ("abs(a, b)".to_owned(), "one argument"),
             ("1e999".to_owned(), "too large"),
             ("3x".to_owned(), "neither a number nor a name"),

@@ -1,6 +1,11 @@
-//! Points: one value for every active parameter, and none for the others.
+//! A point of a space, and the setting of one parameter in it.
 
-use super::eval::Setting;
+/// The setting of one parameter: the index of a discrete value, or a real.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Setting {
+    Index(u64),
+    Real(f64),
+}
 
 /// One value for every active parameter of a [`Space`](crate::Space).
 #[derive(Debug, Clone, PartialEq)]

@@ -50,12 +50,10 @@ impl Polynomial {
         }
     }
 
-    /// Adds one term.
+    /// Adds one term; the factors are sorted.
     pub fn add(&mut self, product: Vec<Factor>, coefficient: Number) {
-        let sum = self
-            .terms
-            .get(&product)
-            .map_or(coefficient, |c| c.plus(coefficient));
+        let known = self.terms.get(&product);
+        let sum = known.map_or(coefficient, |c| c.plus(coefficient));
         if sum.is_zero() {
             self.terms.remove(&product);
         } else {
@@ -105,15 +103,11 @@ impl Polynomial {
 
     /// The number that the polynomial is, if it names no parameter.
     pub fn as_constant(&self) -> Option<Number> {
-        match self.degree() {
-            0 => Some(
-                self.terms
-                    .get([].as_slice())
-                    .copied()
-                    .unwrap_or(Number::ZERO),
-            ),
-            _ => None,
+        if self.degree() > 0 {
+            return None;
         }
+        let constant = self.terms.get([].as_slice()).copied();
+        Some(constant.unwrap_or(Number::ZERO))
     }
 
     pub fn parameters(&self) -> BTreeSet<usize> {

@@ -1,12 +1,13 @@
-//! Names looked up and types checked: a parsed or built expression in, a resolved one of known kind out.
+//! Looks up the names in an expression and checks its types.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::domain::{Domain, Kind};
-use super::error::{Error, Place, Snippet};
-use super::expr::{Expr, MAX_DEPTH, Node, Relation, Symbol};
+use super::error::{Error, Place};
+use super::expr::{Expr, MAX_DEPTH, Node, Relation, Symbol, Var};
 use super::number::Number;
+use super::snippet::Snippet;
 use super::spelling::nearest;
 use super::value::Value;
 
@@ -39,6 +40,28 @@ impl Source {
             snippet: self.snippet(e),
         }
     }
+
+    /// An operand of the wrong kind.
+    fn unexpected(&self, e: &Expr, operator: &str, expected: &str, found: Kind) -> Error {
+        let found = kind_name(found);
+        self.clash(
+            e,
+            format!("{operator} expects {expected}, but `{e}` is {found}"),
+        )
+    }
+}
+
+/// An expression and what it is.
+#[derive(Clone, Copy)]
+struct Typed<'e> {
+    expr: &'e Expr,
+    kind: Kind,
+}
+
+impl std::fmt::Display for Typed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}`, {}", self.expr, kind_name(self.kind))
+    }
 }
 
 impl Names<'_> {
@@ -46,48 +69,48 @@ impl Names<'_> {
     pub fn resolve(&self, e: Expr, source: &Source) -> Result<Expr, Error> {
         let place = || source.place.clone();
         match &e.node {
-            Node::TooDeep => {
-                return Err(Error::TooDeep {
-                    place: place(),
-                    limit: MAX_DEPTH,
-                });
-            }
-            Node::Number(Number::Real(x)) if !x.is_finite() => {
-                return Err(Error::NonFiniteLiteral {
-                    place: place(),
-                    value: *x,
-                });
-            }
+            Node::TooDeep => Err(Error::TooDeep {
+                place: place(),
+                limit: MAX_DEPTH,
+            }),
+            Node::Number(Number::Real(x)) if !x.is_finite() => Err(Error::NonFiniteLiteral {
+                place: place(),
+                value: *x,
+            }),
             Node::Name(name) => {
-                let Some(symbol) = self.symbols.get(name) else {
-                    return Err(Error::UnknownName {
-                        place: place(),
-                        name: name.to_string(),
-                        nearest: nearest(name, self.symbols.keys().map(|k| &**k)),
-                        snippet: source.snippet(&e),
-                    });
-                };
-                return Ok(Expr {
-                    node: Node::Symbol(*symbol, name.clone()),
-                    ..e
-                });
+                let symbol = self.named(name, &e, source)?;
+                let node = Node::Symbol(symbol, name.clone());
+                Ok(Expr { node, ..e })
             }
             Node::Handle(var) => {
-                if var.builder != self.builder {
-                    return Err(Error::ForeignHandle { place: place() });
-                }
-                let name = match var.symbol {
-                    Symbol::Parameter(p) => &self.parameters[p].0,
-                    Symbol::Definition(d) => &self.definitions[d].0,
-                };
-                return Ok(Expr {
-                    node: Node::Symbol(var.symbol, name.clone()),
-                    ..e
-                });
+                let node = Node::Symbol(var.symbol, self.name_of(*var, source)?);
+                Ok(Expr { node, ..e })
             }
-            _ => {}
+            _ => e.map_children(&mut |child| self.resolve(child, source)),
         }
-        e.map_children(&mut |child| self.resolve(child, source))
+    }
+
+    fn named(&self, name: &str, e: &Expr, source: &Source) -> Result<Symbol, Error> {
+        let unknown = || Error::UnknownName {
+            place: source.place.clone(),
+            name: name.to_owned(),
+            nearest: nearest(name, self.symbols.keys().map(|known| &**known)),
+            snippet: source.snippet(e),
+        };
+        self.symbols.get(name).copied().ok_or_else(unknown)
+    }
+
+    fn name_of(&self, var: Var, source: &Source) -> Result<Arc<str>, Error> {
+        // Before the lookup: positions of another builder mean other things here, or nothing.
+        if var.builder != self.builder {
+            let place = source.place.clone();
+            return Err(Error::ForeignHandle { place });
+        }
+        let name = match var.symbol {
+            Symbol::Parameter(p) => &self.parameters[p].0,
+            Symbol::Definition(d) => &self.definitions[d].0,
+        };
+        Ok(name.clone())
     }
 
     /// The kind of a resolved expression, once every operator in it has operands of the right kind.
@@ -98,42 +121,60 @@ impl Names<'_> {
             Node::Text(_) => Ok(Kind::Label),
             Node::Symbol(Symbol::Parameter(p), _) => Ok(self.parameters[*p].1.kind()),
             Node::Symbol(Symbol::Definition(d), _) => Ok(self.definitions[*d].1),
-            Node::Compare(first, rest) => {
-                let mut left = (&**first, self.kind(first, source)?);
-                for (relation, right) in rest {
-                    let right = (right, self.kind(right, source)?);
-                    self.comparable(left, *relation, right, source)?;
-                    left = right;
-                }
-                Ok(Kind::Bool)
-            }
+            Node::Compare(first, rest) => self.chain(first, rest, source),
             Node::In(left, values) => self.membership(e, left, values, source),
             Node::Count(_, k, statements) => {
                 self.numeric(k, "a count", source)?;
-                statements
-                    .iter()
-                    .try_for_each(|s| self.condition(s, "a count", source))?;
-                Ok(Kind::Bool)
+                self.conditions(statements.iter(), "a count", source)
             }
             Node::And(_) | Node::Or(_) | Node::Not(_) | Node::Implies(..) => {
-                let operator = operator_name(&e.node);
-                e.children()
-                    .into_iter()
-                    .try_for_each(|part| self.condition(part, operator, source))?;
-                Ok(Kind::Bool)
+                self.conditions(e.children().into_iter(), operator_name(&e.node), source)
             }
-            _ => {
-                let operator = operator_name(&e.node);
-                if e.children().is_empty() {
-                    return Err(source.clash(e, format!("{operator} of nothing has no value")));
-                }
-                e.children()
-                    .into_iter()
-                    .try_for_each(|part| self.numeric(part, operator, source))?;
-                constant_divisor(&e.node, source)?;
-                Ok(Kind::Number)
-            }
+            _ => self.arithmetic(e, source),
         }
+    }
+
+    fn typed<'e>(&self, expr: &'e Expr, source: &Source) -> Result<Typed<'e>, Error> {
+        let kind = self.kind(expr, source)?;
+        Ok(Typed { expr, kind })
+    }
+
+    fn chain(
+        &self,
+        first: &Expr,
+        rest: &[(Relation, Expr)],
+        source: &Source,
+    ) -> Result<Kind, Error> {
+        let mut left = self.typed(first, source)?;
+        for (relation, right) in rest {
+            let right = self.typed(right, source)?;
+            self.comparable(left, *relation, right, source)?;
+            left = right;
+        }
+        Ok(Kind::Bool)
+    }
+
+    fn conditions<'e>(
+        &self,
+        mut parts: impl Iterator<Item = &'e Expr>,
+        operator: &str,
+        source: &Source,
+    ) -> Result<Kind, Error> {
+        parts.try_for_each(|part| self.condition(part, operator, source))?;
+        Ok(Kind::Bool)
+    }
+
+    fn arithmetic(&self, e: &Expr, source: &Source) -> Result<Kind, Error> {
+        let operator = operator_name(&e.node);
+        let operands = e.children();
+        if operands.is_empty() {
+            return Err(source.clash(e, format!("{operator} needs at least one argument")));
+        }
+        for operand in operands {
+            self.numeric(operand, operator, source)?;
+        }
+        constant_divisor(&e.node, source)?;
+        Ok(Kind::Number)
     }
 
     fn membership(
@@ -147,10 +188,10 @@ impl Names<'_> {
             let message = format!("`{left} in {{}}` is never true: name at least one value");
             return Err(source.clash(e, message));
         }
-        let left = (left, self.kind(left, source)?);
+        let left = self.typed(left, source)?;
         for value in values {
-            let right = (value, self.kind(value, source)?);
-            self.comparable(left, Relation::Equal, right, source)?;
+            let value = self.typed(value, source)?;
+            self.comparable(left, Relation::Equal, value, source)?;
         }
         Ok(Kind::Bool)
     }
@@ -159,105 +200,104 @@ impl Names<'_> {
     pub fn condition(&self, e: &Expr, operator: &str, source: &Source) -> Result<(), Error> {
         match self.kind(e, source)? {
             Kind::Bool => Ok(()),
-            found => Err(source.clash(
-                e,
-                format!(
-                    "{operator} takes conditions, and `{e}` is {}",
-                    kind_name(found)
-                ),
-            )),
+            found => Err(source.unexpected(e, operator, "a condition", found)),
         }
     }
 
+    /// Refuses labels; truth values count as numbers.
     fn numeric(&self, e: &Expr, operator: &str, source: &Source) -> Result<(), Error> {
         match self.kind(e, source)? {
             Kind::Number | Kind::Bool => Ok(()),
-            found @ Kind::Label => Err(source.clash(
-                e,
-                format!(
-                    "{operator} takes numbers, and `{e}` is {}",
-                    kind_name(found)
-                ),
-            )),
+            found @ Kind::Label => Err(source.unexpected(e, operator, "numbers", found)),
         }
     }
 
     /// Numbers compare with numbers, labels with one of their values, or two of them for equality.
     fn comparable(
         &self,
-        (a, kind_a): (&Expr, Kind),
+        left: Typed<'_>,
         relation: Relation,
-        (b, kind_b): (&Expr, Kind),
+        right: Typed<'_>,
         source: &Source,
     ) -> Result<(), Error> {
-        if kind_a != Kind::Label && kind_b != Kind::Label {
+        let (is_label, other_is_label) = (left.kind == Kind::Label, right.kind == Kind::Label);
+        if !is_label && !other_is_label {
             return Ok(());
         }
-        match (self.label(a), self.label(b)) {
-            (Some(x), Some(y)) if kind_a == Kind::Label && kind_b == Kind::Label => {
-                if matches!(relation, Relation::Equal | Relation::NotEqual) {
+        match (self.label(left.expr), self.label(right.expr)) {
+            (Some(label), Some(other)) if is_label && other_is_label => {
+                if relation.is_equality() {
                     return Ok(());
                 }
-                let message = format!(
-                    "`{}` and `{}` are labels; they compare with == and != only",
-                    x.0, y.0
-                );
-                Err(source.clash(a, message))
+                Err(source.clash(left.expr, label.has_no_order_with(&other)))
             }
-            (Some(x), None) if kind_a == Kind::Label => label_value(x, relation, b, source),
-            (None, Some(y)) if kind_b == Kind::Label => label_value(y, relation, a, source),
+            (Some(label), None) if is_label => label.compares(relation, right.expr, source),
+            (None, Some(label)) if other_is_label => label.compares(relation, left.expr, source),
             _ => {
-                let message = format!(
-                    "`{a}` is {} and `{b}` is {}",
-                    kind_name(kind_a),
-                    kind_name(kind_b)
-                );
-                Err(source.clash(b, message))
+                let message = format!("cannot compare {left}, with {right}");
+                Err(source.clash(right.expr, message))
             }
         }
     }
 
-    fn label(&self, e: &Expr) -> Option<&(Arc<str>, Domain)> {
+    /// The parameter that an expression is.
+    fn label(&self, e: &Expr) -> Option<Label<'_>> {
         match &e.node {
-            Node::Symbol(Symbol::Parameter(p), _) => Some(&self.parameters[*p]),
+            Node::Symbol(Symbol::Parameter(p), _) => {
+                let (name, domain) = &self.parameters[*p];
+                Some(Label { name, domain })
+            }
             _ => None,
         }
     }
 }
 
-/// One of a label's values, compared with it in a way that it allows.
-fn label_value(
-    (name, domain): &(Arc<str>, Domain),
-    relation: Relation,
-    literal: &Expr,
-    source: &Source,
-) -> Result<(), Error> {
-    let value = match &literal.node {
-        Node::Text(text) => Value::from(text.as_str()),
-        Node::Number(n) => n.to_integer().map_or(Value::Float(n.to_f64()), Value::Int),
-        Node::Bool(b) => Value::Bool(*b),
-        _ => {
+/// A parameter whose values are labels.
+struct Label<'a> {
+    name: &'a str,
+    domain: &'a Domain,
+}
+
+impl Label<'_> {
+    fn has_no_order_with(&self, other: &Label<'_>) -> String {
+        let (a, b) = (self.name, other.name);
+        format!("`{a}` and `{b}` are labels; compare them with `==` or `!=`")
+    }
+
+    /// Whether the other side is one of the values, compared in a way that they allow.
+    fn compares(&self, relation: Relation, literal: &Expr, source: &Source) -> Result<(), Error> {
+        let name = self.name;
+        let Some(value) = literal_value(literal) else {
             let message = format!(
-                "`{name}` is a label and compares with one of its values, not with `{literal}`"
+                "`{name}` is a label; compare it with one of its values, not with `{literal}`"
             );
             return Err(source.clash(literal, message));
+        };
+        if self.domain.index_of(&value).is_none() {
+            return Err(Error::UnknownValue {
+                place: source.place.clone(),
+                name: name.to_owned(),
+                value,
+                domain: Box::new(self.domain.clone()),
+                snippet: source.snippet(literal),
+            });
         }
-    };
-    if domain.index_of(&value).is_none() {
-        return Err(Error::UnknownValue {
-            place: source.place.clone(),
-            name: name.to_string(),
-            value,
-            domain: Box::new(domain.clone()),
-            snippet: source.snippet(literal),
-        });
+        if !self.domain.is_ordered() && !relation.is_equality() {
+            let message =
+                format!("`{name}` is a choice and has no order; compare it with `==` or `!=`");
+            return Err(source.clash(literal, message));
+        }
+        Ok(())
     }
-    if !domain.is_ordered() && !matches!(relation, Relation::Equal | Relation::NotEqual) {
-        let message =
-            format!("`{name}` is a choice, which has no order; it compares with == and != only");
-        return Err(source.clash(literal, message));
+}
+
+fn literal_value(e: &Expr) -> Option<Value> {
+    match &e.node {
+        Node::Text(text) => Some(Value::from(text.as_str())),
+        Node::Number(n) => Some(Value::of_number(*n)),
+        Node::Bool(b) => Some(Value::Bool(*b)),
+        _ => None,
     }
-    Ok(())
 }
 
 /// A divisor that is zero everywhere needs no further look.

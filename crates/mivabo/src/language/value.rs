@@ -1,4 +1,4 @@
-//! The values that parameters take: what enters a study file, a point or an objective.
+//! The values that parameters take, as study files, points and objectives hold them.
 
 use std::fmt;
 
@@ -8,7 +8,10 @@ use super::number::Number;
 
 /// One value of a parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "a value is a number, a text or a truth value")]
+#[serde(
+    untagged,
+    expecting = "a value must be a number, a text, true or false"
+)]
 pub enum Value {
     /// A truth value.
     Bool(bool),
@@ -47,6 +50,21 @@ impl Value {
         }
     }
 
+    /// A whole number where the number is one, otherwise the nearest floating-point number.
+    pub(crate) fn of_number(n: Number) -> Value {
+        n.to_integer()
+            .map_or_else(|| Value::Float(n.to_f64()), Value::Int)
+    }
+
+    /// The integer that the value is: 3.0 is one, `true` is not.
+    pub(crate) fn whole(&self) -> Option<i64> {
+        match *self {
+            Value::Int(n) => Some(n),
+            Value::Float(x) => Number::decimal(x).to_integer(),
+            _ => None,
+        }
+    }
+
     /// Equal as the user sees it: 1 and 1.0 are the same number, but `true` and "1" are not.
     pub(crate) fn same(&self, other: &Value) -> bool {
         match (self, other) {
@@ -63,9 +81,14 @@ impl fmt::Display for Value {
             Value::Bool(b) => write!(f, "{b}"),
             Value::Int(n) => write!(f, "{n}"),
             Value::Float(x) => write!(f, "{x:?}"),
-            Value::Text(text) => f.write_str(&super::display::quoted(text)),
+            Value::Text(text) => f.write_str(&quoted(text)),
         }
     }
+}
+
+/// A text in single quotes, with quotes and backslashes escaped.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
 impl From<bool> for Value {

@@ -1,138 +1,66 @@
-//! From what was said to what is meant: names checked and looked up, types checked, symbols put in order, and the
-//! divisions of definitions turned into constraints.
+//! Turns what was said into a model: names looked up, types checked, symbols put in order, and the divisions of
+//! definitions turned into constraints.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 use std::sync::Arc;
 
-use super::builder::{DeclaredDefinition, DeclaredParameter, SpaceBuilder, Statement};
+use super::declared::{
+    Declared, DeclaredConstraint, DeclaredDefinition, DeclaredParameter, Statement,
+};
+use super::order::order;
+use super::statement::{constraint, over_reals};
+use super::whole::whole_divisions;
 use crate::language::domain::{Domain, Kind};
 use crate::language::error::{Error, Place};
-use crate::language::expr::{Expr, Function, MAX_DEPTH, Node, Relation, Symbol};
-use crate::language::model::{
-    Class, Constraint, Definition, Extent, Model, Parameter, Smoothness, mentions,
-};
+use crate::language::expr::{Expr, MAX_DEPTH, Symbol};
+use crate::language::model::{Definition, Extent, Model, Parameter, Smoothness, mentions};
 use crate::language::parse::{MAX_TEXT, parse};
 use crate::language::resolve::{Names, Source};
+use crate::language::validate::validate;
 
-/// A resolved expression and where it was said.
-type Said = (Expr, Source);
-
-/// Checks and resolves everything that a builder collected.
-pub(crate) fn assemble(builder: SpaceBuilder) -> Result<Model, Error> {
-    check_names(&builder)?;
-    let parameters: Vec<(Arc<str>, Domain)> = builder
+/// Checks and resolves everything that was said.
+pub(crate) fn assemble(declared: Declared) -> Result<Model, Error> {
+    check_names(&declared)?;
+    let parameters: Vec<(Arc<str>, Domain)> = declared
         .parameters
         .iter()
         .map(|p| (Arc::from(p.name.as_str()), p.domain.clone()))
         .collect();
-    let definitions = builder
+    let definitions = declared
         .definitions
         .iter()
-        .map(|d| (Arc::from(d.name.as_str()), Kind::Number))
-        .collect();
-    let symbols = symbols(&builder)?;
-    let mut names = Names {
-        builder: builder.id,
-        symbols,
-        parameters: &parameters,
-        definitions,
+        .map(|d| (Arc::from(d.name.as_str()), Kind::Number));
+    let mut assembly = Assembly {
+        names: Names {
+            builder: declared.builder,
+            symbols: symbols(&declared)?,
+            parameters: &parameters,
+            definitions: definitions.collect(),
+        },
+        model: Model::default(),
+        conditions: Vec::new(),
     };
-
-    let mut model = Model::default();
-    let mut conditions = add_parameters(&mut model, &names, builder.parameters)?;
-    let (bodies, more) = add_definitions(&mut model, &names, builder.definitions)?;
-    conditions.extend(more);
-    model.order = order(&model)?;
-    define_kinds(&mut model, &mut names, &bodies)?;
-    for (symbol, source) in &conditions {
-        check_condition(&model, &names, *symbol, source)?;
-    }
-    for (name, statement) in builder.constraints {
-        let (expr, source) = said(&names, Place::Constraint(name.clone()), statement)?;
-        names.condition(&expr, "a constraint", &source)?;
-        let requires = mentions(&expr);
-        let constraint = constraint(&model, name, expr, requires, false);
-        model.constraints.push(constraint);
-    }
-    for implied in whole_divisions(&model) {
-        if model.constraints.iter().any(|c| c.name == implied.name) {
-            return Err(Error::DuplicateName {
-                name: implied.name.to_string(),
-            });
-        }
-        model.constraints.push(implied);
-    }
-    Ok(model)
+    assembly.add_parameters(declared.parameters)?;
+    let bodies = assembly.add_definitions(declared.definitions)?;
+    // What follows asks for the kinds of definitions, which are known once the inner ones are.
+    assembly.model.order = order(&assembly.model)?;
+    assembly.define_kinds(&bodies)?;
+    assembly.check_conditions()?;
+    assembly.add_constraints(declared.constraints)?;
+    assembly.add_whole_divisions()?;
+    Ok(assembly.model)
 }
 
-/// Conditions of parameters or definitions, and where they were said.
-type Conditions = Vec<(Symbol, Source)>;
-
-fn add_parameters(
-    model: &mut Model,
-    names: &Names<'_>,
-    declared: Vec<DeclaredParameter>,
-) -> Result<Conditions, Error> {
-    let mut conditions = Vec::new();
-    for (p, (parameter, (name, domain))) in declared.into_iter().zip(names.parameters).enumerate() {
-        let (when, source) = condition(names, name, parameter.when)?.unzip();
-        let needs = when.iter().flat_map(mentions).collect();
-        let auxiliary = parameter.auxiliary;
-        model.parameters.push(Parameter {
-            name: name.clone(),
-            domain: domain.clone(),
-            when,
-            needs,
-            auxiliary,
-        });
-        conditions.extend(source.map(|source| (Symbol::Parameter(p), source)));
+fn check_names(declared: &Declared) -> Result<(), Error> {
+    for parameter in &declared.parameters {
+        check_symbol("parameter", &parameter.name)?;
+        validate(&parameter.name, &parameter.domain)?;
     }
-    Ok(conditions)
-}
-
-/// Where the definitions were said, and their conditions. Their kinds are found later, inner ones first.
-fn add_definitions(
-    model: &mut Model,
-    names: &Names<'_>,
-    declared: Vec<DeclaredDefinition>,
-) -> Result<(Vec<Source>, Conditions), Error> {
-    let (mut bodies, mut conditions) = (Vec::new(), Vec::new());
-    for (d, definition) in declared.into_iter().enumerate() {
-        let name = names.definitions[d].0.clone();
-        let (expr, body) = said(names, Place::Definition(name.to_string()), definition.value)?;
-        let (when, source) = condition(names, &name, definition.when)?.unzip();
-        let needs = mentions(&expr)
-            .into_iter()
-            .chain(when.iter().flat_map(mentions))
-            .collect();
-        let (kind, smoothness, extent) = (Kind::Number, Smoothness::Discrete, Extent::default());
-        model.definitions.push(Definition {
-            name,
-            expr,
-            when,
-            needs,
-            kind,
-            smoothness,
-            extent,
-        });
-        bodies.push(body);
-        conditions.extend(source.map(|source| (Symbol::Definition(d), source)));
+    for definition in &declared.definitions {
+        check_symbol("definition", &definition.name)?;
     }
-    Ok((bodies, conditions))
-}
-
-fn check_names(builder: &SpaceBuilder) -> Result<(), Error> {
-    for parameter in &builder.parameters {
-        check_name("parameter", &parameter.name)?;
-        parameter.domain.validate(&parameter.name)?;
-    }
-    builder
-        .definitions
-        .iter()
-        .try_for_each(|d| check_name("definition", &d.name))?;
     let mut seen = BTreeSet::new();
-    for (name, _) in &builder.constraints {
+    for DeclaredConstraint { name, .. } in &declared.constraints {
         check_name("constraint", name)?;
         if !seen.insert(name) {
             return Err(Error::DuplicateName { name: name.clone() });
@@ -145,277 +73,200 @@ fn check_name(what: &'static str, name: &str) -> Result<(), Error> {
     if name.trim().is_empty() {
         return Err(Error::EmptyName { what });
     }
-    if what != "constraint" && name.contains(|c: char| c == '`' || c.is_control()) {
-        return Err(Error::BadName {
-            name: name.to_owned(),
-        });
+    Ok(())
+}
+
+/// A name that stands in expressions must be possible there, in backticks if need be.
+fn check_symbol(what: &'static str, name: &str) -> Result<(), Error> {
+    check_name(what, name)?;
+    if name.contains(|c: char| c == '`' || c.is_control()) {
+        let name = name.to_owned();
+        return Err(Error::BadName { name });
     }
     Ok(())
 }
 
-fn symbols(builder: &SpaceBuilder) -> Result<BTreeMap<Arc<str>, Symbol>, Error> {
-    let parameters = builder
-        .parameters
-        .iter()
-        .enumerate()
-        .map(|(p, x)| (&x.name, Symbol::Parameter(p)));
-    let definitions = builder
-        .definitions
-        .iter()
-        .enumerate()
-        .map(|(d, x)| (&x.name, Symbol::Definition(d)));
+fn symbols(declared: &Declared) -> Result<BTreeMap<Arc<str>, Symbol>, Error> {
     let mut symbols = BTreeMap::new();
-    for (name, symbol) in parameters.chain(definitions) {
-        if symbols.insert(Arc::from(name.as_str()), symbol).is_some() {
-            return Err(Error::DuplicateName { name: name.clone() });
+    for (name, symbol) in declared.named() {
+        if symbols.insert(Arc::from(name), symbol).is_some() {
+            let name = name.to_owned();
+            return Err(Error::DuplicateName { name });
         }
     }
     Ok(symbols)
 }
 
-/// Parses a text, and looks up the names in it.
-fn said(names: &Names<'_>, place: Place, statement: Statement) -> Result<Said, Error> {
-    let (expr, text) = match statement {
-        Statement::Built(expr) => (expr, None),
-        Statement::Text(text) => (parse(&text, &place)?, Some(Arc::from(text))),
-    };
-    if expr.depth > MAX_DEPTH {
-        return Err(Error::TooDeep {
-            place,
-            limit: MAX_DEPTH,
-        });
-    }
-    let source = Source { place, text };
-    let resolved = names.resolve(expr, &source)?;
-    // What is accepted can be written to a file and read again.
-    let length = resolved.to_string().chars().count();
-    if length > MAX_TEXT {
-        return Err(Error::TooLong {
-            place: source.place,
-            length,
-            limit: MAX_TEXT,
-        });
-    }
-    Ok((resolved, source))
+/// A model in the making.
+struct Assembly<'a> {
+    names: Names<'a>,
+    model: Model,
+    conditions: Vec<Condition>,
 }
 
-fn condition(
-    names: &Names<'_>,
-    name: &str,
-    when: Option<Statement>,
-) -> Result<Option<Said>, Error> {
-    when.map(|when| said(names, Place::Condition(name.to_owned()), when))
-        .transpose()
+/// The condition of a parameter or a definition, and where it was said.
+struct Condition {
+    of: Symbol,
+    source: Source,
 }
 
-/// Every symbol after those that it needs.
-fn order(model: &Model) -> Result<Vec<Symbol>, Error> {
-    let parameters = (0..model.parameters.len()).map(Symbol::Parameter);
-    let all: Vec<Symbol> = parameters
-        .chain((0..model.definitions.len()).map(Symbol::Definition))
-        .collect();
-    let needs = |symbol: Symbol| match symbol {
-        Symbol::Parameter(p) => &model.parameters[p].needs,
-        Symbol::Definition(d) => &model.definitions[d].needs,
-    };
-    let mut order = Vec::with_capacity(all.len());
-    let mut done = BTreeSet::new();
-    for &root in &all {
-        // A stack of its own instead of recursion: chains may be long.
-        let mut path: Vec<(Symbol, usize)> = vec![(root, 0)];
-        let mut open = BTreeSet::from([root]);
-        while let Some((symbol, next)) = path.last_mut() {
-            if done.contains(symbol) || *next == needs(*symbol).len() {
-                open.remove(symbol);
-                if done.insert(*symbol) {
-                    order.push(*symbol);
-                }
-                path.pop();
-                continue;
-            }
-            let child = needs(*symbol)[*next];
-            *next += 1;
-            if open.contains(&child) {
-                let circle = path
-                    .iter()
-                    .map(|(s, _)| *s)
-                    .skip_while(|s| *s != child)
-                    .chain([child]);
-                return Err(Error::Recursion {
-                    names: circle.map(|s| model.name(s).to_string()).collect(),
-                });
-            }
-            if !done.contains(&child) {
-                open.insert(child);
-                path.push((child, 0));
-            }
-        }
-    }
-    Ok(order)
-}
+/// A resolved expression and where it was said.
+type Said = (Expr, Source);
 
-/// Checks the bodies of definitions, inner ones first.
-fn define_kinds(model: &mut Model, names: &mut Names<'_>, bodies: &[Source]) -> Result<(), Error> {
-    for symbol in model.order.clone() {
-        let Symbol::Definition(d) = symbol else {
-            continue;
-        };
-        let source = &bodies[d];
-        let kind = names.kind(&model.definitions[d].expr, source)?;
-        if kind == Kind::Label {
-            let message = "a definition is a number or a condition, not a label".to_owned();
-            return Err(Error::TypeClash {
-                place: source.place.clone(),
-                message,
-                snippet: None,
+impl Assembly<'_> {
+    fn add_parameters(&mut self, declared: Vec<DeclaredParameter>) -> Result<(), Error> {
+        for (p, parameter) in declared.into_iter().enumerate() {
+            let (name, domain) = self.names.parameters[p].clone();
+            let when = self.condition(Symbol::Parameter(p), &name, parameter.when)?;
+            let needs = when.iter().flat_map(mentions).collect();
+            self.model.parameters.push(Parameter {
+                name,
+                domain,
+                when,
+                needs,
+                auxiliary: parameter.auxiliary,
             });
         }
-        names.definitions[d].1 = kind;
-        let smoothness = model.smoothness(&model.definitions[d].expr);
-        model.definitions[d].kind = kind;
-        model.definitions[d].smoothness = smoothness;
-        model.definitions[d].expr = over_reals(model, model.definitions[d].expr.clone());
-        model.definitions[d].extent = model.extent(&model.definitions[d].expr);
+        Ok(())
     }
-    Ok(())
-}
 
-fn check_condition(
-    model: &Model,
-    names: &Names<'_>,
-    symbol: Symbol,
-    source: &Source,
-) -> Result<(), Error> {
-    let Some(when) = model.when(symbol) else {
-        return Ok(());
-    };
-    names.condition(when, "`when`", source)?;
-    let closure = model.closure(mentions(when));
-    match model
-        .parameters_of(&closure)
-        .into_iter()
-        .find(|p| model.is_continuous(*p))
-    {
-        Some(p) => Err(Error::ContinuousCondition {
-            place: source.place.clone(),
-            parameter: model.parameters[p].name.to_string(),
-        }),
-        None => Ok(()),
-    }
-}
-
-fn constraint(
-    model: &Model,
-    name: String,
-    expr: Expr,
-    requires: BTreeSet<Symbol>,
-    implied: bool,
-) -> Constraint {
-    let expr = over_reals(model, expr);
-    let parts = conjuncts(&expr);
-    // The encoding sets the class.
-    Constraint {
-        name: name.into(),
-        expr,
-        parts,
-        class: Class::Logic,
-        requires,
-        implied,
-    }
-}
-
-/// Marks the comparisons in which a continuous parameter takes part.
-fn over_reals(model: &Model, mut e: Expr) -> Expr {
-    if let Node::Compare(first, rest) = &mut e.node {
-        let mut left_is_real = model.is_real(first);
-        for (relation, right) in rest {
-            let right_is_real = model.is_real(right);
-            if left_is_real || right_is_real {
-                *relation = relation.over_reals();
-            }
-            left_is_real = right_is_real;
+    /// Returns where the definitions were said. Their kinds are found later, inner ones first.
+    fn add_definitions(&mut self, declared: Vec<DeclaredDefinition>) -> Result<Vec<Source>, Error> {
+        let mut bodies = Vec::new();
+        for (d, definition) in declared.into_iter().enumerate() {
+            let name = self.names.definitions[d].0.clone();
+            let place = Place::Definition(name.to_string());
+            let (expr, body) = self.said(place, definition.value)?;
+            let when = self.condition(Symbol::Definition(d), &name, definition.when)?;
+            let guards = when.iter().flat_map(mentions);
+            self.model.definitions.push(Definition {
+                name,
+                needs: mentions(&expr).into_iter().chain(guards).collect(),
+                expr,
+                when,
+                kind: Kind::Number,
+                smoothness: Smoothness::Discrete,
+                extent: Extent::default(),
+            });
+            bodies.push(body);
         }
+        Ok(bodies)
     }
-    let Ok(marked) = e.map_children(&mut |child| Ok::<_, Infallible>(over_reals(model, child)));
-    marked
-}
 
-/// The statements that must all hold: parts of `and`, links of a chain, a negated `or`.
-fn conjuncts(e: &Expr) -> Vec<Expr> {
-    match &e.node {
-        Node::And(parts) => parts.iter().flat_map(conjuncts).collect(),
-        Node::Not(inner) => match &inner.node {
-            Node::Or(parts) => parts
-                .iter()
-                .flat_map(|part| conjuncts(&!part.clone()))
-                .collect(),
-            Node::Not(twice) => conjuncts(twice),
-            _ => vec![e.clone()],
-        },
-        Node::Compare(first, rest) => {
-            let lefts = std::iter::once(&**first).chain(rest.iter().map(|(_, right)| right));
-            lefts
-                .zip(rest)
-                .map(|(left, (relation, right))| left.clone().compare(*relation, right.clone()))
-                .collect()
-        }
-        _ => vec![e.clone()],
-    }
-}
-
-/// For each definition over integers, the constraint that its divisions come out whole.
-fn whole_divisions(model: &Model) -> Vec<Constraint> {
-    let mut whole = vec![false; model.definitions.len()];
-    let mut found = Vec::new();
-    for symbol in &model.order {
-        let Symbol::Definition(d) = *symbol else {
-            continue;
+    fn condition(
+        &mut self,
+        of: Symbol,
+        name: &str,
+        when: Option<Statement>,
+    ) -> Result<Option<Expr>, Error> {
+        let Some(when) = when else {
+            return Ok(None);
         };
-        let definition = &model.definitions[d];
-        let mut statements = Vec::new();
-        definition.expr.walk(&mut |e| {
-            if let Node::Divide(a, b) = &e.node
-                && is_whole(model, &whole, a)
-                && is_whole(model, &whole, b)
-            {
-                let remainder = Expr::new(Node::Remainder(a.clone(), b.clone()));
-                statements.push(remainder.compare(Relation::Equal, 0));
-            }
-        });
-        whole[d] = is_whole(model, &whole, &definition.expr);
-        let Some(statement) = statements.into_iter().reduce(|a, b| a & b) else {
-            continue;
-        };
-        let name = format!("{} comes out whole", definition.name);
-        found.push(constraint(
-            model,
-            name,
-            statement,
-            BTreeSet::from([*symbol]),
-            true,
-        ));
+        let (expr, source) = self.said(Place::Condition(name.to_owned()), when)?;
+        self.conditions.push(Condition { of, source });
+        Ok(Some(expr))
     }
-    found
+
+    /// Parses a text, and looks up the names in it.
+    fn said(&self, place: Place, statement: Statement) -> Result<Said, Error> {
+        let (expr, text) = match statement {
+            Statement::Built(expr) => (expr, None),
+            Statement::Text(text) => (parse(&text, &place)?, Some(Arc::from(text))),
+        };
+        if expr.depth > MAX_DEPTH {
+            return Err(Error::TooDeep {
+                place,
+                limit: MAX_DEPTH,
+            });
+        }
+        let source = Source { place, text };
+        let resolved = self.names.resolve(expr, &source)?;
+        // What is accepted can be written to a file and read again.
+        let length = resolved.to_string().chars().count();
+        if length > MAX_TEXT {
+            return Err(Error::TooLong {
+                place: source.place,
+                length,
+                limit: MAX_TEXT,
+            });
+        }
+        Ok((resolved, source))
+    }
+
+    /// Checks the bodies of definitions, inner ones first.
+    fn define_kinds(&mut self, bodies: &[Source]) -> Result<(), Error> {
+        for symbol in self.model.order.clone() {
+            let Symbol::Definition(d) = symbol else {
+                continue;
+            };
+            let expr = self.model.definitions[d].expr.clone();
+            let kind = self.names.kind(&expr, &bodies[d])?;
+            if kind == Kind::Label {
+                return Err(label_defined(&bodies[d]));
+            }
+            self.names.definitions[d].1 = kind;
+            let smoothness = self.model.smoothness(&expr);
+            let expr = over_reals(&self.model, expr);
+            let extent = self.model.extent(&expr);
+            let definition = &mut self.model.definitions[d];
+            definition.kind = kind;
+            definition.smoothness = smoothness;
+            definition.expr = expr;
+            definition.extent = extent;
+        }
+        Ok(())
+    }
+
+    fn check_conditions(&self) -> Result<(), Error> {
+        for condition in &self.conditions {
+            let source = &condition.source;
+            let Some(when) = self.model.when(condition.of) else {
+                continue;
+            };
+            self.names.condition(when, "`when`", source)?;
+            let closure = self.model.closure(mentions(when));
+            let parameters = self.model.parameters_of(&closure);
+            let continuous = parameters
+                .into_iter()
+                .find(|p| self.model.is_continuous(*p));
+            if let Some(p) = continuous {
+                return Err(Error::ContinuousCondition {
+                    place: source.place.clone(),
+                    parameter: self.model.parameters[p].name.to_string(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn add_constraints(&mut self, declared: Vec<DeclaredConstraint>) -> Result<(), Error> {
+        for DeclaredConstraint { name, statement } in declared {
+            let (expr, source) = self.said(Place::Constraint(name.clone()), statement)?;
+            self.names.condition(&expr, "a constraint", &source)?;
+            let requires = mentions(&expr);
+            let constraint = constraint(&self.model, name, expr, requires);
+            self.model.constraints.push(constraint);
+        }
+        Ok(())
+    }
+
+    fn add_whole_divisions(&mut self) -> Result<(), Error> {
+        for implied in whole_divisions(&self.model) {
+            let mut names = self.model.constraints.iter().map(|c| &c.name);
+            if names.any(|name| *name == implied.name) {
+                let name = implied.name.to_string();
+                return Err(Error::DuplicateName { name });
+            }
+            self.model.constraints.push(implied);
+        }
+        Ok(())
+    }
 }
 
-/// Whether an expression is a whole number at every point, given that divisions of whole numbers come out whole.
-fn is_whole(model: &Model, whole: &[bool], e: &Expr) -> bool {
-    let all = |parts: Vec<&Expr>| parts.into_iter().all(|part| is_whole(model, whole, part));
-    match &e.node {
-        Node::Number(n) => n.to_integer().is_some(),
-        Node::Symbol(Symbol::Parameter(p), _) => model.parameters[*p].domain.is_whole(),
-        Node::Symbol(Symbol::Definition(d), _) => whole[*d],
-        Node::Sum(_)
-        | Node::Product(_)
-        | Node::Negate(_)
-        | Node::Divide(..)
-        | Node::Remainder(..) => all(e.children()),
-        Node::Power(a, b) => {
-            is_whole(model, whole, a)
-                && matches!(b.node, Node::Number(n) if n.to_integer() >= Some(0))
-        }
-        Node::Call(Function::Min | Function::Max | Function::Abs, _) => all(e.children()),
-        Node::Call(..) | Node::Text(_) | Node::Name(_) | Node::Handle(_) | Node::TooDeep => false,
-        _ => true,
+fn label_defined(source: &Source) -> Error {
+    Error::TypeClash {
+        place: source.place.clone(),
+        message: "a definition is a number or a condition, not a label".to_owned(),
+        snippet: None,
     }
 }

@@ -1,84 +1,33 @@
-//! Builds a [`Space`]: everything is said first, and checked once, at the end.
+//! Builds a [`Space`]: everything is said first, and checked once at the end.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Space;
 use super::assemble::assemble;
+use super::declared::{
+    Declared, DeclaredConstraint, DeclaredDefinition, DeclaredParameter, Statement,
+};
 use crate::encoding::Encoding;
 use crate::language::domain::Domain;
 use crate::language::error::{Error, Place};
-use crate::language::expr::{Expr, Symbol, Var};
+use crate::language::expr::{Symbol, Var};
 
 static BUILDERS: AtomicU32 = AtomicU32::new(0);
-
-/// An expression, or the text of one.
-#[derive(Debug, Clone)]
-pub enum Statement {
-    /// Made with Rust operators.
-    Built(Expr),
-    /// To be parsed.
-    Text(String),
-}
-
-impl From<Expr> for Statement {
-    fn from(e: Expr) -> Self {
-        Statement::Built(e)
-    }
-}
-
-impl From<Var> for Statement {
-    fn from(var: Var) -> Self {
-        Statement::Built(var.into())
-    }
-}
-
-impl From<&str> for Statement {
-    fn from(text: &str) -> Self {
-        Statement::Text(text.to_owned())
-    }
-}
-
-impl From<String> for Statement {
-    fn from(text: String) -> Self {
-        Statement::Text(text)
-    }
-}
 
 /// Collects parameters, definitions and constraints; see [`Space::builder`].
 #[derive(Debug)]
 pub struct SpaceBuilder {
-    pub(super) id: u32,
-    pub(super) parameters: Vec<DeclaredParameter>,
-    pub(super) definitions: Vec<DeclaredDefinition>,
-    pub(super) constraints: Vec<(String, Statement)>,
+    pub(crate) declared: Declared,
     /// What went wrong while things were said.
     fault: Option<Error>,
-}
-
-#[derive(Debug)]
-pub(super) struct DeclaredParameter {
-    pub name: String,
-    pub domain: Domain,
-    pub when: Option<Statement>,
-    pub auxiliary: bool,
-}
-
-#[derive(Debug)]
-pub(super) struct DeclaredDefinition {
-    pub name: String,
-    pub value: Statement,
-    pub when: Option<Statement>,
 }
 
 impl Default for SpaceBuilder {
     fn default() -> Self {
         let id = BUILDERS.fetch_add(1, Ordering::Relaxed);
         SpaceBuilder {
-            id,
-            parameters: vec![],
-            definitions: vec![],
-            constraints: vec![],
+            declared: Declared::nothing(id),
             fault: None,
         }
     }
@@ -145,15 +94,17 @@ impl SpaceBuilder {
     /// # Ok::<(), mivabo::Error>(())
     /// ```
     pub fn only_when(&mut self, var: Var, condition: impl Into<Statement>) {
-        if var.builder != self.id {
+        // Kept for `build`, the one place that can fail.
+        if var.builder != self.declared.builder {
             let place = Place::Condition(format!("{:?}", var.symbol));
             self.fault.get_or_insert(Error::ForeignHandle { place });
             return;
         }
-        match var.symbol {
-            Symbol::Parameter(p) => self.parameters[p].when = Some(condition.into()),
-            Symbol::Definition(d) => self.definitions[d].when = Some(condition.into()),
-        }
+        let when = match var.symbol {
+            Symbol::Parameter(p) => &mut self.declared.parameters[p].when,
+            Symbol::Definition(d) => &mut self.declared.definitions[d].when,
+        };
+        *when = Some(condition.into());
     }
 
     /// Names an intermediate value. Over integers, its divisions must come out whole: that is a constraint.
@@ -171,20 +122,22 @@ impl SpaceBuilder {
     /// # Ok::<(), mivabo::Error>(())
     /// ```
     pub fn define(&mut self, name: impl Into<String>, value: impl Into<Statement>) -> Var {
-        self.definitions.push(DeclaredDefinition {
+        let definitions = &mut self.declared.definitions;
+        let symbol = Symbol::Definition(definitions.len());
+        definitions.push(DeclaredDefinition {
             name: name.into(),
             value: value.into(),
             when: None,
         });
-        Var {
-            builder: self.id,
-            symbol: Symbol::Definition(self.definitions.len() - 1),
-        }
+        self.declared.var(symbol)
     }
 
     /// Adds a constraint, built with operators or written as text.
     pub fn subject_to(&mut self, name: impl Into<String>, statement: impl Into<Statement>) {
-        self.constraints.push((name.into(), statement.into()));
+        self.declared.constraints.push(DeclaredConstraint {
+            name: name.into(),
+            statement: statement.into(),
+        });
     }
 
     /// Checks everything that was said.
@@ -192,22 +145,22 @@ impl SpaceBuilder {
     /// # Errors
     /// The first thing that is wrong: see [`Error`].
     pub fn build(self) -> Result<Space, super::Error> {
-        match self.fault {
-            Some(fault) => Err(fault.into()),
-            None => Ok(Space::new(Encoding::build(assemble(self)?)?)),
+        if let Some(fault) = self.fault {
+            return Err(fault.into());
         }
+        let model = assemble(self.declared)?;
+        Ok(Space::new(Encoding::build(model)?))
     }
 
     pub(super) fn declare(&mut self, name: String, domain: Domain, auxiliary: bool) -> Var {
-        self.parameters.push(DeclaredParameter {
+        let parameters = &mut self.declared.parameters;
+        let symbol = Symbol::Parameter(parameters.len());
+        parameters.push(DeclaredParameter {
             name,
             domain,
             when: None,
             auxiliary,
         });
-        Var {
-            builder: self.id,
-            symbol: Symbol::Parameter(self.parameters.len() - 1),
-        }
+        self.declared.var(symbol)
     }
 }

@@ -1,4 +1,4 @@
-//! A space as TOML or JSON: the `[parameters]`, `[definitions]` and `[constraints]` of a study file.
+//! Reads and writes a space as TOML or JSON: the `[parameters]`, `[definitions]` and `[constraints]` of a study file.
 //!
 //! Order is kept, keys that mean nothing are refused, and what is written reads back as the same space. The
 //! fingerprint is a hash of the written form, so it sees through spelling (spaces, quotes, a bound of 1 for 1.0) but
@@ -16,19 +16,16 @@ use sha2::{Digest, Sha256};
 use super::{Space, SpaceBuilder};
 use crate::language::domain::{Coding, Domain, Set};
 use crate::language::error::Error;
-use crate::language::model::Parameter;
-use crate::language::number::Number;
+use crate::language::model::{Definition, Parameter};
 use crate::language::value::Value;
 
 impl Space {
     /// Reads the space of a study file.
     ///
     /// # Errors
-    /// The text is no TOML, a key is unknown, or the space is not valid; the message says where.
+    /// The text is not TOML, a key is unknown, or the space is not valid; the message says where.
     pub fn from_toml(text: &str) -> Result<Space, super::Error> {
-        let file: StudyFile = toml::from_str(text).map_err(|e| Error::File {
-            message: e.to_string().trim_end().to_owned(),
-        })?;
+        let file: StudyFile = toml::from_str(text).map_err(|e| unreadable(&e))?;
         SpaceFile::from(file).build()
     }
 
@@ -37,9 +34,7 @@ impl Space {
     /// # Errors
     /// As [`from_toml`](Self::from_toml).
     pub fn from_json(text: &str) -> Result<Space, super::Error> {
-        let file: StudyFile = serde_json::from_str(text).map_err(|e| Error::File {
-            message: e.to_string().trim_end().to_owned(),
-        })?;
+        let file: StudyFile = serde_json::from_str(text).map_err(|e| unreadable(&e))?;
         SpaceFile::from(file).build()
     }
 
@@ -137,7 +132,7 @@ struct ParameterFile {
 #[derive(Serialize, Deserialize)]
 #[serde(
     untagged,
-    expecting = "a definition is a text, or a table with `expr` and optionally `when`"
+    expecting = "a definition must be a text, or a table with `expr` and optionally `when`"
 )]
 enum DefinitionFile {
     Text(String),
@@ -155,35 +150,16 @@ struct ConditionalFile {
 impl SpaceFile {
     fn of(space: &Space) -> SpaceFile {
         let model = space.encoding().model();
-        let text = |e: &Option<super::Expr>| e.as_ref().map(ToString::to_string);
-        // All in one form: TOML writes texts before tables, and the order would change.
-        let is_conditional = model.definitions.iter().any(|d| d.when.is_some());
-        let definitions = model.definitions.iter().map(|d| {
-            let expr = d.expr.to_string();
-            let file = if is_conditional {
-                DefinitionFile::Conditional(ConditionalFile {
-                    expr,
-                    when: text(&d.when),
-                })
-            } else {
-                DefinitionFile::Text(expr)
-            };
-            (d.name.to_string(), file)
-        });
-        let said = model.constraints.iter().filter(|c| !c.implied);
+        let parameters = model.parameters.iter();
+        let constraints = model.constraints.iter().filter(|c| !c.implied);
         SpaceFile {
-            parameters: Ordered(
-                model
-                    .parameters
-                    .iter()
-                    .map(|p| (p.name.to_string(), write_parameter(p)))
-                    .collect(),
-            ),
-            definitions: Ordered(definitions.collect()),
-            constraints: Ordered(
-                said.map(|c| (c.name.to_string(), c.expr.to_string()))
-                    .collect(),
-            ),
+            parameters: parameters
+                .map(|p| (p.name.to_string(), write_parameter(p)))
+                .collect(),
+            definitions: write_definitions(&model.definitions),
+            constraints: constraints
+                .map(|c| (c.name.to_string(), c.expr.to_string()))
+                .collect(),
         }
     }
 
@@ -209,42 +185,65 @@ impl SpaceFile {
     }
 }
 
+fn unreadable(error: &dyn fmt::Display) -> Error {
+    Error::File {
+        message: error.to_string().trim_end().to_owned(),
+    }
+}
+
+fn write_definitions(definitions: &[Definition]) -> Ordered<DefinitionFile> {
+    // All in one form: TOML writes texts before tables, and the order would change.
+    let is_conditional = definitions.iter().any(|d| d.when.is_some());
+    let written = definitions.iter().map(|d| {
+        let expr = d.expr.to_string();
+        let file = if is_conditional {
+            let when = d.when.as_ref().map(ToString::to_string);
+            DefinitionFile::Conditional(ConditionalFile { expr, when })
+        } else {
+            DefinitionFile::Text(expr)
+        };
+        (d.name.to_string(), file)
+    });
+    written.collect()
+}
+
 fn write_parameter(parameter: &Parameter) -> ParameterFile {
     let domain = &parameter.domain;
     let mut file = ParameterFile {
+        kind: type_name(parameter).to_owned(),
         log: domain.log.then_some(true),
         when: parameter.when.as_ref().map(ToString::to_string),
         ..ParameterFile::default()
     };
-    let kind = match &domain.set {
+    match &domain.set {
         Set::Float { low, high } => {
-            (file.low, file.high) = (Some(Value::Float(*low)), Some(Value::Float(*high)));
-            "float"
+            file.low = Some(Value::Float(*low));
+            file.high = Some(Value::Float(*high));
         }
         Set::Int { low, high, step } => {
-            (file.low, file.high) = (Some(Value::Int(*low)), Some(Value::Int(*high)));
+            file.low = Some(Value::Int(*low));
+            file.high = Some(Value::Int(*high));
             file.step = (*step != 1).then_some(Value::Int(*step));
-            if parameter.auxiliary {
-                "auxiliary"
-            } else {
-                "int"
-            }
         }
-        Set::Ordinal(values) => {
-            file.values = Some(values.clone());
-            "ordinal"
-        }
-        Set::Choice(values) => {
-            file.values = Some(values.clone());
-            "choice"
-        }
-        Set::Bool => "bool",
-    };
-    kind.clone_into(&mut file.kind);
-    if matches!(domain.set, Set::Int { .. } | Set::Ordinal(_)) && domain.coding != Coding::Binary {
+        Set::Ordinal(values) | Set::Choice(values) => file.values = Some(values.clone()),
+        Set::Bool => {}
+    }
+    let has_choice = matches!(domain.set, Set::Int { .. } | Set::Ordinal(_));
+    if has_choice && domain.coding != Coding::Binary {
         file.encoding = Some(domain.coding);
     }
     file
+}
+
+fn type_name(parameter: &Parameter) -> &'static str {
+    match parameter.domain.set {
+        Set::Float { .. } => "float",
+        Set::Int { .. } if parameter.auxiliary => "auxiliary",
+        Set::Int { .. } => "int",
+        Set::Ordinal(_) => "ordinal",
+        Set::Choice(_) => "choice",
+        Set::Bool => "bool",
+    }
 }
 
 fn read_parameter(
@@ -256,43 +255,7 @@ fn read_parameter(
         name: &name,
         file: &file,
     };
-    let mut domain = match file.kind.as_str() {
-        "float" => {
-            keys.allow(&["low", "high", "log"])?;
-            Domain::float(
-                keys.real("low", file.low.as_ref())?,
-                keys.real("high", file.high.as_ref())?,
-            )
-        }
-        "int" | "auxiliary" => {
-            keys.allow(&["low", "high", "step", "log", "encoding"])?;
-            let (low, high) = (
-                keys.whole("low", file.low.as_ref())?,
-                keys.whole("high", file.high.as_ref())?,
-            );
-            let step = file
-                .step
-                .as_ref()
-                .map_or(Ok(1), |step| keys.whole("step", Some(step)))?;
-            Domain::int(low, high).step(step)
-        }
-        "ordinal" => {
-            keys.allow(&["values", "encoding"])?;
-            Domain::ordinal(keys.values()?)
-        }
-        "choice" => {
-            keys.allow(&["values"])?;
-            Domain::choice(keys.values()?)
-        }
-        "bool" => {
-            keys.allow(&[])?;
-            Domain::bool()
-        }
-        other => {
-            let known = "float, int, ordinal, choice, bool or auxiliary";
-            return Err(keys.error(format!("unknown type `{other}`; expected {known}")));
-        }
-    };
+    let mut domain = keys.domain()?;
     if file.log == Some(true) {
         domain = domain.log();
     }
@@ -320,6 +283,48 @@ impl Keys<'_> {
         }
     }
 
+    /// The domain without its scale and its encoding.
+    fn domain(&self) -> Result<Domain, Error> {
+        match self.file.kind.as_str() {
+            "float" => {
+                self.allow(&["low", "high", "log"])?;
+                let low = self.real("low", self.file.low.as_ref())?;
+                let high = self.real("high", self.file.high.as_ref())?;
+                Ok(Domain::float(low, high))
+            }
+            "int" | "auxiliary" => {
+                self.allow(&["low", "high", "step", "log", "encoding"])?;
+                self.int()
+            }
+            "ordinal" => {
+                self.allow(&["values", "encoding"])?;
+                Ok(Domain::ordinal(self.values()?))
+            }
+            "choice" => {
+                self.allow(&["values"])?;
+                Ok(Domain::choice(self.values()?))
+            }
+            "bool" => {
+                self.allow(&[])?;
+                Ok(Domain::bool())
+            }
+            other => {
+                let known = "float, int, ordinal, choice, bool or auxiliary";
+                Err(self.error(format!("unknown type `{other}`; expected {known}")))
+            }
+        }
+    }
+
+    fn int(&self) -> Result<Domain, Error> {
+        let low = self.whole("low", self.file.low.as_ref())?;
+        let high = self.whole("high", self.file.high.as_ref())?;
+        let step = match &self.file.step {
+            Some(step) => self.whole("step", Some(step))?,
+            None => 1,
+        };
+        Ok(Domain::int(low, high).step(step))
+    }
+
     fn allow(&self, allowed: &[&str]) -> Result<(), Error> {
         let file = self.file;
         let given = [
@@ -330,12 +335,11 @@ impl Keys<'_> {
             ("values", file.values.is_some()),
             ("encoding", file.encoding.is_some()),
         ];
-        match given
-            .iter()
-            .find(|(key, given)| *given && !allowed.contains(key))
-        {
+        let is_foreign = |(key, is_given): &&(&str, bool)| *is_given && !allowed.contains(key);
+        match given.iter().find(is_foreign) {
             Some((key, _)) => {
-                Err(self.error(format!("`{key}` does not belong to type `{}`", file.kind)))
+                let kind = &file.kind;
+                Err(self.error(format!("`{key}` does not apply to type `{kind}`")))
             }
             None => Ok(()),
         }
@@ -350,11 +354,7 @@ impl Keys<'_> {
     }
 
     fn whole(&self, key: &str, value: Option<&Value>) -> Result<i64, Error> {
-        let whole = match value {
-            Some(Value::Int(n)) => Some(*n),
-            Some(Value::Float(x)) => Number::decimal(*x).to_integer(),
-            _ => None,
-        };
+        let whole = value.and_then(Value::whole);
         whole.ok_or_else(|| self.expected(key, "an integer", value))
     }
 
@@ -379,6 +379,12 @@ struct Ordered<T>(Vec<(String, T)>);
 impl<T> Ordered<T> {
     fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+impl<T> FromIterator<(String, T)> for Ordered<T> {
+    fn from_iter<I: IntoIterator<Item = (String, T)>>(entries: I) -> Self {
+        Ordered(entries.into_iter().collect())
     }
 }
 

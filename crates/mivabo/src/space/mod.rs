@@ -1,4 +1,7 @@
-//! What the user says: parameters, conditions, definitions and constraints, exactly represented.
+//! A space: what is known before the first evaluation, checked and ready to be searched.
+//!
+//! This room takes what was said by a program or a file, puts a model together and has it encoded; it makes points and
+//! checks them. It knows the language and the encoding, but nothing of objectives, models of them or studies.
 //!
 //! A [`Space`] is made by a [`SpaceBuilder`], from TOML or from JSON, and is always valid: every name is known,
 //! every type fits, every constraint can be enforced, and no contradiction was found. The meaning of a constraint
@@ -30,13 +33,18 @@
 
 pub(crate) mod assemble;
 mod builder;
+mod declared;
 mod error;
 mod file;
+mod order;
 mod point;
+mod statement;
+mod whole;
 
 use std::sync::Arc;
 
-pub use self::builder::{SpaceBuilder, Statement};
+pub use self::builder::SpaceBuilder;
+pub use self::declared::Statement;
 pub use self::error::Error;
 use crate::encoding::Encoding;
 pub use crate::language::check::{Report, Violation};

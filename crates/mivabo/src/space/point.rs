@@ -1,13 +1,14 @@
-//! Points: one value for every active parameter of a space, and none for the others.
+//! Makes points of names and values, and names and values of points.
 //!
-//! Enters: names and values from a user, a file or a decoder. Leaves: a [`Point`], whose values lie in their
-//! domains. Whether it satisfies the constraints is another question: see [`Space::check`].
+//! The values of a [`Point`] lie in their domains. Whether it satisfies the constraints is another question: see
+//! [`Space::check`].
 
 use super::{Parameter, Point, Space};
 use crate::encoding::MAX_COMBINATIONS;
 use crate::language::domain::{Domain, Set};
 use crate::language::error::PointError;
-use crate::language::eval::{Evaluator, Setting};
+use crate::language::eval::Evaluator;
+use crate::language::point::Setting;
 use crate::language::spelling::nearest;
 use crate::language::value::Value;
 
@@ -24,7 +25,7 @@ impl Space {
     /// assert_eq!(space.value(&point, "kernel"), Some(3.into()));
     ///
     /// let error = space.point([("kernle", 3.into())]).unwrap_err();
-    /// assert_eq!(error.to_string(), "there is no parameter `kernle`; did you mean `kernel`?");
+    /// assert_eq!(error.to_string(), "unknown parameter `kernle`; did you mean `kernel`?");
     /// # Ok::<(), mivabo::Error>(())
     /// ```
     ///
@@ -72,7 +73,8 @@ impl Space {
             None => true,
             Some(Setting::Real(_)) => parameter.domain().is_continuous(),
             Some(Setting::Index(index)) => {
-                parameter.domain().size().is_some_and(|size| *index < size)
+                let size = parameter.domain().size();
+                size.is_some_and(|size| *index < size)
             }
         };
         point.settings.len() == parameters.len() && parameters.iter().zip(&point.settings).all(fits)
@@ -83,11 +85,7 @@ impl Space {
     /// # Panics
     /// When the point [does not fit](Self::fits) this space.
     pub fn value(&self, point: &Point, name: &str) -> Option<Value> {
-        let p = self
-            .parameters()
-            .iter()
-            .position(|parameter| parameter.name() == name)?;
-        self.value_of(point, p)
+        self.value_of(point, self.place(name)?)
     }
 
     /// Names and values of the active parameters, in order, without auxiliary ones: what an objective sees.
@@ -95,11 +93,8 @@ impl Space {
     /// # Panics
     /// When the point [does not fit](Self::fits) this space.
     pub fn values<'a>(&'a self, point: &'a Point) -> impl Iterator<Item = (&'a str, Value)> {
-        let visible = self
-            .parameters()
-            .iter()
-            .enumerate()
-            .filter(|(_, parameter)| !parameter.is_auxiliary());
+        let parameters = self.parameters().iter().enumerate();
+        let visible = parameters.filter(|(_, parameter)| !parameter.is_auxiliary());
         visible.filter_map(|(p, parameter)| Some((parameter.name(), self.value_of(point, p)?)))
     }
 
@@ -119,99 +114,115 @@ impl Space {
         })
     }
 
+    /// By parameter, the value that is given.
     fn given<'a>(
         &self,
         values: impl IntoIterator<Item = (&'a str, Value)>,
     ) -> Result<Vec<Option<Value>>, PointError> {
         let mut given = vec![None; self.parameters().len()];
         for (name, value) in values {
-            let Some(p) = self
-                .parameters()
-                .iter()
-                .position(|parameter| parameter.name() == name)
-            else {
-                let nearest = nearest(name, self.parameters().iter().map(Parameter::name));
-                return Err(PointError::UnknownParameter {
-                    name: name.to_owned(),
-                    nearest,
-                });
-            };
+            let p = self.place(name).ok_or_else(|| self.unknown(name))?;
             setting(name, self.parameters()[p].domain(), &value)?;
             if given[p].replace(value).is_some() {
-                return Err(PointError::GivenTwice {
-                    name: name.to_owned(),
-                });
+                let name = name.to_owned();
+                return Err(PointError::GivenTwice { name });
             }
         }
         Ok(given)
     }
 
+    fn place(&self, name: &str) -> Option<usize> {
+        let mut names = self.parameters().iter().map(Parameter::name);
+        names.position(|known| known == name)
+    }
+
+    fn unknown(&self, name: &str) -> PointError {
+        PointError::UnknownParameter {
+            name: name.to_owned(),
+            nearest: nearest(name, self.parameters().iter().map(Parameter::name)),
+        }
+    }
+
     /// Sets what is given; then the first values of the missing auxiliary integers with which all constraints hold.
     fn complete(&self, given: &[Option<Value>], strict: bool) -> Result<Point, PointError> {
-        let parameters = self.parameters();
-        let missing: Vec<usize> = (0..given.len())
-            .filter(|p| parameters[*p].is_auxiliary() && given[*p].is_none())
-            .collect();
-        let sizes = || {
-            missing
-                .iter()
-                .filter_map(|p| parameters[*p].domain().size())
-        };
-        let combinations = sizes()
-            .try_fold(1_u64, u64::checked_mul)
-            .filter(|n| *n <= MAX_COMBINATIONS);
-        let Some(combinations) = combinations else {
-            let log: f64 = sizes().map(|n| (n as f64).log2()).sum();
-            let names = missing
-                .iter()
-                .map(|p| parameters[*p].name().to_owned())
-                .collect();
-            return Err(PointError::AuxiliarySearch {
-                names,
-                combinations: format!("2^{log:.0}"),
-            });
-        };
+        let missing = self.missing_auxiliaries(given);
+        let combinations = self.combinations(&missing)?;
         let mut first = None;
         for combination in 0..combinations {
-            let mut values = given.to_vec();
-            let mut rest = combination;
-            for (p, size) in missing.iter().zip(sizes()) {
-                values[*p] = Some(parameters[*p].domain().value(rest % size));
-                rest /= size;
-            }
+            let values = self.with_auxiliaries(given, &missing, combination);
             match self.assigned(&values, strict) {
-                Ok(at) if missing.is_empty() || at.all_hold() => {
-                    return Ok(at.into_point());
-                }
+                Ok(at) if missing.is_empty() || at.all_hold() => return Ok(at.into_point()),
                 other => first = first.or(Some(other.map(Evaluator::into_point))),
             }
         }
+        // Where no values make the point feasible, any do: the check says what is wrong with it.
         first.unwrap_or_else(|| self.assigned(given, strict).map(Evaluator::into_point))
+    }
+
+    fn missing_auxiliaries(&self, given: &[Option<Value>]) -> Vec<usize> {
+        let parameters = self.parameters();
+        let is_missing = |p: &usize| parameters[*p].is_auxiliary() && given[*p].is_none();
+        (0..given.len()).filter(is_missing).collect()
+    }
+
+    /// How many values the missing integers take together, if they are few enough to be tried.
+    fn combinations(&self, missing: &[usize]) -> Result<u64, PointError> {
+        let parameters = || missing.iter().map(|p| &self.parameters()[*p]);
+        let sizes = || parameters().filter_map(|parameter| parameter.domain().size());
+        let combinations = sizes().try_fold(1_u64, u64::checked_mul);
+        combinations
+            .filter(|n| *n <= MAX_COMBINATIONS)
+            .ok_or_else(|| {
+                let log: f64 = sizes().map(|n| (n as f64).log2()).sum();
+                PointError::AuxiliarySearch {
+                    names: parameters().map(|p| p.name().to_owned()).collect(),
+                    combinations: format!("2^{log:.0}"),
+                }
+            })
+    }
+
+    /// What is given, and the missing integers as the digits of a number say.
+    fn with_auxiliaries(
+        &self,
+        given: &[Option<Value>],
+        missing: &[usize],
+        combination: u64,
+    ) -> Vec<Option<Value>> {
+        let mut values = given.to_vec();
+        let mut rest = combination;
+        for &p in missing {
+            let domain = self.parameters()[p].domain();
+            let size = domain.size().unwrap_or(1);
+            values[p] = Some(domain.value(rest % size));
+            rest /= size;
+        }
+        values
     }
 
     fn assigned(&self, given: &[Option<Value>], strict: bool) -> Result<Evaluator<'_>, PointError> {
         let model = self.encoding().model();
-        let choose = |p: usize, is_active: bool| {
+        Evaluator::in_order(model, |p, is_active| {
             let parameter = &model.parameters[p];
-            let name = || parameter.name.to_string();
             match (&given[p], is_active) {
-                (Some(value), true) => setting(&name(), &parameter.domain, value).map(Some),
+                (Some(value), true) => {
+                    setting(parameter.name(), &parameter.domain, value).map(Some)
+                }
                 (None, true) => Err(PointError::Missing {
-                    name: name(),
+                    name: parameter.name.to_string(),
                     domain: Box::new(parameter.domain.clone()),
                 }),
-                (Some(_), false) if strict && !parameter.auxiliary => {
-                    let when = parameter
-                        .when
-                        .as_ref()
-                        .map(ToString::to_string)
-                        .unwrap_or_default();
-                    Err(PointError::Inactive { name: name(), when })
-                }
+                (Some(_), false) if strict && !parameter.auxiliary => Err(inactive(parameter)),
                 (_, false) => Ok(None),
             }
-        };
-        Evaluator::in_order(model, choose)
+        })
+    }
+}
+
+fn inactive(parameter: &Parameter) -> PointError {
+    let when = parameter.condition().map(ToString::to_string);
+    PointError::Inactive {
+        name: parameter.name.to_string(),
+        when: when.unwrap_or_default(),
     }
 }
 

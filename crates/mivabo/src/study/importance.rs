@@ -15,7 +15,7 @@ use super::Study;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::Encoded;
 use crate::interrupt;
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::{Point, Space};
 use crate::strategy::thompson::{Linear, Thompson};

@@ -16,7 +16,7 @@ use crate::acquire::moves::Moves;
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::encoding::Branch;
 use crate::language::domain::Set;
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::math::random::Stream;
 use crate::space::Space;
 

@@ -12,7 +12,7 @@ use crate::encoding::Encoded;
 use crate::features;
 use crate::features::HYPERPARAMETERS;
 use crate::language::domain::{Domain, Set};
-use crate::language::eval::Setting;
+use crate::language::point::Setting;
 use crate::space::{Point, Space};
 use crate::surrogate::Error;
 
