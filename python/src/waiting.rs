@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use mivabo_store::Awaited;
 use pyo3::prelude::*;
 
 thread_local! {
@@ -16,14 +17,11 @@ pub fn at(place: Option<&Path>) {
 }
 
 /// Says that this thread waits for its turn. Python's lock must not be held.
-pub fn say() {
+pub fn say(awaited: Awaited) {
     let Some(place) = PLACE.with_borrow(Clone::clone) else {
         return;
     };
-    let text = format!(
-        "waiting for `{}`, which another process is writing",
-        place.display()
-    );
+    let text = format!("waiting for `{}`, {awaited}", place.display());
     let log = |py: Python<'_>| -> PyResult<()> {
         let logger = py
             .import("logging")?

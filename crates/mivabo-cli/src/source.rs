@@ -85,11 +85,8 @@ impl Source {
 /// From now on a long wait for the turn to write this database is said.
 pub fn say_waits(path: &Path) {
     let path = path.to_owned();
-    mivabo_store::on_long_wait(move || {
-        say!(
-            "waiting for `{}`, which another process is writing",
-            path.display()
-        );
+    mivabo_store::on_long_wait(move |awaited| {
+        say!("waiting for `{}`, {awaited}", path.display());
     });
 }
 

@@ -77,3 +77,29 @@ pub(crate) fn known(space: &Space, record: &Record) -> Result<Trial, Error> {
         told: record.told,
     })
 }
+
+impl Record {
+    /// Who proposed it, as its note says; empty where that says nothing.
+    pub fn origin(&self) -> String {
+        /// What else is in a note is not looked at: a number there may be one that no program can hold.
+        #[derive(serde::Deserialize)]
+        struct Note {
+            #[serde(default)]
+            origin: String,
+        }
+        serde_json::from_str(self.note.as_str()).map_or(String::new(), |note: Note| note.origin)
+    }
+
+    /// What its evaluation gave beside or around its value ([`Object::note_of`]). What not every program can read in it is a text.
+    pub fn result(&self) -> Option<Object> {
+        self.note.result()
+    }
+
+    /// Where it is.
+    ///
+    /// # Errors
+    /// [`Error::BadTrial`] when its parameters make no point of this space.
+    pub fn point(&self, space: &Space) -> Result<Point, Error> {
+        read(space, self)
+    }
+}

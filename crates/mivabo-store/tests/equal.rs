@@ -120,7 +120,7 @@ fn make(call: &Call, store: &mut Store, study: StudyId, now: i64) -> String {
                 },
                 |changes| {
                     seen = Some(changes.clone());
-                    suggestion.ok_or(Error::BadName {
+                    suggestion.clone().ok_or(Error::BadName {
                         name: "nothing to suggest".into(),
                     })
                 },

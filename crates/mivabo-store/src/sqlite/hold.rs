@@ -20,9 +20,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::mark::{self, Last, Mark};
 use super::place::Place;
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-use super::wait;
 use super::{beside, identity};
+use crate::record::StudyId;
+use crate::waiting::Awaited;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use crate::waiting::pause;
 
 /// The bytes of a database that every reader has locked, and of the shared memory those that every user has: parts of
 /// SQLite's file format (`PENDING_BYTE` + 2, `UNIX_SHM_DMS`).
@@ -34,6 +36,9 @@ const USERS: (i64, i64) = (128, 1);
 const TURN: (i64, i64) = (0x4000_0200, 1);
 const DOOR: (i64, i64) = (0x4000_0201, 1);
 const COMMIT: (i64, i64) = (0x4000_0202, 1);
+
+/// Who computes a suggestion for a study has locked the byte of that study, far behind everything that SQLite locks.
+const SUGGESTIONS: i64 = 1 << 60;
 
 /// Where connections say which log they use, one byte for each log: far behind everything that SQLite locks.
 const LOGS: (i64, i64) = (1 << 62, 1 << 61);
@@ -100,7 +105,7 @@ impl Hold {
             return;
         };
         if let Some(byte) = place.log_number().map(byte_of) {
-            lock(file, (byte, 1), Kind::Shared);
+            lock(file, (byte, 1), Kind::Shared, Awaited::Writer);
             self.log = Some(byte);
         }
         if let Some(mark) = Mark::of(path, place) {
@@ -110,7 +115,7 @@ impl Hold {
         // Others may open and close other files while this waits.
         self.lock(READERS, Kind::Shared);
         if let Some(memory) = &self.memory {
-            lock(memory, USERS, Kind::Shared);
+            lock(memory, USERS, Kind::Shared, Awaited::Writer);
         }
         self.lock(COMMIT, Kind::None);
         self.lock(DOOR, Kind::None);
@@ -178,15 +183,29 @@ impl Hold {
         self.last_log = Some(beside(path, "-wal"));
     }
 
+    /// Locks these bytes so; false where others had them for too long. Where this cannot be done, SQLite's own locks have to do.
     fn lock(&self, bytes: (i64, i64), kind: Kind) -> bool {
-        self.database
-            .as_ref()
-            .is_none_or(|(_, file)| lock(file, bytes, kind))
+        let file = self.file();
+        file.is_none_or(|file| lock(file, bytes, kind, Awaited::Writer) != Locked::Busy)
     }
 
     /// Waits for the turn to write. None when others have it for too long, as in the next two.
     pub(super) fn turn(&self) -> Option<Turn<'_>> {
         self.lock(TURN, Kind::Exclusive).then_some(Turn(self, TURN))
+    }
+
+    /// Waits for the turn to compute a suggestion for a study. The lock is on the file, so it counts under each of its names, and
+    /// ends with this process.
+    pub(super) fn turn_to_suggest(&self, study: StudyId) -> Locked<Turn<'_>> {
+        let bytes = suggestion_of(study);
+        let Some(file) = self.file() else {
+            return Locked::Impossible;
+        };
+        match lock(file, bytes, Kind::Exclusive, Awaited::Suggestion) {
+            Locked::Taken(()) => Locked::Taken(Turn(self, bytes)),
+            Locked::Impossible => Locked::Impossible,
+            Locked::Busy => Locked::Busy,
+        }
     }
 
     /// Waits until nobody begins to read.
@@ -214,7 +233,7 @@ impl Hold {
             self.lock(bytes, Kind::None);
         }
         if let Some(file) = &self.memory {
-            lock(file, USERS, Kind::None);
+            lock(file, USERS, Kind::None, Awaited::Writer);
         }
     }
 }
@@ -320,6 +339,10 @@ fn byte_of(number: u64) -> i64 {
     LOGS.0 + (number >> 3).cast_signed()
 }
 
+fn suggestion_of(study: StudyId) -> (i64, i64) {
+    (SUGGESTIONS + (study.0 % (1 << 60)).cast_signed(), 1)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     None,
@@ -327,9 +350,19 @@ enum Kind {
     Exclusive,
 }
 
-/// Locks these bytes so. False where others had them for too long; where this cannot be done, SQLite's own locks have to do.
+/// What came of the wish to lock something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Locked<T> {
+    Taken(T),
+    /// Others had it for too long, or somebody asked this thread to end.
+    Busy,
+    /// There are no such locks here.
+    Impossible,
+}
+
+/// Locks these bytes so, and waits where others have them.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-fn lock(file: &File, (start, length): (i64, i64), kind: Kind) -> bool {
+fn lock(file: &File, (start, length): (i64, i64), kind: Kind, awaited: Awaited) -> Locked<()> {
     use nix::errno::Errno;
     use nix::fcntl::{FcntlArg, fcntl};
     use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK};
@@ -345,20 +378,21 @@ fn lock(file: &File, (start, length): (i64, i64), kind: Kind) -> bool {
         Err(Errno::EBADF) => set(F_RDLCK),
         done => done,
     };
-    // Somebody may be writing at this moment, or be opening or closing the file.
-    let mut attempt = 0;
-    while attempted() == Err(Errno::EAGAIN) {
-        if !wait(attempt) {
-            return false;
+    for attempt in 0.. {
+        match attempted() {
+            Ok(_) => return Locked::Taken(()),
+            // Not `F_OFD_SETLKW`, which would wait in the kernel, where no interrupt reaches it.
+            Err(Errno::EAGAIN) if pause(attempt, awaited) => {}
+            Err(Errno::EAGAIN) => return Locked::Busy,
+            Err(_) => return Locked::Impossible,
         }
-        attempt += 1;
     }
-    true
+    Locked::Busy
 }
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn lock(_file: &File, _bytes: (i64, i64), _kind: Kind) -> bool {
-    true
+fn lock(_file: &File, _bytes: (i64, i64), _kind: Kind, _awaited: Awaited) -> Locked<()> {
+    Locked::Impossible
 }
 
 /// Whether somebody else has locked any of these bytes.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::hold::Hold;
+use super::hold::{self, Hold, Locked};
 use super::mark::{Expected, admit, check_last, has_last, lacking};
 use super::place::{Home, Place};
 use super::rows::{Tables, Turned};
@@ -14,8 +14,10 @@ use super::{
     LONGEST_PATH, beside, check_whole, connect, in_time, length, refused, schema, translate, wait,
     without_links,
 };
-use crate::backend::{Rows, Transaction};
+use crate::backend::{Rows, Transaction, Turn};
 use crate::error::Error;
+use crate::record::StudyId;
+use crate::waiting::let_others_go_first;
 
 /// An open file, and its place.
 #[derive(Debug)]
@@ -48,7 +50,7 @@ impl Live {
         live.keep_log(!is_clean)?;
         if live.check(live.connection.is_readonly("main"))? {
             return Err(Error::ReadOnly {
-                path: live.home.path.clone(),
+                place: live.home.path.as_path().into(),
             });
         }
         if !is_new {
@@ -168,7 +170,7 @@ impl Live {
         }))
     }
 
-    pub(super) fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
+    pub(super) fn write(&self) -> Result<Box<dyn Transaction + '_>, Error> {
         let Live { connection, home } = self;
         let turn = in_time(home.hold.turn(), &home.path)?;
         home.check(connection)?;
@@ -178,7 +180,9 @@ impl Live {
             begun: Instant::now(),
             turn,
         });
-        match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
+        // Unchecked: that nothing else is read or written meanwhile is what `Backend::write` asks of its callers. A turn to
+        // suggest, which has the connection too, runs no statements.
+        match rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate) {
             Ok(connection) => Ok(Box::new(Tables {
                 connection,
                 path: &home.path,
@@ -188,8 +192,41 @@ impl Live {
         }
     }
 
+    pub(super) fn turn_to_suggest(
+        &self,
+        study: StudyId,
+    ) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+        match self.home.hold.turn_to_suggest(study) {
+            Locked::Taken(turn) => Ok(Some(Box::new(Suggesting {
+                turn: Some(turn),
+                begun: Instant::now(),
+            }))),
+            Locked::Impossible => Ok(None),
+            Locked::Busy => in_time(None, &self.home.path),
+        }
+    }
+
     pub(super) fn is_cut_off(&self) -> bool {
         self.home.is_cut_off()
+    }
+}
+
+/// The turn to compute a suggestion.
+struct Suggesting<'a> {
+    /// None once it has ended.
+    turn: Option<hold::Turn<'a>>,
+    begun: Instant,
+}
+
+impl Turn for Suggesting<'_> {}
+
+impl Drop for Suggesting<'_> {
+    fn drop(&mut self) {
+        drop(self.turn.take());
+        // Who unwinds, because of an interrupt or a bug, will not take the next turn.
+        if !std::thread::panicking() {
+            let_others_go_first(self.begun);
+        }
     }
 }
 

@@ -16,8 +16,6 @@ mod schema;
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::Duration;
 
 use mivabo::interrupt;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -25,23 +23,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use self::live::Live;
 use self::look::Look;
 use self::rows::Tables;
-use crate::backend::{Backend, Rows, Transaction};
+use crate::backend::{Backend, Rows, Transaction, Turn};
 use crate::error::Error;
-use crate::waiting;
-
-/// How often a locked file is tried again, and the longest pause between two attempts. The pauses add up to ten minutes:
-/// many workers may wait in line while each of them computes a suggestion.
-const ATTEMPTS: i32 = 120_000;
-const PAUSE: Duration = Duration::from_millis(5);
-
-/// The attempt after two seconds, when it is said what is waited for.
-const LONG_WAIT: i32 = 420;
+use crate::record::StudyId;
+use crate::waiting::{Awaited, pause};
 
 /// The longest path that SQLite takes, in bytes. It refuses longer ones, and no file is made for them.
 const LONGEST_PATH: usize = 504;
-
-/// SQLite has no queue of waiting writers. Who had the turn for this long leaves time for one of the others.
-const LONG_TURN: Duration = Duration::from_millis(50);
 
 /// Studies in a SQLite file. Each thread opens its own.
 #[derive(Debug)]
@@ -80,6 +68,16 @@ impl Sqlite {
         schema::peek(&path)?;
         Ok(Sqlite(Access::Look(Look::open(path)?)))
     }
+
+    /// The connection that may write.
+    fn live(&self) -> Result<&Live, Error> {
+        match &self.0 {
+            Access::Live(live) => Ok(live),
+            Access::Look(look) => Err(Error::ReadOnly {
+                place: look.path.as_path().into(),
+            }),
+        }
+    }
 }
 
 impl Backend for Sqlite {
@@ -94,13 +92,12 @@ impl Backend for Sqlite {
         }
     }
 
-    fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
-        match &mut self.0 {
-            Access::Live(live) => live.write(),
-            Access::Look(look) => Err(Error::ReadOnly {
-                path: look.path.clone(),
-            }),
-        }
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, Error> {
+        self.live()?.write()
+    }
+
+    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+        self.live()?.turn_to_suggest(study)
     }
 
     fn is_cut_off(&self) -> bool {
@@ -196,31 +193,27 @@ fn check_whole(connection: &Connection, path: &Path, is_every_page: bool) -> Res
 
 /// What to do when others have the lock: a pause, and whether to try again.
 fn wait(attempt: i32) -> bool {
-    if attempt == LONG_WAIT {
-        waiting::is_long();
-    }
-    sleep(PAUSE.min(Duration::from_millis(
-        1 + u64::from(attempt.unsigned_abs()) / 10,
-    )));
-    // SQLite's code, from which this may be called, cannot unwind.
-    attempt < ATTEMPTS && !interrupt::is_requested()
+    pause(attempt, Awaited::Writer)
 }
 
 /// What was waited for, if it came.
 fn in_time<T>(found: Option<T>, path: &Path) -> Result<T, Error> {
-    found.ok_or_else(|| Error::Busy {
-        path: path.to_owned(),
-    })
+    if found.is_none() {
+        // A wait that somebody broke off does not say that the file is busy.
+        interrupt::check();
+    }
+    found.ok_or_else(|| Error::Busy { place: path.into() })
 }
 
 /// What SQLite says, in the words of this crate.
 fn translate(path: &Path, error: &rusqlite::Error) -> Error {
+    let place = path.into();
     let path = path.to_owned();
     let message = error.to_string();
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { path },
-        Some(ErrorCode::DiskFull) => Error::Full { path },
-        Some(ErrorCode::ReadOnly) => Error::ReadOnly { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { place },
+        Some(ErrorCode::DiskFull) => Error::Full { place },
+        Some(ErrorCode::ReadOnly) => Error::ReadOnly { place },
         Some(ErrorCode::CannotOpen) => cannot_open(&path, &message),
         Some(ErrorCode::NotADatabase) => Error::NotADatabase { path },
         Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt {
@@ -231,7 +224,7 @@ fn translate(path: &Path, error: &rusqlite::Error) -> Error {
             path,
             what: message,
         },
-        _ => Error::Database { path, message },
+        _ => Error::Database { place, message },
     }
 }
 
@@ -252,7 +245,7 @@ fn is_odd_value(error: &rusqlite::Error) -> bool {
 /// A file that is not opened, for this reason.
 fn refused(path: &Path, why: &str) -> Error {
     Error::CannotOpen {
-        path: path.to_owned(),
+        place: path.into(),
         why: why.to_owned(),
     }
 }
@@ -370,7 +363,9 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(
                 store.add(study, large(), &tell).unwrap_err(),
-                Error::Full { path: path.clone() }
+                Error::Full {
+                    place: path.as_path().into()
+                }
             );
         }
 

@@ -2,7 +2,6 @@
 
 use std::ops::Deref;
 use std::path::Path;
-use std::thread::sleep;
 use std::time::Instant;
 
 use mivabo::measure::{Measured, Outcome};
@@ -12,12 +11,13 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use super::hold::Turn;
 use super::mark::Last as LastChange;
 use super::place::Home;
-use super::{LONG_TURN, PAUSE, translate};
+use super::translate;
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
 use crate::object::Object;
 use crate::record::{Record, Revision, StudyEntry, StudyId};
 use crate::state::RecordState;
+use crate::waiting::let_others_go_first;
 
 /// The columns of a trial, in the order in which [`to_trial`] reads them.
 const COLUMNS: &str = "id, revision, based_on, params, state, lease, measured, reason, told, attempts, worker, created, started, finished, note";
@@ -230,9 +230,7 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
         };
         home.commit(&connection, last)?;
         drop((connection, turn));
-        if begun.elapsed() > LONG_TURN {
-            sleep(2 * PAUSE);
-        }
+        let_others_go_first(begun);
         Ok(())
     }
 }

@@ -160,7 +160,8 @@ impl Study {
         Ok(Some(Suggestion::new(at as u64, proposal)))
     }
 
-    /// The point that the next new trial would have. The study is as it was: nobody has the point yet.
+    /// The point that a new trial would have if it were made now, and who proposes it. No trial is made, and the study is as
+    /// it was; the random streams are those of the number of its trials.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
