@@ -1,4 +1,4 @@
-//! Gaussian prior, exact posterior: points and outputs enter, predictions and drawn weights leave. MiVaBo, Sec. 3.2.
+//! The exact posterior of the weights under a Gaussian prior. MiVaBo, Sec. 3.2.
 //!
 //! ```text
 //! w ~ N(0, Λ⁻¹),   y = Φw + ε,   ε ~ N(0, β⁻¹ I)
