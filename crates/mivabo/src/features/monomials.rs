@@ -52,6 +52,7 @@ impl Monomials {
         let order = order.min(n);
         let total = (0..=order).fold(0, |sum: u64, k| sum.saturating_add(binomial(n, k)));
         check_number("monomials", total, MAX_FEATURES)?;
+        // The kernel depends on one count of bits, so these are all values that it takes.
         let kernel = (0..=n)
             .map(|count| kernel_value(basis, n, count, order))
             .collect();

@@ -270,6 +270,7 @@ impl Waves {
     /// 1e50, or missing, stay as they are.
     pub(crate) fn with_bandwidths(&self, bandwidths: &[f64]) -> Waves {
         let mut waves = self.clone();
+        // From the base and not from the present frequencies: rounding does not pile up, and the way back is exact.
         for (old, &new) in waves.bandwidths.iter_mut().zip(bandwidths) {
             if HYPERPARAMETERS.contains(&new) {
                 *old = new;

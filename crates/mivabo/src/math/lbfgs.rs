@@ -310,6 +310,7 @@ where
         } else {
             high = t;
         }
+        // Between the longest step that is known to be good and the shortest that is not; doubled until there is one.
         t = if high.is_finite() {
             0.5 * (low + high)
         } else {

@@ -1,4 +1,4 @@
-//! Products of dense matrices, on one thread, by faer: nothing outside this folder knows that crate.
+//! Products of dense matrices, on one thread, by faer, which nothing but `math` knows.
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};

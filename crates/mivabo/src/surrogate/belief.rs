@@ -41,6 +41,7 @@ impl Belief {
     /// unchanged.
     pub fn observe(&mut self, bits: &[bool], unit: &[f64], y: f64) -> Result<(), Error> {
         check_finite(y)?;
+        // The surrogate first: what it refuses is not kept.
         self.surrogate
             .observe(bits, unit, self.outputs.to_model(y))?;
         self.raw.push(y);

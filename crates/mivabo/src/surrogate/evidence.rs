@@ -184,6 +184,7 @@ impl Evidence {
         let sizes = [&self.discrete, &waves.all, &waves.mixed].map(|k| self.mean_diagonal(k));
         let n_blocks = sizes.iter().filter(|size| **size > 0.0).count();
         let share = 1.0 / n_blocks.max(1) as f64;
+        // A block that explains nothing has a variance all the same: the middle of its prior is 1.
         let variances = sizes.map(|size| if size > 0.0 { share / size } else { 1.0 });
         let head = variances.into_iter().chain([NOISE]);
         let n_reals = features.waves().n_reals();
@@ -379,6 +380,7 @@ impl WaveKernels {
         let mut mixed = vec![0.0; n * n];
         for block in &evidence.blocks {
             if block.waves.len() == m {
+                // All waves: C itself, which is there already.
                 add_entrywise(&mut mixed, &block.products, &all);
             } else {
                 let some = chosen_columns(&b, m, &block.waves);

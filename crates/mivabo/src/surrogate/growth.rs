@@ -262,6 +262,7 @@ impl<'a> Search<'a> {
 
     /// The candidates that could be added or dropped, the most promising first.
     fn ranked(&self, direction: Direction) -> Vec<usize> {
+        // One inverse ranks all candidates; to try one in full costs a factorisation each.
         let conditioned = Conditioned::new(&self.now.covariance, self.records.y());
         let inverse = conditioned.factor().inverse();
         let alpha = conditioned.alpha();

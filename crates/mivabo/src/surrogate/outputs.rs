@@ -170,6 +170,7 @@ impl Affine {
     /// them are equal, mean and deviation.
     fn robust(y: &[f64]) -> Affine {
         let median = median(y);
+        // Halves first: the difference of two outputs may overflow.
         let half_spread = (0.5 * quantile(y, 0.75) - 0.5 * quantile(y, 0.25)) / 1.349;
         if half_spread > 0.0 {
             Affine::checked(0.5 * median, half_spread, median)
@@ -226,6 +227,7 @@ fn bend(u: f64, lambda: f64) -> f64 {
 
 fn bend_positive(u: f64, power: f64) -> f64 {
     let log = u.ln_1p();
+    // The limit, where the quotient would be 0/0. `exp_m1` and `ln_1p` keep the digits of u near 0.
     if power.abs() < 1e-8 {
         log
     } else {
@@ -281,6 +283,7 @@ fn likelihood(u: &[f64], lambda: f64) -> f64 {
     let variance = bent.iter().map(|v| (v - mean).powi(2) / n).sum::<f64>();
     let jacobian: f64 = u.iter().map(|u| u.signum() * u.abs().ln_1p()).sum();
     let value = -0.5 * n * variance.ln() + (lambda - 1.0) * jacobian;
+    // A NaN is neither greater nor less than anything, and would lead golden sections astray.
     if value.is_finite() {
         value
     } else {

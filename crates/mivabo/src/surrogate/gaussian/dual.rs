@@ -64,6 +64,7 @@ impl Dual {
         scale: f64,
         stream: &mut Stream,
     ) -> Vec<f64> {
+        // A draw of the prior, corrected by what it mispredicts: a factor of the posterior's covariance would be M × M.
         let mut drawn = prior.sample(records.features(), scale, stream);
         let noise = scale * self.noise.sqrt();
         let mut residual = records.times(&drawn);

@@ -126,6 +126,7 @@ impl Gaussian {
     pub fn observe(&mut self, bits: &[bool], unit: &[f64], y: f64) -> Result<(), Error> {
         self.records.check(bits, unit, y)?;
         let site = self.records.site(bits, unit);
+        // Before the point is recorded: the row of the factor is that of the points before it.
         if let Path::Dual(dual) = &mut self.path {
             dual.append(&self.records, self.prior, &site);
         }
@@ -134,6 +135,7 @@ impl Gaussian {
             Path::Dual(dual) => dual.learn(self.records.y()),
             Path::Primal(primal) => primal.append(&self.records),
         }
+        // Once, in O(M³): from here on the dual would cost more for every observation.
         if matches!(self.path, Path::Dual(_)) && self.records.n() >= self.features().n_weights() {
             self.path = Path::Primal(Primal::new(&self.records, self.prior));
         }

@@ -93,6 +93,7 @@ impl<'a> Density<'a> {
     ) -> Density<'a> {
         let prior = kernel.prior(layout);
         let has_main = !kernel.terms(layout, &means(&prior)).main.is_empty();
+        // Their length-scale is fixed, so θ only weighs them.
         let of_parameter = |k: usize| (0..sites.n()).flat_map(move |i| sites.main_effects(k, i));
         let main = if has_main {
             (0..layout.len()).flat_map(of_parameter).collect()
@@ -276,6 +277,7 @@ impl Indicators {
         let mut squares = Vec::with_capacity(before(n));
         for i in 0..n {
             let pairs = g[i * n..][..i].iter().zip(&own);
+            // Rounding may make the square of a tiny distance negative, and its root is taken.
             squares.extend(pairs.map(|(g, other)| (own[i] + other - 2.0 * g).max(0.0)));
         }
         squares

@@ -143,6 +143,7 @@ impl Kernel {
             Kernel::Additive => additive(layout, &theta),
             Kernel::Product => product(&theta),
         };
+        // Two observations of one point would make K singular.
         terms.noise = terms.noise.max(JITTER * terms.variance());
         terms
     }

@@ -85,6 +85,7 @@ impl Process {
     pub fn observe(&mut self, traits: &Traits, y: f64) -> Result<(), Error> {
         self.layout.check_length("traits", traits.0.len())?;
         check_output(y)?;
+        // Before the point joins the others: the row of the factor is that of the points before it.
         let row = self.sites.row(&self.terms, traits, self.n_observations());
         let diagonal = self.terms.variance() + self.terms.noise;
         self.conditioned.append(row.kernel, diagonal);
@@ -128,6 +129,7 @@ impl Process {
     pub fn fit(&mut self, limits: FitLimits) {
         let middle = means(&self.kernel.prior(&self.layout));
         let mut starts = vec![self.theta.clone(), middle];
+        // A process that was never fitted still is at the means of its priors.
         starts.dedup();
         let chosen = self.chosen(limits);
         let density = self.density(&chosen);
@@ -164,8 +166,11 @@ impl Process {
     }
 
     /// The same for many points, up to rounding, in less time for each.
+    ///
+    /// # Panics
+    /// When the traits are of another layout.
     pub fn predict_all(&self, points: &[Traits]) -> Vec<Prediction> {
-        // With its zeros, faer solves for all points of a batch at once.
+        // With its zeros it solves for all points of a batch at once.
         let factor = self.conditioned.factor().zero_filled();
         let mut predictions = Vec::with_capacity(points.len());
         for batch in points.chunks(BATCH) {
@@ -191,10 +196,14 @@ impl Process {
     }
 
     /// The prediction with its derivatives by all continuous coordinates; hold those of inactive parameters.
+    ///
+    /// # Panics
+    /// When the traits are of another layout.
     pub fn predict_with_gradient(&self, traits: &Traits) -> Sloped {
         let row = self.sites.row(&self.terms, traits, self.n_observations());
         let weights = self.conditioned.alpha();
         let mean = dot_in_lanes(&row.kernel, weights);
+        // The two solves one after the other: the variance needs the first alone, its slopes need both.
         let mut k = row.kernel.clone();
         self.conditioned.factor().forward(&mut k);
         let prediction = self.prediction(mean, &k);
@@ -256,6 +265,7 @@ impl Process {
         for (relevance, is_label) in sharp.terms.relevance.iter_mut().zip(self.layout.is_label()) {
             *relevance *= if is_label { 1.0 } else { sharpness * sharpness };
         }
+        // The powers that sites keep are those of one length-scale, so they are made again.
         sharp.sites = Sites::new(&self.layout, sharpness);
         (0..self.n_observations()).for_each(|i| sharp.sites.push(&self.sites.traits(i)));
         sharp.refactor();

@@ -46,6 +46,7 @@ struct Weight {
 impl Weight {
     fn of(terms: &Terms, parameter: usize) -> Weight {
         Weight {
+            // A kernel without main effects has no weights for them.
             main: terms.main.get(parameter).copied().unwrap_or(0.0),
             relevance: terms.relevance[parameter],
         }
@@ -235,6 +236,7 @@ impl Sites {
         let mut sums = Sums::zeros(points.len() * self.n);
         let mut effect = Effect::zeros(self.n);
         for (k, column) in self.columns.iter().enumerate() {
+            // Equal to nothing, so that the first value is computed too.
             let mut last = f64::NAN;
             for (x, i) in sorted_values(points, k) {
                 if x != last {

@@ -174,6 +174,7 @@ impl<'a> Part<'a> {
         let weights = Matrix::of_rows(&self.weights, width);
         add_product(&mut q, self.monomials(panel).matrix(), weights);
         let b = self.waves(panel);
+        // Only the diagonal of Q B̃ᵀ is needed, so no second matrix product.
         let rows = q.chunks_exact(width).zip(b.chunks_exact(width));
         for (f, (q, b)) in f.iter_mut().zip(rows) {
             *f += dot_in_lanes(q, b);

@@ -86,6 +86,7 @@ impl Horseshoe {
         let n_draws = self.draws.max(1);
         let mut draws = Vec::with_capacity(n_draws * design.m);
         for _ in 0..n_draws {
+            // The last of them is the one that is kept.
             for _ in 1..self.thinning.max(1) {
                 chain.sweep(stream);
             }
@@ -168,6 +169,7 @@ impl<'a> Chain<'a> {
 
     /// One draw of everything, of which the weights are returned.
     fn sweep(&mut self, stream: &mut Stream) -> Vec<f64> {
+        // τ was drawn with the weights integrated out, so they have to be drawn anew before anything else looks at them.
         let weights = self.draw_global(stream).draw(self.design, stream);
         self.draw_scales(&weights, stream);
         if let Some(scale) = self.noise.scale {

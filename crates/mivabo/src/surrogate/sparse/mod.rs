@@ -81,6 +81,7 @@ impl Design {
     /// A noise variance of at least [`NOISE_FLOOR`] · `prior_variance` · the mean of ‖φ‖², and positive in any case.
     fn floored(&self, noise: f64, prior_variance: f64) -> f64 {
         let squares = dot(&self.rows, &self.rows) / self.n.max(1) as f64;
+        // Features that are all 0, or overflow, leave no scale to take a share of.
         let floor = positive_or(
             NOISE_FLOOR * prior_variance * squares,
             f64::MIN_POSITIVE.sqrt(),

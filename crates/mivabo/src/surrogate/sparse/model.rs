@@ -168,6 +168,7 @@ impl Sparse {
                     (self.prior, self.posterior) = (candidate, Some(posterior));
                 }
             }
+            // No neighbour is better: halving and doubling again would try the same ones.
             if best <= before {
                 break;
             }

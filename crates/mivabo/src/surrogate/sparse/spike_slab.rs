@@ -71,6 +71,7 @@ impl Spikes {
         let mut is_kept = |k: &usize| stream.unit() < self.inclusion[*k];
         let kept: Vec<usize> = (0..self.inclusion.len()).filter(&mut is_kept).collect();
         let design = self.design.columns(&kept);
+        // Given which weights are zero the others are Gaussian: no approximation is left in this step.
         let slabs = vec![self.slab; kept.len()];
         let drawn = Regression::new(&design).draw(&slabs, self.noise, stream);
         let mut weights = vec![0.0; self.inclusion.len()];
@@ -105,6 +106,7 @@ impl Term {
         let variance = self.slab / grown;
         let mean = cavity.pull * variance;
         let slab = self.inclusion.ln() - 0.5 * grown.ln() + 0.5 * cavity.pull * mean;
+        // `ln_1p`: 1 - p₀ alone would round a small p₀ away.
         let spike = (-self.inclusion).ln_1p();
         let larger = slab.max(spike);
         Included {

@@ -219,6 +219,7 @@ impl GaussianPosterior {
         let variance = match &self.factor {
             Factor::Prior => all,
             Factor::Primal(factor) => factor.variance(&t),
+            // The difference of two nearly equal numbers where the row was observed.
             Factor::Dual(factor) => (all - factor.explained(&t)).max(LEAST_LEFT * all),
         };
         Prediction::new(dot(row, &self.mean), variance)
