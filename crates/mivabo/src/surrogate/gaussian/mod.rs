@@ -89,7 +89,7 @@ impl Gaussian {
     /// The prior belief.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`].
+    /// [`features::Error::BadHyperparameter`](crate::features::Error::BadHyperparameter).
     pub fn new(features: Arc<Features>, prior: Prior) -> Result<Gaussian, Error> {
         Gaussian::of(Records::new(features), prior)
     }
@@ -112,7 +112,8 @@ impl Gaussian {
     /// The belief from the same observations under other features (bandwidths or products) or another prior.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`]; [`Error::BadCode`] when the features are of another number of bits or coordinates.
+    /// [`features::Error::BadHyperparameter`](crate::features::Error::BadHyperparameter);
+    /// [`Error::BadCode`] when the features are of another number of bits or coordinates.
     pub fn refitted(&self, features: Arc<Features>, prior: Prior) -> Result<Gaussian, Error> {
         self.records.check_features(&features)?;
         Gaussian::of(self.records.with_features(features), prior)

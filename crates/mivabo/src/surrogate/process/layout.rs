@@ -76,7 +76,8 @@ impl Layout {
     /// The same with other shares p: how often each parameter is active, relative to the others.
     ///
     /// # Errors
-    /// [`Error::BadCode`] for a wrong number of them, [`Error::BadHyperparameter`] for one out of range.
+    /// [`Error::BadCode`] for a wrong number of them,
+    /// [`features::Error::BadHyperparameter`](crate::features::Error::BadHyperparameter) for one out of range.
     pub fn with_shares(self, shares: Vec<f64>) -> Result<Layout, Error> {
         self.check_length("shares", shares.len())?;
         for share in &shares {

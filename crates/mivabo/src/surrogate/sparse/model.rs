@@ -63,8 +63,8 @@ impl Sparse {
     /// A belief without observations; the seed is that of the horseshoe's chain.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`] for a scale, variance or probability out of its range;
-    /// [`Error::TooManyFeatures`] for more draws of the weights than memory should hold.
+    /// [`features::Error::BadHyperparameter`] for a scale, variance or probability out of its range;
+    /// [`features::Error::TooManyFeatures`] for more draws of the weights than memory should hold.
     pub fn new(features: Arc<Features>, prior: SparsePrior, seed: u64) -> Result<Sparse, Error> {
         for (name, value) in prior.hyperparameters() {
             check_hyperparameter(name, value)?;
