@@ -1,4 +1,4 @@
-//! Gauss-Hermite quadrature: a number of nodes enters, nodes and weights for ∫ e^(-t²) g(t) dt leave.
+//! Gauss-Hermite quadrature: nodes and weights for ∫ e^(-t²) g(t) dt.
 
 use std::f64::consts::PI;
 
@@ -9,25 +9,31 @@ use std::f64::consts::PI;
 pub(crate) fn gauss_hermite(n: usize) -> Vec<(f64, f64)> {
     let mut roots: Vec<f64> = Vec::new();
     for degree in 1..=n {
-        // All roots lie within ±√(2n + 1).
-        let limit = (2.0 * degree as f64 + 1.0).sqrt();
-        let edges: Vec<f64> = std::iter::once(-limit)
-            .chain(roots)
-            .chain([limit])
-            .collect();
-        roots = edges
-            .windows(2)
-            .map(|pair| root(degree, pair[0], pair[1]))
-            .collect();
+        roots = next_roots(degree, roots);
     }
     // The rule is symmetric; rounding is made symmetric too.
-    (0..n)
-        .map(|i| {
-            let t = 0.5 * (roots[i] - roots[n - 1 - i]);
-            let previous = hermite(n, t).1;
-            (t, 1.0 / (n as f64 * previous * previous))
-        })
+    let node = |i: usize| 0.5 * (roots[i] - roots[n - 1 - i]);
+    (0..n).map(|i| (node(i), weight(n, node(i)))).collect()
+}
+
+/// The roots of h_n between those of h_(n-1).
+fn next_roots(n: usize, roots: Vec<f64>) -> Vec<f64> {
+    // All roots lie within ±√(2n + 1).
+    let limit = (2.0 * n as f64 + 1.0).sqrt();
+    let edges: Vec<f64> = std::iter::once(-limit)
+        .chain(roots)
+        .chain([limit])
+        .collect();
+    edges
+        .windows(2)
+        .map(|pair| root(n, pair[0], pair[1]))
         .collect()
+}
+
+/// 1 / (n h_(n-1)(t)²) at a root t of h_n
+fn weight(n: usize, t: f64) -> f64 {
+    let previous = hermite(n, t).1;
+    1.0 / (n as f64 * previous * previous)
 }
 
 /// h_n(t) and h_(n-1)(t), orthonormal under e^(-t²).
@@ -54,6 +60,7 @@ fn root(n: usize, low: f64, high: f64) -> f64 {
     loop {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
+            // No number lies between the two.
             return middle;
         }
         if hermite(n, middle).0.is_sign_positive() == sign {

@@ -1,4 +1,4 @@
-//! Mixed features φ_m: which products of a monomial and a wave are in the model. MiVaBo, Sec. 3.1.
+//! Says which products of a monomial and a wave, the mixed features φ_m, are in the model. MiVaBo, Sec. 3.1.
 //!
 //! ```text
 //! φ_m(x_d, x_c) = [ φ_d,i(x_d) φ_c,j(x_c) : (i, j) present ],   i ≥ 1
@@ -49,44 +49,41 @@ impl Mixed {
     pub fn new(products: &Products, monomials: &Monomials, waves: &Waves) -> Mixed {
         let (n, n_waves) = (monomials.len(), waves.len());
         match products {
-            Products::All => Mixed::by(n, |_| (0..n_waves).collect()),
-            Products::None => Mixed::by(n, |_| Vec::new()),
-            Products::Linked(pairs) => {
-                let pairs: BTreeSet<(usize, usize)> = pairs.iter().copied().collect();
-                Mixed::by(n, |i| linked(&pairs, monomials, waves, i))
-            }
+            Products::All => Mixed::grouped(n, |_| (0..n_waves).collect()),
+            Products::None => Mixed::grouped(n, |_| Vec::new()),
+            Products::Linked(links) => Mixed::linked(links, monomials, waves),
             Products::Listed(pairs) => {
-                let mut of: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); n];
-                for &(i, j) in pairs
-                    .iter()
-                    .filter(|(i, j)| (1..n).contains(i) && *j < n_waves)
-                {
-                    of[i].insert(j);
-                }
-                Mixed::by(n, |i| of[i].iter().copied().collect())
+                let listed = by_monomial(pairs, n, n_waves);
+                Mixed::grouped(n, |i| listed[i].iter().copied().collect())
             }
         }
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "there are at most MAX_FEATURES groups"
-    )]
-    fn by(n_monomials: usize, waves_of: impl Fn(usize) -> Vec<usize>) -> Mixed {
-        let mut number: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
+    fn linked(links: &[(usize, usize)], monomials: &Monomials, waves: &Waves) -> Mixed {
+        let links: BTreeSet<(usize, usize)> = links.iter().copied().collect();
+        let is_linked = |i, j: &usize| {
+            let mut bits = monomials.bits_of(i);
+            bits.all(|bit| waves.reals_of(*j).all(|real| links.contains(&(bit, real))))
+        };
+        let waves_of = |i| (0..waves.len()).filter(|j| is_linked(i, j)).collect();
+        Mixed::grouped(monomials.len(), waves_of)
+    }
+
+    /// Monomials grouped by their waves, in the order in which sets of waves first appear.
+    fn grouped(n_monomials: usize, waves_of: impl Fn(usize) -> Vec<usize>) -> Mixed {
+        let mut number_of: BTreeMap<Vec<usize>, u32> = BTreeMap::new();
         let mut groups: Vec<Group> = Vec::new();
         let mut group_of = Vec::with_capacity(n_monomials - 1);
         for i in 1..n_monomials {
             let waves = waves_of(i);
-            let at = *number.entry(waves.clone()).or_insert_with(|| {
-                groups.push(Group {
-                    monomials: Vec::new(),
-                    waves,
-                });
-                groups.len() as u32 - 1
+            let number = number_of.get(&waves).copied().unwrap_or_else(|| {
+                let number = narrow(groups.len());
+                number_of.insert(waves.clone(), number);
+                groups.push(Group::of_waves(waves));
+                number
             });
-            groups[at as usize].monomials.push(i);
-            group_of.push(at);
+            groups[number as usize].monomials.push(i);
+            group_of.push(number);
         }
         Mixed { groups, group_of }
     }
@@ -121,18 +118,36 @@ impl Mixed {
     }
 }
 
-fn linked(
-    pairs: &BTreeSet<(usize, usize)>,
-    monomials: &Monomials,
-    waves: &Waves,
-    i: usize,
-) -> Vec<usize> {
-    let is_linked = |j: usize| {
-        monomials
-            .bits_of(i)
-            .all(|bit| waves.reals_of(j).all(|real| pairs.contains(&(bit, real))))
-    };
-    (0..waves.len()).filter(|j| is_linked(*j)).collect()
+impl Group {
+    fn of_waves(waves: Vec<usize>) -> Group {
+        Group {
+            monomials: Vec::new(),
+            waves,
+        }
+    }
+}
+
+/// The listed waves of each monomial; what is out of range, or of monomial 0, is left out.
+fn by_monomial(
+    pairs: &[(usize, usize)],
+    n_monomials: usize,
+    n_waves: usize,
+) -> Vec<BTreeSet<usize>> {
+    let mut waves_of = vec![BTreeSet::new(); n_monomials];
+    for &(i, j) in pairs {
+        if (1..n_monomials).contains(&i) && j < n_waves {
+            waves_of[i].insert(j);
+        }
+    }
+    waves_of
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "there are at most MAX_FEATURES groups"
+)]
+fn narrow(number: usize) -> u32 {
+    number as u32
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! Features of the model f(x) = aᵀ W b̃: bits and coordinates enter, the factors a and b̃ leave. MiVaBo, Sec. 3.1.
+//! The features of the paper's model f(x) = aᵀ W b̃: monomials of bits, waves over coordinates, and their products.
+//! MiVaBo, Sec. 3.1.
 //!
 //! ```text
 //! a = φ_d(bits) ∈ ℝ^M_d          monomials, a₀ = 1
@@ -12,15 +13,15 @@
 
 mod error;
 mod hermite;
-pub mod mixed;
-pub mod monomials;
+pub(crate) mod mixed;
+pub(crate) mod monomials;
 mod program;
-pub mod waves;
-pub mod weights;
+pub(crate) mod waves;
+pub(crate) mod weights;
 
-pub use self::error::Error;
 use std::sync::Arc;
 
+pub use self::error::Error;
 pub use self::mixed::{Group, Mixed, Products};
 pub use self::monomials::{Basis, MAX_FEATURES, Monomials};
 pub use self::waves::{Expansion, MAX_NODES, WaveKernel, Waves};
@@ -66,6 +67,26 @@ impl Default for FeatureSettings {
     }
 }
 
+/// # Errors
+/// [`Error::BadHyperparameter`] for a value out of [`HYPERPARAMETERS`].
+pub(crate) fn check_hyperparameter(name: &'static str, value: f64) -> Result<(), Error> {
+    if HYPERPARAMETERS.contains(&value) {
+        Ok(())
+    } else {
+        Err(Error::BadHyperparameter { name, value })
+    }
+}
+
+/// # Errors
+/// [`Error::TooManyFeatures`] for more than `limit`.
+pub(crate) fn check_number(what: &'static str, n: u64, limit: u64) -> Result<(), Error> {
+    if n <= limit {
+        Ok(())
+    } else {
+        Err(Error::TooManyFeatures { what, n, limit })
+    }
+}
+
 /// The two factors of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factors {
@@ -92,7 +113,7 @@ impl Features {
     ///
     /// ```
     /// use mivabo::Space;
-    /// use mivabo::features::{Features, FeatureSettings};
+    /// use mivabo::features::{FeatureSettings, Features};
     ///
     /// let space = Space::from_toml(include_str!("../../../../examples/vae.toml"))?;
     ///
@@ -123,25 +144,14 @@ impl Features {
         settings: &FeatureSettings,
         seed: u64,
     ) -> Result<Features, Error> {
-        let bandwidth = settings.bandwidth;
-        if !HYPERPARAMETERS.contains(&bandwidth) {
-            return Err(Error::BadHyperparameter {
-                name: "bandwidth",
-                value: bandwidth,
-            });
-        }
+        check_hyperparameter("bandwidth", settings.bandwidth)?;
         let monomials = Monomials::new(visible, settings.order, settings.basis)?;
         let mut stream = stream(seed, 0, Purpose::Features);
         let waves = Waves::new(settings.expansion, n_reals, &mut stream)?;
-        let n = monomials.len() as u64 * (waves.len() as u64 + 1);
-        if n > MAX_FEATURES {
-            return Err(Error::TooManyFeatures {
-                what: "weights",
-                n,
-                limit: MAX_FEATURES,
-            });
-        }
-        let waves = waves.with_bandwidths(&vec![bandwidth; n_reals]);
+        // Of all products, also of those that are not in the model: drawn weights are a whole matrix.
+        let n_weights = monomials.len() as u64 * (waves.len() as u64 + 1);
+        check_number("weights", n_weights, MAX_FEATURES)?;
+        let waves = waves.with_bandwidths(&vec![settings.bandwidth; n_reals]);
         let mixed = Mixed::new(&settings.products, &monomials, &waves);
         Ok(Features {
             monomials: Arc::new(monomials),
@@ -150,7 +160,8 @@ impl Features {
         })
     }
 
-    /// The same features with other bandwidths; see [`Waves::with_bandwidths`].
+    /// The same features with other bandwidths, one for each coordinate. Those that are not between 1e-50 and 1e50, or
+    /// missing, stay as they are.
     pub fn with_bandwidths(&self, bandwidths: &[f64]) -> Features {
         Features {
             waves: self.waves.with_bandwidths(bandwidths),
@@ -212,13 +223,17 @@ impl Features {
     /// The numbers of the weights (row, column) that are in the model, in the order of [`flatten`](Self::flatten).
     pub fn weights(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let first_row = (0..self.n_columns()).map(|j| (0, j));
-        let others = (1..self.monomials.len()).flat_map(|i| {
-            std::iter::once((i, 0)).chain(self.mixed.waves_of(i).iter().map(move |&j| (i, j + 1)))
-        });
-        first_row.chain(others)
+        let row = |i: usize| {
+            let products = self.mixed.waves_of(i).iter().map(move |&j| (i, j + 1));
+            std::iter::once((i, 0)).chain(products)
+        };
+        first_row.chain((1..self.monomials.len()).flat_map(row))
     }
 
     /// φ(x) as one row of [`n_weights`](Self::n_weights) values: aᵢ b̃ⱼ for every weight of the model, row by row.
+    ///
+    /// # Panics
+    /// When `factors` are those of other features.
     pub fn flatten(&self, factors: &Factors) -> Vec<f64> {
         let mut row = Vec::with_capacity(self.n_weights());
         row.extend_from_slice(&factors.b);

@@ -1,4 +1,4 @@
-//! Discrete features φ_d: bits enter, the values of all their monomials leave. MiVaBo, Sec. 3.1.
+//! The discrete features φ_d: all monomials of the bits up to an order, and their kernel. MiVaBo, Sec. 3.1.
 //!
 //! ```text
 //! φ_d(x) = [ Π_{i ∈ S} xᵢ : S ⊆ visible bits, |S| ≤ order ],   the empty monomial first
@@ -8,7 +8,7 @@
 //! of the first k bits come before all others of their degree, so a monomial is its last bit times an earlier
 //! monomial whose number is known: values cost one product each, and the number of a subset is a sum of binomials.
 
-use crate::features::Error;
+use crate::features::{Error, check_number};
 
 /// The largest number of monomials, and of weights in all.
 pub const MAX_FEATURES: u64 = 1 << 22;
@@ -41,19 +41,18 @@ impl Monomials {
     ///
     /// # Errors
     /// [`Error::TooManyFeatures`] above [`MAX_FEATURES`].
-    pub fn new(mut visible: Vec<usize>, order: usize, basis: Basis) -> Result<Monomials, Error> {
+    pub(crate) fn new(
+        mut visible: Vec<usize>,
+        order: usize,
+        basis: Basis,
+    ) -> Result<Monomials, Error> {
         visible.sort_unstable();
         visible.dedup();
         let n = visible.len();
         let order = order.min(n);
         let total = (0..=order).fold(0, |sum: u64, k| sum.saturating_add(binomial(n, k)));
-        if total > MAX_FEATURES {
-            return Err(Error::TooManyFeatures {
-                what: "monomials",
-                n: total,
-                limit: MAX_FEATURES,
-            });
-        }
+        check_number("monomials", total, MAX_FEATURES)?;
+        // The kernel depends on one count of bits, so these are all values that it takes.
         let kernel = (0..=n)
             .map(|count| kernel_value(basis, n, count, order))
             .collect();
@@ -77,17 +76,12 @@ impl Monomials {
     }
 
     /// The highest degree: what was asked for, or the number of bits if that is less.
-    pub fn order(&self) -> usize {
+    pub(crate) fn order(&self) -> usize {
         self.order
     }
 
-    /// What a bit is to a monomial.
-    pub fn basis(&self) -> Basis {
-        self.basis
-    }
-
     /// The positions among all bits of those that stand in monomials.
-    pub fn visible(&self) -> &[usize] {
+    pub(crate) fn visible(&self) -> &[usize] {
         &self.visible
     }
 
@@ -105,7 +99,7 @@ impl Monomials {
     ///
     /// # Panics
     /// When `bits` is shorter than the last visible position.
-    pub fn values(&self, bits: &[bool]) -> Vec<f64> {
+    pub(crate) fn values(&self, bits: &[bool]) -> Vec<f64> {
         let mut a = vec![1.0; self.len()];
         self.fill(|bit| bits[self.visible[bit]], &mut a);
         a
@@ -167,24 +161,25 @@ impl Monomials {
         }
         let mut binary = vec![0.0; coefficients.len()];
         for (k, &q) in coefficients.iter().enumerate() {
-            let mut set: Vec<usize> = self.visible_of(k).collect();
-            set.reverse();
-            for chosen in 0_u64..1 << set.len() {
-                let subset = (0..set.len())
-                    .filter(|i| chosen >> i & 1 == 1)
-                    .map(|i| set[i]);
-                let (at, size) = self.number_of(subset);
-                let sign = if (set.len() - size).is_multiple_of(2) {
-                    1.0
-                } else {
-                    -1.0
-                };
-                binary[at] += sign * q * (1_u64 << size) as f64;
-            }
+            self.add_in_binary(k, q, &mut binary);
         }
         binary
     }
 
+    /// Adds q times monomial `k` of ±1 bits, expanded.
+    fn add_in_binary(&self, k: usize, q: f64, binary: &mut [f64]) {
+        let mut set: Vec<usize> = self.visible_of(k).collect();
+        set.reverse();
+        for chosen in 0_u64..1 << set.len() {
+            let subset = (0..set.len()).filter(|i| chosen >> i & 1 == 1);
+            let (at, size) = self.number_of(subset.map(|i| set[i]));
+            let is_even = (set.len() - size).is_multiple_of(2);
+            let sign = if is_even { 1.0 } else { -1.0 };
+            binary[at] += sign * q * (1_u64 << size) as f64;
+        }
+    }
+
+    /// The visible bits of monomial `k`, by falling number.
     fn visible_of(&self, k: usize) -> impl Iterator<Item = usize> + '_ {
         let mut k = k;
         std::iter::from_fn(move || {
@@ -220,6 +215,7 @@ fn steps(n: usize, order: usize) -> Vec<(u32, u32)> {
     for degree in 1..=order {
         let next = steps.len() as u32 + 1;
         for last in degree - 1..n {
+            // The parents are the first monomials of their degree: those of the bits before `last`.
             let n_parents = binomial(last, degree - 1) as u32;
             steps.extend((0..n_parents).map(|rank| (first_of_degree + rank, last as u32)));
         }
@@ -228,22 +224,26 @@ fn steps(n: usize, order: usize) -> Vec<(u32, u32)> {
     steps
 }
 
+/// The kernel at `count` common ones of `n` bits, or at as many differing bits.
 fn kernel_value(basis: Basis, n: usize, count: usize, order: usize) -> f64 {
     match basis {
         Basis::Binary => (0..=order).map(|k| binomial(count, k) as f64).sum(),
-        Basis::Fourier => {
-            // Coefficients of (1+t)^(n-q) (1-t)^q up to t^order, one factor at a time.
-            let mut coefficients = vec![0.0; order + 1];
-            coefficients[0] = 1.0;
-            for factor in 0..n {
-                let sign = if factor < count { -1.0 } else { 1.0 };
-                for k in (1..=order).rev() {
-                    coefficients[k] += sign * coefficients[k - 1];
-                }
-            }
-            coefficients.iter().sum()
+        Basis::Fourier => krawtchouk(n, count, order).iter().sum(),
+    }
+}
+
+/// The coefficients of (1+t)^(n-q) (1-t)^q up to t^order, one factor at a time.
+fn krawtchouk(n: usize, q: usize, order: usize) -> Vec<f64> {
+    let mut coefficients = vec![0.0; order + 1];
+    coefficients[0] = 1.0;
+    for factor in 0..n {
+        let sign = if factor < q { -1.0 } else { 1.0 };
+        // From the highest power down, so that each coefficient takes the one below it as it was.
+        for k in (1..=order).rev() {
+            coefficients[k] += sign * coefficients[k - 1];
         }
     }
+    coefficients
 }
 
 /// C(n, k), saturating.
@@ -251,12 +251,12 @@ fn binomial(n: usize, k: usize) -> u64 {
     if k > n {
         return 0;
     }
-    let product = (0..k).try_fold(1_u128, |product, i| {
-        product
-            .checked_mul((n - i) as u128)
-            .map(|p| p / (i as u128 + 1))
-            .filter(|p| *p < u128::from(u64::MAX))
-    });
+    // C(n, i) (n - i) is a multiple of i + 1, so every division is exact.
+    let next = |product: u128, i: usize| {
+        let product = product.checked_mul((n - i) as u128)? / (i as u128 + 1);
+        (product < u128::from(u64::MAX)).then_some(product)
+    };
+    let product = (0..k).try_fold(1_u128, next);
     product
         .and_then(|p| u64::try_from(p).ok())
         .unwrap_or(u64::MAX)

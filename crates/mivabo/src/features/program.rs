@@ -1,4 +1,4 @@
-//! From the coefficients of a pseudo-Boolean function to a binary quadratic program. MiVaBo, Sec. 3.3.
+//! Writes a pseudo-Boolean function as a binary quadratic program. MiVaBo, Sec. 3.3.
 //!
 //! A monomial of degree 3 or more is split into two halves, and a half of more than one bit becomes a new bit that
 //! equals their product (Rosenberg's substitution). The equality is not a penalty but three rows, exact for 0/1:
@@ -30,7 +30,6 @@ pub(super) fn quadratic(monomials: &Monomials, q: &[f64]) -> Quadratic {
 
 /// `constraints` with the objective Σ q over 0/1 monomials of any degree, over further bits where one is above 2.
 pub(super) fn program(monomials: &Monomials, q: &[f64], constraints: &Bqp) -> Result<Bqp, Error> {
-    let refused = |e: mivabo_bqp::Error| Error::NoProgram { why: e.to_string() };
     // New bits are numbered from n on: a bit of the model there would be taken for one of them.
     let (n, needed) = (constraints.n(), monomials.n_bits());
     if n < needed {
@@ -38,40 +37,63 @@ pub(super) fn program(monomials: &Monomials, q: &[f64], constraints: &Bqp) -> Re
             why: format!("there are {n} bits; the model needs {needed}"),
         });
     }
-    let mut reduction = Reduction {
-        n: constraints.n(),
-        bit_of: BTreeMap::new(),
-        rows: Vec::new(),
-    };
-    let mut higher = Vec::new();
-    for (k, &q) in q.iter().enumerate().filter(|(_, q)| **q != 0.0) {
-        let mut set: Vec<usize> = monomials.bits_of(k).collect();
-        if set.len() > 2 {
-            set.reverse();
-            let (left, right) = set.split_at(set.len().div_ceil(2));
-            higher.push((reduction.bit(left), reduction.bit(right), q));
-        }
-    }
-    let mut program = Bqp::new(reduction.n);
+    let mut reduction = Reduction::from_bit(n);
+    let higher = reduction.higher_terms(monomials, q);
     let objective = quadratic(monomials, q).plus(&Quadratic::new(0.0, [], higher));
-    program.set_objective(objective).map_err(refused)?;
+    assembled(objective, constraints, reduction)
+        .map_err(|e| Error::NoProgram { why: e.to_string() })
+}
+
+/// The program of an objective over the bits of `constraints` and those of the reduction.
+fn assembled(
+    objective: Quadratic,
+    constraints: &Bqp,
+    reduction: Reduction,
+) -> Result<Bqp, mivabo_bqp::Error> {
+    let mut program = Bqp::new(reduction.n);
+    program.set_objective(objective)?;
     for row in constraints.rows().iter().cloned().chain(reduction.rows) {
-        program.add_row(row).map_err(refused)?;
+        program.add_row(row)?;
     }
     for table in constraints.tables() {
-        program.add_table(table.clone()).map_err(refused)?;
+        program.add_table(table.clone())?;
     }
     Ok(program)
 }
 
 /// The products that have become bits.
 struct Reduction {
+    /// The number of bits, with the new ones.
     n: usize,
     bit_of: BTreeMap<Vec<usize>, usize>,
     rows: Vec<Row>,
 }
 
 impl Reduction {
+    /// Without products; the first new bit will be `n`.
+    fn from_bit(n: usize) -> Reduction {
+        Reduction {
+            n,
+            bit_of: BTreeMap::new(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// The terms of degree 3 and more, each as a product of two bits.
+    fn higher_terms(&mut self, monomials: &Monomials, q: &[f64]) -> Vec<(usize, usize, f64)> {
+        let mut terms = Vec::new();
+        for (k, &q) in q.iter().enumerate().filter(|(_, q)| **q != 0.0) {
+            let mut set: Vec<usize> = monomials.bits_of(k).collect();
+            if set.len() > 2 {
+                // Rising, so that monomials with equal first halves share their bits.
+                set.reverse();
+                let (left, right) = halves(&set);
+                terms.push((self.bit(left), self.bit(right), q));
+            }
+        }
+        terms
+    }
+
     /// The bit that is the product of all bits in `set`, which is not empty.
     fn bit(&mut self, set: &[usize]) -> usize {
         if let [bit] = set {
@@ -80,22 +102,30 @@ impl Reduction {
         if let Some(&bit) = self.bit_of.get(set) {
             return bit;
         }
-        let (left, right) = set.split_at(set.len().div_ceil(2));
+        let (left, right) = halves(set);
         let (x, y) = (self.bit(left), self.bit(right));
         let z = self.n;
         self.n += 1;
         self.bit_of.insert(set.to_vec(), z);
-        let row = |terms: [(usize, f64); 3], rhs| {
-            Row::new(
-                "product of bits",
-                Quadratic::new(0.0, terms, []),
-                Sense::LessEqual,
-                rhs,
-            )
-        };
-        self.rows.push(row([(z, 1.0), (x, -1.0), (y, 0.0)], 0.0));
-        self.rows.push(row([(z, 1.0), (y, -1.0), (x, 0.0)], 0.0));
-        self.rows.push(row([(x, 1.0), (y, 1.0), (z, -1.0)], 1.0));
+        self.tie(z, x, y);
         z
     }
+
+    /// z = x y
+    fn tie(&mut self, z: usize, x: usize, y: usize) {
+        self.add_row([(z, 1.0), (x, -1.0), (y, 0.0)], 0.0);
+        self.add_row([(z, 1.0), (y, -1.0), (x, 0.0)], 0.0);
+        self.add_row([(x, 1.0), (y, 1.0), (z, -1.0)], 1.0);
+    }
+
+    fn add_row(&mut self, terms: [(usize, f64); 3], most: f64) {
+        let sum = Quadratic::new(0.0, terms, []);
+        let row = Row::new("product of bits", sum, Sense::LessEqual, most);
+        self.rows.push(row);
+    }
+}
+
+/// The first half of a set, the larger one, and the second.
+fn halves(set: &[usize]) -> (&[usize], &[usize]) {
+    set.split_at(set.len().div_ceil(2))
 }

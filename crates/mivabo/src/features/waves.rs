@@ -1,4 +1,4 @@
-//! Continuous features φ_c: coordinates in the unit box enter, cosines of them leave. MiVaBo, Sec. 3.1.
+//! The continuous features φ_c: cosines of the coordinates in the unit box. MiVaBo, Sec. 3.1.
 //!
 //! ```text
 //! φ_j(x) = αⱼ cos(ωⱼ·x + bⱼ),   ωⱼₖ = uⱼₖ / σₖ
@@ -16,7 +16,7 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use super::HYPERPARAMETERS;
 use super::hermite::gauss_hermite;
 use super::monomials::MAX_FEATURES;
-use crate::features::Error;
+use crate::features::{Error, check_number};
 use crate::math::random::Stream;
 
 /// A stationary kernel with value 1 at distance 0, as a function of r = |x - x'| / σ.
@@ -38,12 +38,11 @@ impl WaveKernel {
         if r.abs() > 1e3 {
             return 0.0;
         }
+        let (root3, root5) = (3.0_f64.sqrt(), 5.0_f64.sqrt());
         match self {
             WaveKernel::SquaredExponential => (-0.5 * r * r).exp(),
-            WaveKernel::Matern32 => (1.0 + 3.0_f64.sqrt() * r) * (-(3.0_f64.sqrt()) * r).exp(),
-            WaveKernel::Matern52 => {
-                (1.0 + 5.0_f64.sqrt() * r + 5.0 / 3.0 * r * r) * (-(5.0_f64.sqrt()) * r).exp()
-            }
+            WaveKernel::Matern32 => (1.0 + root3 * r) * (-root3 * r).exp(),
+            WaveKernel::Matern52 => (1.0 + root5 * r + 5.0 / 3.0 * r * r) * (-root5 * r).exp(),
         }
     }
 
@@ -89,7 +88,6 @@ pub enum Expansion {
 impl Expansion {
     /// M_c for `n_reals` coordinates, saturating; 0 without coordinates.
     pub fn n_waves(self, n_reals: usize) -> u64 {
-        let wide = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         match self {
             _ if n_reals == 0 => 0,
             Expansion::Random { n, .. } => wide(n),
@@ -101,6 +99,20 @@ impl Expansion {
             }
         }
     }
+}
+
+impl Expansion {
+    /// Whether each coordinate has waves of its own.
+    fn is_additive(self) -> bool {
+        match self {
+            Expansion::Random { .. } | Expansion::Quadrature { .. } => false,
+            Expansion::RandomAdditive { .. } | Expansion::QuadratureAdditive { .. } => true,
+        }
+    }
+}
+
+fn wide(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 impl Default for Expansion {
@@ -115,6 +127,12 @@ impl Default for Expansion {
 
 /// The largest number of quadrature nodes for one coordinate.
 pub const MAX_NODES: usize = 128;
+
+/// A node of a quadrature rule over the frequencies.
+struct Node {
+    frequency: Vec<f64>,
+    weight: f64,
+}
 
 /// M_c cosines over Dc coordinates.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,23 +152,14 @@ impl Waves {
     ///
     /// # Errors
     /// [`Error::TooManyFeatures`] above [`MAX_FEATURES`] coordinates or waves, or [`MAX_NODES`] nodes.
-    pub fn new(expansion: Expansion, n_reals: usize, stream: &mut Stream) -> Result<Waves, Error> {
-        let n_coordinates = u64::try_from(n_reals).unwrap_or(u64::MAX);
-        if n_coordinates > MAX_FEATURES {
-            return Err(Error::TooManyFeatures {
-                what: "coordinates",
-                n: n_coordinates,
-                limit: MAX_FEATURES,
-            });
-        }
+    pub(crate) fn new(
+        expansion: Expansion,
+        n_reals: usize,
+        stream: &mut Stream,
+    ) -> Result<Waves, Error> {
+        check_number("coordinates", wide(n_reals), MAX_FEATURES)?;
         let n = expansion.n_waves(n_reals);
-        if n > MAX_FEATURES {
-            return Err(Error::TooManyFeatures {
-                what: "waves",
-                n,
-                limit: MAX_FEATURES,
-            });
-        }
+        check_number("waves", n, MAX_FEATURES)?;
         let mut waves = Waves {
             n_reals,
             base: Vec::new(),
@@ -167,75 +176,88 @@ impl Waves {
     }
 
     fn expand(&mut self, expansion: Expansion, stream: &mut Stream) -> Result<(), Error> {
-        let all: Vec<usize> = (0..self.n_reals).collect();
-        let share = 1.0 / self.n_reals as f64;
+        let scopes = self.scopes(expansion.is_additive());
+        let share = 1.0 / scopes.len() as f64;
         match expansion {
-            Expansion::Random { kernel, n } => {
-                for _ in 0..n {
-                    self.push_random(kernel, &all, (2.0 / n as f64).sqrt(), stream);
+            Expansion::Random { kernel, n } | Expansion::RandomAdditive { kernel, n } => {
+                let amplitude = (2.0 * share / n as f64).sqrt();
+                for scope in scopes
+                    .iter()
+                    .flat_map(|scope| std::iter::repeat_n(scope, n))
+                {
+                    self.push_random(kernel, scope, amplitude, stream);
                 }
             }
-            Expansion::RandomAdditive { kernel, n } => {
-                for k in all.iter().flat_map(|k| std::iter::repeat_n(*k, n)) {
-                    self.push_random(kernel, &[k], (2.0 * share / n as f64).sqrt(), stream);
-                }
-            }
-            Expansion::Quadrature { nodes } => self.push_grid(&quadrature(nodes)?, &all, 1.0),
-            Expansion::QuadratureAdditive { nodes } => {
+            Expansion::Quadrature { nodes } | Expansion::QuadratureAdditive { nodes } => {
                 let rule = quadrature(nodes)?;
-                for k in all {
-                    self.push_grid(&rule, &[k], share);
+                for scope in &scopes {
+                    self.push_grid(&rule, scope, share);
                 }
             }
         }
         Ok(())
     }
 
-    /// ω ~ N(0, I) or Student-t with 2ν degrees of freedom over `dimensions`, b ~ U[0, 2π).
+    /// The coordinates of each kernel: one of them all, or one kernel for each.
+    fn scopes(&self, is_additive: bool) -> Vec<Vec<usize>> {
+        if is_additive {
+            (0..self.n_reals).map(|k| vec![k]).collect()
+        } else {
+            vec![(0..self.n_reals).collect()]
+        }
+    }
+
+    /// ω ~ N(0, I) or Student-t with 2ν degrees of freedom over a scope, b ~ U[0, 2π).
     fn push_random(
         &mut self,
         kernel: WaveKernel,
-        dimensions: &[usize],
+        scope: &[usize],
         amplitude: f64,
         stream: &mut Stream,
     ) {
+        // A Student-t vector is a normal one divided by the root of one χ²/2ν, the same for all of its coordinates.
         let spread = kernel
             .degrees()
             .map_or(1.0, |d| (d / stream.chi_square(d).max(1e-12)).sqrt());
         let mut frequency = vec![0.0; self.n_reals];
-        for &k in dimensions {
+        for &k in scope {
             frequency[k] = spread * stream.normal();
         }
         self.push(&frequency, TAU * stream.unit(), amplitude);
     }
 
     /// A cosine and a sine at every node of the tensor grid; of the nodes ω and -ω one, with both weights.
-    fn push_grid(&mut self, rule: &[(f64, f64)], dimensions: &[usize], share: f64) {
-        let n_nodes = rule
-            .len()
-            .pow(u32::try_from(dimensions.len()).unwrap_or(u32::MAX));
-        for node in 0..n_nodes {
+    fn push_grid(&mut self, rule: &[(f64, f64)], scope: &[usize], share: f64) {
+        let n_dimensions = u32::try_from(scope.len()).unwrap_or(u32::MAX);
+        let n_nodes = rule.len().pow(n_dimensions);
+        for number in 0..n_nodes {
             // The rule is symmetric about its middle, so node and n_nodes - 1 - node are opposite.
-            let opposite = n_nodes - 1 - node;
-            if node > opposite {
+            let opposite = n_nodes - 1 - number;
+            if number > opposite {
                 break;
             }
-            let mut frequency = vec![0.0; self.n_reals];
-            let mut weight = share;
-            let mut digits = node;
-            for &k in dimensions {
-                let (at, w) = rule[digits % rule.len()];
-                digits /= rule.len();
-                frequency[k] = at;
-                weight *= w;
-            }
-            if node == opposite {
+            let Node { frequency, weight } = self.node(rule, scope, number, share);
+            if number == opposite {
                 self.push(&frequency, 0.0, weight.sqrt());
             } else {
                 self.push(&frequency, 0.0, (2.0 * weight).sqrt());
                 self.push(&frequency, -FRAC_PI_2, (2.0 * weight).sqrt());
             }
         }
+    }
+
+    /// A node of the tensor grid: the digits of its number in the base of the rule say where it lies.
+    fn node(&self, rule: &[(f64, f64)], scope: &[usize], number: usize, share: f64) -> Node {
+        let mut frequency = vec![0.0; self.n_reals];
+        let mut weight = share;
+        let mut digits = number;
+        for &k in scope {
+            let (at, w) = rule[digits % rule.len()];
+            digits /= rule.len();
+            frequency[k] = at;
+            weight *= w;
+        }
+        Node { frequency, weight }
     }
 
     fn push(&mut self, frequency: &[f64], phase: f64, amplitude: f64) {
@@ -246,8 +268,9 @@ impl Waves {
 
     /// The same waves with other bandwidths, one for each coordinate. Those that are not between 1e-50 and
     /// 1e50, or missing, stay as they are.
-    pub fn with_bandwidths(&self, bandwidths: &[f64]) -> Waves {
+    pub(crate) fn with_bandwidths(&self, bandwidths: &[f64]) -> Waves {
         let mut waves = self.clone();
+        // From the base and not from the present frequencies: rounding does not pile up, and the way back is exact.
         for (old, &new) in waves.bandwidths.iter_mut().zip(bandwidths) {
             if HYPERPARAMETERS.contains(&new) {
                 *old = new;
@@ -275,26 +298,35 @@ impl Waves {
     }
 
     /// σ, one for each coordinate.
-    pub fn bandwidths(&self) -> &[f64] {
+    pub(crate) fn bandwidths(&self) -> &[f64] {
         &self.bandwidths
     }
 
     /// The coordinates on which wave `j` depends.
-    pub fn reals_of(&self, j: usize) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn reals_of(&self, j: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.n_reals).filter(move |k| self.frequency(j)[*k] != 0.0)
     }
 
     /// αⱼ, so that |φ_j| ≤ αⱼ.
+    ///
+    /// # Panics
+    /// When there is no wave `j`.
     pub fn amplitude(&self, j: usize) -> f64 {
         self.amplitudes[j]
     }
 
     /// bⱼ.
+    ///
+    /// # Panics
+    /// When there is no wave `j`.
     pub fn phase(&self, j: usize) -> f64 {
         self.phases[j]
     }
 
     /// ωⱼ, one for each coordinate.
+    ///
+    /// # Panics
+    /// When there is no wave `j`.
     pub fn frequency(&self, j: usize) -> &[f64] {
         &self.frequencies[j * self.n_reals..][..self.n_reals]
     }
@@ -308,14 +340,14 @@ impl Waves {
     }
 
     /// φ_c(x).
-    pub fn values(&self, x: &[f64]) -> Vec<f64> {
+    pub(crate) fn values(&self, x: &[f64]) -> Vec<f64> {
         (0..self.len())
             .map(|j| self.amplitudes[j] * self.angle(j, x).cos())
             .collect()
     }
 
     /// ∂φ_j/∂xₖ = -αⱼ ωⱼₖ sin(ωⱼ·x + bⱼ), M_c × Dc, row-major.
-    pub fn gradients(&self, x: &[f64]) -> Vec<f64> {
+    pub(crate) fn gradients(&self, x: &[f64]) -> Vec<f64> {
         let rows = (0..self.len()).flat_map(|j| {
             let slope = -self.amplitudes[j] * self.angle(j, x).sin();
             self.frequency(j).iter().map(move |w| slope * w)
@@ -324,28 +356,23 @@ impl Waves {
     }
 
     /// ∂φ_j/∂log σₖ = αⱼ ωⱼₖ xₖ sin(ωⱼ·x + bⱼ), M_c × Dc, row-major.
-    pub fn bandwidth_gradients(&self, x: &[f64]) -> Vec<f64> {
-        let gradients = self.gradients(x);
+    ///
+    /// # Panics
+    /// When `x` has fewer than Dc coordinates.
+    pub(crate) fn bandwidth_gradients(&self, x: &[f64]) -> Vec<f64> {
+        let mut gradients = self.gradients(x);
+        for (at, slope) in gradients.iter_mut().enumerate() {
+            *slope = -*slope * x[at % self.n_reals];
+        }
         gradients
-            .iter()
-            .enumerate()
-            .map(|(at, slope)| -slope * x[at % self.n_reals])
-            .collect()
     }
 }
 
 /// Nodes and weights of E[g(ω)], ω ~ N(0, 1): from ∫ e^(-t²) g(√2 t) dt / √π.
 fn quadrature(nodes: usize) -> Result<Vec<(f64, f64)>, Error> {
-    if nodes > MAX_NODES {
-        return Err(Error::TooManyFeatures {
-            what: "quadrature nodes",
-            n: u64::try_from(nodes).unwrap_or(u64::MAX),
-            limit: MAX_NODES as u64,
-        });
-    }
-    let rule = gauss_hermite(nodes);
+    check_number("quadrature nodes", wide(nodes), wide(MAX_NODES))?;
+    let rule = gauss_hermite(nodes).into_iter();
     Ok(rule
-        .into_iter()
         .map(|(t, w)| (t * 2.0_f64.sqrt(), w / PI.sqrt()))
         .collect())
 }
@@ -354,14 +381,11 @@ fn quadrature(nodes: usize) -> Result<Vec<(f64, f64)>, Error> {
 mod tests {
     use super::*;
     use crate::math::random::{Purpose, stream};
+    use crate::math::vector::dot;
     use proptest::prelude::*;
 
     fn waves(expansion: Expansion, n_reals: usize, seed: u64) -> Waves {
         Waves::new(expansion, n_reals, &mut stream(seed, 0, Purpose::Features)).unwrap()
-    }
-
-    fn dot(a: &[f64], b: &[f64]) -> f64 {
-        a.iter().zip(b).map(|(a, b)| a * b).sum()
     }
 
     /// Root of the mean squared error of φ(x)·φ(x') over seeds and pairs of points.

@@ -1,4 +1,4 @@
-//! Weights of the model, drawn or mean: W enters, values, a pseudo-Boolean function and a sum of cosines leave.
+//! Weights W of the model, and what the function is where one half of a point is fixed.
 //!
 //! ```text
 //! f(bits, unit) = aᵀ W b̃
@@ -14,6 +14,7 @@ use super::Features;
 use super::program;
 use super::waves::Waves;
 use crate::features::Error;
+use crate::math::vector::{add_scaled, dot};
 
 /// A weight for every feature, as one row-major M_d × (1 + M_c) matrix; 0 for products that are not in the model.
 #[derive(Debug, Clone)]
@@ -66,10 +67,7 @@ impl Weights {
     /// When there are fewer bits than the model needs.
     pub fn value(&self, bits: &[bool], unit: &[f64]) -> f64 {
         let a = self.features.monomials().values(bits);
-        a.iter()
-            .zip(self.coefficients(unit))
-            .map(|(a, q)| a * q)
-            .sum()
+        dot(&a, &self.coefficients(unit))
     }
 
     /// q = W b̃: a coefficient for every monomial.
@@ -77,7 +75,7 @@ impl Weights {
         let b = self.features.b(unit);
         self.matrix
             .chunks_exact(b.len())
-            .map(|row| row.iter().zip(&b).map(|(w, b)| w * b).sum())
+            .map(|row| dot(row, &b))
             .collect()
     }
 
@@ -126,13 +124,9 @@ impl Weights {
         let columns = self.features.n_columns();
         let mut c = vec![0.0; columns];
         let a = self.features.monomials().values(bits);
-        for (row, &a) in self
-            .matrix
-            .chunks_exact(columns)
-            .zip(&a)
-            .filter(|(_, a)| **a != 0.0)
-        {
-            c.iter_mut().zip(row).for_each(|(c, w)| *c += a * w);
+        let rows = self.matrix.chunks_exact(columns).zip(&a);
+        for (row, &a) in rows.filter(|(_, a)| **a != 0.0) {
+            add_scaled(&mut c, a, row);
         }
         CosineSum {
             constant: c[0],

@@ -1,5 +1,5 @@
-//! DIRECT: a bounded function over the unit box and a number of evaluations enter, a point near the global minimum
-//! leaves. Jones, Perttunen & Stuckman (1993); one of the global solvers named in MiVaBo, Sec. 3.3.
+//! DIRECT (Jones, Perttunen & Stuckman 1993): looks for the global minimum of a function over a box without gradients.
+//! MiVaBo, Sec. 3.3 names it beside L-BFGS.
 //!
 //! Boxes are trisected along their longest sides. Each round divides those that could hold the minimum for some rate
 //! of change K: the lower right convex hull of (size, value), where the value could fall by a share of the best.
@@ -14,6 +14,10 @@ const PROMISE: f64 = 1e-4;
 /// No side is divided more often: 3⁻³⁰ is below the resolution of a point.
 const MAX_LEVEL: u8 = 30;
 
+/// Sizes that differ by less than this share of them are equal up to rounding.
+const SAME_SIZE: f64 = 1e-12;
+
+/// A box of the unit cube.
 struct Cell {
     centre: Vec<f64>,
     value: f64,
@@ -24,14 +28,11 @@ struct Cell {
 impl Cell {
     /// Half the diagonal.
     fn size(&self) -> f64 {
-        0.5 * self
-            .levels
-            .iter()
-            .map(|l| 9_f64.powi(-i32::from(*l)))
-            .sum::<f64>()
-            .sqrt()
+        let sides = self.levels.iter().map(|l| 9_f64.powi(-i32::from(*l)));
+        0.5 * sides.sum::<f64>().sqrt()
     }
 
+    /// The sides to divide; none where they are as short as they may be.
     fn longest(&self) -> Vec<usize> {
         let least = self.levels.iter().copied().min().unwrap_or(MAX_LEVEL);
         (0..self.levels.len())
@@ -40,145 +41,208 @@ impl Cell {
     }
 }
 
-/// Minimises `f` over `bounds` with at most `max_evaluations` evaluations (one is always made). Values that are no
-/// numbers count as worse than all others. Coordinates with equal bounds are held. `is_converged` is never claimed.
-///
-/// ```
-/// use mivabo::math::direct::minimise;
-///
-/// let found = minimise(|x| (x[0] - 0.3).abs(), &[(0.0, 1.0)], 200);
-///
-/// assert!(found.value < 1e-4);
-/// ```
-pub fn minimise(
-    mut f: impl FnMut(&[f64]) -> f64,
+/// Minimises `f` over `bounds` with at most `max_evaluations` evaluations (one is always made). Values that are not
+/// finite count as worse than all others. Coordinates with equal bounds are held. `is_converged` is never claimed.
+pub(crate) fn minimise(
+    f: impl FnMut(&[f64]) -> f64,
     bounds: &[(f64, f64)],
     max_evaluations: usize,
 ) -> Minimum {
-    let free: Vec<usize> = (0..bounds.len())
-        .filter(|k| bounds[*k].0 < bounds[*k].1)
-        .collect();
-    let place = |u: &[f64]| {
-        let mut x: Vec<f64> = bounds.iter().map(|b| b.0).collect();
-        for (k, u) in free.iter().zip(u) {
-            x[*k] = bounds[*k].0 + u * (bounds[*k].1 - bounds[*k].0);
-        }
-        x
+    let is_free = |k: &usize| bounds[*k].0 < bounds[*k].1;
+    let mut search = Search {
+        f,
+        bounds,
+        free: (0..bounds.len()).filter(is_free).collect(),
+        cells: Vec::new(),
+        max_evaluations,
+        n_evaluations: 0,
     };
-    let mut n_evaluations = 0;
-    let mut ask = |centre: Vec<f64>, levels: Vec<u8>| {
-        n_evaluations += 1;
+    search.run();
+    search.minimum()
+}
+
+struct Search<'a, F> {
+    f: F,
+    bounds: &'a [(f64, f64)],
+    /// The coordinates that are not held; a cell has these alone.
+    free: Vec<usize>,
+    cells: Vec<Cell>,
+    max_evaluations: usize,
+    n_evaluations: usize,
+}
+
+impl<F: FnMut(&[f64]) -> f64> Search<'_, F> {
+    fn run(&mut self) {
+        let n = self.free.len();
+        let whole = self.cell(vec![0.5; n], vec![0; n]);
+        self.cells.push(whole);
+        while self.has_pair_left() {
+            let before = self.n_evaluations;
+            for at in promising(&self.cells) {
+                self.divide(at);
+            }
+            // No box can be divided any further.
+            if self.n_evaluations == before {
+                break;
+            }
+        }
+    }
+
+    /// Whether both sides of a box may still be asked for.
+    fn has_pair_left(&self) -> bool {
+        self.n_evaluations + 2 <= self.max_evaluations
+    }
+
+    /// Samples on both sides along every longest side; those with the best samples keep the largest boxes.
+    fn divide(&mut self, at: usize) {
+        let mut pairs = Vec::new();
+        for side in self.cells[at].longest() {
+            if !self.has_pair_left() {
+                break;
+            }
+            let step = 3_f64.powi(-i32::from(self.cells[at].levels[side]) - 1);
+            let cells = [self.beside(at, side, -step), self.beside(at, side, step)];
+            pairs.push(Sides { side, cells });
+        }
+        pairs.sort_by(|a, b| a.least().total_cmp(&b.least()));
+        for Sides { side, cells } in pairs {
+            self.cells[at].levels[side] += 1;
+            for mut cell in cells {
+                cell.levels.clone_from(&self.cells[at].levels);
+                self.cells.push(cell);
+            }
+        }
+    }
+
+    /// A cell with its centre moved along one side.
+    fn beside(&mut self, at: usize, side: usize, by: f64) -> Cell {
+        let cell = &self.cells[at];
+        let (mut centre, levels) = (cell.centre.clone(), cell.levels.clone());
+        centre[side] += by;
+        self.cell(centre, levels)
+    }
+
+    fn cell(&mut self, centre: Vec<f64>, levels: Vec<u8>) -> Cell {
+        self.n_evaluations += 1;
         interrupt::check();
-        let value = f(&place(&centre));
+        let point = self.place(&centre);
+        let value = (self.f)(&point);
         Cell {
             centre,
             value: if value.is_finite() { value } else { f64::MAX },
             levels,
         }
-    };
-    let mut cells = vec![ask(vec![0.5; free.len()], vec![0; free.len()])];
-    let mut left = max_evaluations.saturating_sub(1);
-    while left >= 2 {
-        let before = left;
-        for at in promising(&cells) {
-            divide(&mut cells, at, &mut left, &mut ask);
-        }
-        if left == before {
-            break;
-        }
     }
-    let best = cells
-        .iter()
-        .min_by(|a, b| a.value.total_cmp(&b.value))
-        .map(|c| (place(&c.centre), c.value));
-    let (x, value) = best.unwrap_or_default();
-    Minimum {
-        x,
-        value,
-        n_evaluations,
-        is_converged: false,
+
+    /// The point of the bounds at the free coordinates `u` of the unit cube.
+    fn place(&self, u: &[f64]) -> Vec<f64> {
+        let mut x: Vec<f64> = self.bounds.iter().map(|b| b.0).collect();
+        for (&k, u) in self.free.iter().zip(u) {
+            let (low, high) = self.bounds[k];
+            x[k] = low + u * (high - low);
+        }
+        x
+    }
+
+    fn minimum(&self) -> Minimum {
+        let best = self
+            .cells
+            .iter()
+            .min_by(|a, b| a.value.total_cmp(&b.value))
+            .map(|c| (self.place(&c.centre), c.value));
+        let (x, value) = best.unwrap_or_default();
+        Minimum {
+            x,
+            value,
+            n_evaluations: self.n_evaluations,
+            is_converged: false,
+        }
     }
 }
 
-/// Samples on both sides along every longest side; those with the best samples keep the largest boxes.
-fn divide(
-    cells: &mut Vec<Cell>,
-    at: usize,
-    left: &mut usize,
-    ask: &mut impl FnMut(Vec<f64>, Vec<u8>) -> Cell,
-) {
-    let mut pairs = Vec::new();
-    for k in cells[at].longest() {
-        if *left < 2 {
-            break;
-        }
-        *left -= 2;
-        let step = 3_f64.powi(-i32::from(cells[at].levels[k]) - 1);
-        let beside = |by: f64| {
-            let mut centre = cells[at].centre.clone();
-            centre[k] += by;
-            centre
-        };
-        let levels = cells[at].levels.clone();
-        pairs.push((
-            k,
-            [
-                ask(beside(-step), levels.clone()),
-                ask(beside(step), levels),
-            ],
-        ));
+/// The cells on both sides of another one.
+struct Sides {
+    side: usize,
+    cells: [Cell; 2],
+}
+
+impl Sides {
+    fn least(&self) -> f64 {
+        self.cells[0].value.min(self.cells[1].value)
     }
-    let least = |pair: &[Cell; 2]| pair[0].value.min(pair[1].value);
-    pairs.sort_by(|a, b| least(&a.1).total_cmp(&least(&b.1)));
-    for (k, pair) in pairs {
-        cells[at].levels[k] += 1;
-        for mut cell in pair {
-            cell.levels.clone_from(&cells[at].levels);
-            cells.push(cell);
-        }
+}
+
+/// A cell in the plane of sizes and values.
+#[derive(Clone, Copy)]
+struct Corner {
+    size: f64,
+    value: f64,
+    cell: usize,
+}
+
+impl Corner {
+    /// Whether this one lies above the line from `before` to `after`.
+    fn is_above(self, before: Corner, after: Corner) -> bool {
+        (self.value - before.value) * (after.size - before.size)
+            > (after.value - before.value) * (self.size - before.size)
     }
 }
 
 /// The boxes on the lower right convex hull of (size, value).
 fn promising(cells: &[Cell]) -> Vec<usize> {
-    let open = (0..cells.len()).filter(|i| !cells[*i].longest().is_empty());
-    let mut order: Vec<(f64, f64, usize)> =
-        open.map(|i| (cells[i].size(), cells[i].value, i)).collect();
-    order.sort_by(|a, b| {
-        a.0.total_cmp(&b.0)
-            .then(b.1.total_cmp(&a.1))
-            .then(b.2.cmp(&a.2))
-    });
     let best = cells.iter().map(|c| c.value).fold(f64::MAX, f64::min);
-    let mut hull: Vec<(f64, f64, usize)> = Vec::new();
-    for next in order {
+    let hull = hull(corners(cells));
+    let promises = |i: &usize| match hull.get(i + 1) {
+        // The largest box promises most: nothing limits the rate of change that it may have.
+        None => true,
+        Some(next) => {
+            let corner = hull[*i];
+            let slope = (next.value - corner.value) / (next.size - corner.size);
+            corner.value - slope * corner.size <= best - PROMISE * best.abs()
+        }
+    };
+    (0..hull.len())
+        .filter(promises)
+        .map(|i| hull[i].cell)
+        .collect()
+}
+
+/// The boxes that can be divided, by rising size; of equal sizes the lowest is last, and of equal values the oldest.
+fn corners(cells: &[Cell]) -> Vec<Corner> {
+    let open = (0..cells.len()).filter(|i| !cells[*i].longest().is_empty());
+    let mut corners: Vec<Corner> = open
+        .map(|cell| Corner {
+            size: cells[cell].size(),
+            value: cells[cell].value,
+            cell,
+        })
+        .collect();
+    corners.sort_by(|a, b| {
+        a.size
+            .total_cmp(&b.size)
+            .then(b.value.total_cmp(&a.value))
+            .then(b.cell.cmp(&a.cell))
+    });
+    corners
+}
+
+fn hull(corners: Vec<Corner>) -> Vec<Corner> {
+    let mut hull: Vec<Corner> = Vec::new();
+    for next in corners {
         // Of equal sizes the last is the lowest; sizes equal up to rounding are equal.
-        while hull
-            .last()
-            .is_some_and(|top| next.0 - top.0 <= 1e-12 * next.0 || top.1 >= next.1)
-        {
+        let hides =
+            |top: &Corner| next.size - top.size <= SAME_SIZE * next.size || top.value >= next.value;
+        while hull.last().is_some_and(hides) {
             hull.pop();
         }
-        while hull.len() >= 2 && is_above(hull[hull.len() - 2], hull[hull.len() - 1], next) {
+        while let [.., before, top] = hull[..]
+            && top.is_above(before, next)
+        {
             hull.pop();
         }
         hull.push(next);
     }
-    let promises = |i: usize| match hull.get(i + 1) {
-        None => true,
-        Some(next) => {
-            let slope = (next.1 - hull[i].1) / (next.0 - hull[i].0);
-            hull[i].1 - slope * hull[i].0 <= best - PROMISE * best.abs()
-        }
-    };
-    (0..hull.len())
-        .filter(|i| promises(*i))
-        .map(|i| hull[i].2)
-        .collect()
-}
-
-fn is_above(a: (f64, f64, usize), b: (f64, f64, usize), c: (f64, f64, usize)) -> bool {
-    (b.1 - a.1) * (c.0 - a.0) > (c.1 - a.1) * (b.0 - a.0)
+    hull
 }
 
 #[cfg(test)]
@@ -201,6 +265,13 @@ mod tests {
             t * t - 10.0 * (2.0 * std::f64::consts::PI * t).cos() + 10.0
         };
         x.iter().map(|x| term(*x)).sum()
+    }
+
+    #[test]
+    fn a_kink_is_found() {
+        let found = minimise(|x| (x[0] - 0.3).abs(), &[(0.0, 1.0)], 200);
+
+        assert!(found.value < 1e-4);
     }
 
     #[test]

@@ -1,15 +1,14 @@
-//! Minimisation of a smooth function over a box: a function with its gradient, a start and bounds enter, a point where
-//! the projected gradient vanishes leaves. MiVaBo, Sec. 3.3 names L-BFGS for the continuous half.
+//! Minimises a smooth function over a box by projected L-BFGS, which MiVaBo, Sec. 3.3 names for the continuous half.
 //!
-//! Projected L-BFGS: coordinates that lie on a bound and want to leave the box are held; the others take a
-//! quasi-Newton step (two-loop recursion, Nocedal 1980), projected onto the box, with a line search for the weak
-//! conditions of Wolfe by bisection (Lewis & Overton 2013).
+//! Coordinates that lie on a bound and want to leave the box are held; the others take a quasi-Newton step (two-loop
+//! recursion, Nocedal 1980), projected onto the box, with a line search for the weak conditions of Wolfe by bisection
+//! (Lewis & Overton 2013).
 
 use std::collections::VecDeque;
 
 use mivabo_bqp::interrupt;
 
-use super::vector::dot;
+use super::vector::{add_scaled, differences, dot, scale};
 
 /// How long to search and how many pairs to remember.
 ///
@@ -54,7 +53,12 @@ pub struct Minimum {
 /// Sufficient decrease, and how flat a step must end.
 const ARMIJO: f64 = 1e-4;
 const WOLFE: f64 = 0.9;
+
+/// Steps that a line search tries.
 const MAX_TRIALS: usize = 30;
+
+/// The least curvature s·y of a pair, as a share of |y|²: below it the pair says nothing about the Hessian.
+const LEAST_CURVATURE: f64 = 1e-12;
 
 /// Minimises `f` over the box `bounds` (low, high), from `start` moved into it.
 ///
@@ -73,57 +77,95 @@ const MAX_TRIALS: usize = 30;
 /// assert_eq!(minimise(bowl, &[0.0], &[(0.0, 1.0)], LbfgsSettings::default()).x, [1.0]);
 /// ```
 pub fn minimise(
-    mut f: impl FnMut(&[f64], &mut [f64]) -> f64,
+    f: impl FnMut(&[f64], &mut [f64]) -> f64,
     start: &[f64],
     bounds: &[(f64, f64)],
     settings: LbfgsSettings,
 ) -> Minimum {
-    let mut n_evaluations = 0;
-    let mut ask = |x: Vec<f64>| {
-        n_evaluations += 1;
+    let mut objective = Objective {
+        f,
+        bounds,
+        n_evaluations: 0,
+    };
+    let start = objective.sample(start);
+    let (end, is_converged) = if start.value.is_finite() {
+        descend(&mut objective, start, settings)
+    } else {
+        (start, false)
+    };
+    Minimum {
+        x: end.x,
+        value: end.value,
+        n_evaluations: objective.n_evaluations,
+        is_converged,
+    }
+}
+
+/// The end of the descent, and whether the projected gradient vanishes there.
+fn descend<F>(
+    objective: &mut Objective<'_, F>,
+    start: Sample,
+    settings: LbfgsSettings,
+) -> (Sample, bool)
+where
+    F: FnMut(&[f64], &mut [f64]) -> f64,
+{
+    let bounds = objective.bounds;
+    let mut here = start;
+    let mut memory = Memory {
+        pairs: VecDeque::new(),
+        size: settings.memory,
+    };
+    for _ in 0..settings.max_iterations {
+        if here.residual(bounds) <= settings.tolerance {
+            return (here, true);
+        }
+        let direction = memory.direction(&here, bounds);
+        match line_search(objective, &here, &direction) {
+            Some(next) => {
+                memory.remember(&here, &next);
+                here = next;
+            }
+            // Cut by the box, a quasi-Newton direction may lead upwards; the gradient's never does.
+            None if memory.pairs.is_empty() => break,
+            None => memory.pairs.clear(),
+        }
+    }
+    let is_converged = here.residual(bounds) <= settings.tolerance;
+    (here, is_converged)
+}
+
+/// The function over the box, and how often it was asked.
+struct Objective<'a, F> {
+    f: F,
+    bounds: &'a [(f64, f64)],
+    n_evaluations: usize,
+}
+
+impl<F: FnMut(&[f64], &mut [f64]) -> f64> Objective<'_, F> {
+    /// The function at a point, moved into the box.
+    fn sample(&mut self, at: &[f64]) -> Sample {
+        self.n_evaluations += 1;
         // Fits and descents pass here at each step.
         interrupt::check();
+        let x = projected(at, self.bounds);
         let mut gradient = vec![0.0; x.len()];
-        let value = f(&x, &mut gradient);
+        let value = (self.f)(&x, &mut gradient);
         let is_number = value.is_finite() && gradient.iter().all(|g| g.is_finite());
         Sample {
             x,
             value: if is_number { value } else { f64::INFINITY },
             gradient,
         }
-    };
-    let mut here = ask(projected(start, bounds));
-    let mut memory = Memory {
-        pairs: VecDeque::new(),
-        size: settings.memory,
-    };
-    let mut is_converged = false;
-    if here.value.is_finite() {
-        for _ in 0..settings.max_iterations {
-            is_converged = here.residual(bounds) <= settings.tolerance;
-            if is_converged {
-                break;
-            }
-            let direction = memory.direction(&here, bounds);
-            let Some(next) = line_search(&mut ask, &here, &direction, bounds) else {
-                // Cut by the box, a quasi-Newton direction may lead upwards; the gradient's never does.
-                if memory.pairs.is_empty() {
-                    break;
-                }
-                memory.pairs.clear();
-                continue;
-            };
-            memory.remember(&here, &next);
-            here = next;
-        }
-        is_converged = is_converged || here.residual(bounds) <= settings.tolerance;
     }
-    Minimum {
-        x: here.x,
-        value: here.value,
-        n_evaluations,
-        is_converged,
-    }
+}
+
+fn projected(x: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
+    // `max` before `min`: a NaN becomes the low bound.
+    x.iter()
+        .zip(bounds)
+        .map(|(x, (low, high))| x.max(*low).min(*high))
+        .collect()
 }
 
 struct Sample {
@@ -136,10 +178,8 @@ impl Sample {
     /// max |x - P(x - g)|, where P moves into the box.
     fn residual(&self, bounds: &[(f64, f64)]) -> f64 {
         let step = |k: usize| {
-            self.x[k]
-                - (self.x[k] - self.gradient[k])
-                    .max(bounds[k].0)
-                    .min(bounds[k].1)
+            let (low, high) = bounds[k];
+            self.x[k] - (self.x[k] - self.gradient[k]).max(low).min(high)
         };
         (0..self.x.len()).map(|k| step(k).abs()).fold(0.0, f64::max)
     }
@@ -151,27 +191,38 @@ impl Sample {
     }
 }
 
-fn projected(x: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
-    // `max` before `min`: a NaN becomes the low bound.
-    x.iter()
-        .zip(bounds)
-        .map(|(x, (low, high))| x.max(*low).min(*high))
-        .collect()
+/// A step s and the difference y of the gradients at its ends.
+struct Pair {
+    step: Vec<f64>,
+    change: Vec<f64>,
 }
 
-/// Steps s and gradient differences y.
+impl Pair {
+    /// s·y, which a convex function makes positive.
+    fn curvature(&self) -> f64 {
+        dot(&self.step, &self.change)
+    }
+
+    /// Whether the implied Hessian is positive along the step: without that a direction may lead upwards.
+    fn is_curved(&self) -> bool {
+        self.curvature() > LEAST_CURVATURE * dot(&self.change, &self.change)
+    }
+}
+
+/// The last steps.
 struct Memory {
-    pairs: VecDeque<(Vec<f64>, Vec<f64>)>,
+    pairs: VecDeque<Pair>,
     size: usize,
 }
 
 impl Memory {
     fn remember(&mut self, from: &Sample, to: &Sample) {
-        let minus =
-            |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
-        let (s, y) = (minus(&to.x, &from.x), minus(&to.gradient, &from.gradient));
-        if dot(&s, &y) > 1e-12 * dot(&y, &y) {
-            self.pairs.push_back((s, y));
+        let pair = Pair {
+            step: differences(&to.x, &from.x),
+            change: differences(&to.gradient, &from.gradient),
+        };
+        if pair.is_curved() {
+            self.pairs.push_back(pair);
         }
         if self.pairs.len() > self.size {
             self.pairs.pop_front();
@@ -181,22 +232,15 @@ impl Memory {
     /// -H g over the free coordinates, 0 for the others.
     fn direction(&self, here: &Sample, bounds: &[(f64, f64)]) -> Vec<f64> {
         let is_free: Vec<bool> = (0..here.x.len()).map(|k| here.is_free(k, bounds)).collect();
-        let masked = |v: &[f64]| -> Vec<f64> {
-            v.iter()
-                .zip(&is_free)
-                .map(|(v, free)| if *free { *v } else { 0.0 })
-                .collect()
-        };
-        let descent: Vec<f64> = masked(&here.gradient).iter().map(|g| -g).collect();
-        let pairs = self.pairs.iter().map(|(s, y)| (masked(s), masked(y)));
-        let pairs: Vec<_> = pairs
-            .filter(|(s, y)| dot(s, y) > 1e-12 * dot(y, y))
-            .collect();
-        let Some((s, y)) = pairs.last() else {
+        let gradient = masked(&here.gradient, &is_free);
+        let descent: Vec<f64> = gradient.iter().map(|g| -g).collect();
+        let pairs = self.over_free(&is_free);
+        let Some(last) = pairs.last() else {
+            // Nothing is known of the curvature: a step of length 1 at most.
             let length = dot(&descent, &descent).sqrt();
             return descent.iter().map(|d| d / length.max(1.0)).collect();
         };
-        let initial = dot(s, y) / dot(y, y);
+        let initial = last.curvature() / dot(&last.change, &last.change);
         let direction = two_loops(&pairs, &descent, initial);
         if dot(&direction, &descent) > 0.0 {
             direction
@@ -204,68 +248,69 @@ impl Memory {
             descent
         }
     }
+
+    /// The pairs over the free coordinates. Without the held ones some are not curved any more.
+    fn over_free(&self, is_free: &[bool]) -> Vec<Pair> {
+        let masked = self.pairs.iter().map(|pair| Pair {
+            step: masked(&pair.step, is_free),
+            change: masked(&pair.change, is_free),
+        });
+        masked.filter(Pair::is_curved).collect()
+    }
+}
+
+/// 0 for the coordinates that are held.
+fn masked(v: &[f64], is_free: &[bool]) -> Vec<f64> {
+    v.iter()
+        .zip(is_free)
+        .map(|(v, free)| if *free { *v } else { 0.0 })
+        .collect()
 }
 
 /// Nocedal's recursion: H v for the inverse Hessian H that the pairs imply.
-fn two_loops(pairs: &[(Vec<f64>, Vec<f64>)], v: &[f64], initial: f64) -> Vec<f64> {
+fn two_loops(pairs: &[Pair], v: &[f64], initial: f64) -> Vec<f64> {
     let mut v = v.to_vec();
     let mut shares = Vec::with_capacity(pairs.len());
-    for (s, y) in pairs.iter().rev() {
-        let share = dot(s, &v) / dot(s, y);
-        v.iter_mut().zip(y).for_each(|(v, y)| *v -= share * y);
+    for pair in pairs.iter().rev() {
+        let share = dot(&pair.step, &v) / pair.curvature();
+        add_scaled(&mut v, -share, &pair.change);
         shares.push(share);
     }
-    for v in &mut v {
-        *v *= initial;
-    }
-    for ((s, y), share) in pairs.iter().zip(shares.into_iter().rev()) {
-        let change = share - dot(y, &v) / dot(s, y);
-        v.iter_mut().zip(s).for_each(|(v, s)| *v += change * s);
+    scale(&mut v, initial);
+    for (pair, share) in pairs.iter().zip(shares.into_iter().rev()) {
+        let change = share - dot(&pair.change, &v) / pair.curvature();
+        add_scaled(&mut v, change, &pair.step);
     }
     v
 }
 
 /// A point on the projected ray that is lower, and where possible flatter; none when there is no lower one.
-fn line_search(
-    ask: &mut impl FnMut(Vec<f64>) -> Sample,
+fn line_search<F>(
+    objective: &mut Objective<'_, F>,
     here: &Sample,
     direction: &[f64],
-    bounds: &[(f64, f64)],
-) -> Option<Sample> {
+) -> Option<Sample>
+where
+    F: FnMut(&[f64], &mut [f64]) -> f64,
+{
     let (mut low, mut high, mut t) = (0.0, f64::INFINITY, 1.0);
-    // Near a minimum the decrease drowns in the rounding of the value; the gradient still shows the way.
-    let rounding = 4.0 * f64::EPSILON * here.value.abs();
     let mut best: Option<Sample> = None;
     for _ in 0..MAX_TRIALS {
-        let ray: Vec<f64> = here
-            .x
-            .iter()
-            .zip(direction)
-            .map(|(x, d)| x + t * d)
-            .collect();
-        let there = ask(projected(&ray, bounds));
-        let step: Vec<f64> = there
-            .x
-            .iter()
-            .zip(&here.x)
-            .map(|(to, from)| to - from)
-            .collect();
-        let slope = dot(&here.gradient, &step);
-        // The second is Armijo's condition too, told by slopes (Hager & Zhang 2005).
-        let is_lower = there.value <= here.value + ARMIJO * slope
-            || there.value <= here.value + rounding
-                && dot(&there.gradient, &step) <= (2.0 * ARMIJO - 1.0) * slope;
-        if !is_lower || slope >= 0.0 {
-            high = t;
-        } else {
-            let is_flat = dot(&there.gradient, &step) >= WOLFE * slope;
-            let is_stuck = best.as_ref().is_some_and(|best| best.x == there.x);
+        let mut ray = here.x.clone();
+        add_scaled(&mut ray, t, direction);
+        let step = Step::new(here, objective.sample(&ray));
+        if step.is_descent() {
+            let is_stuck = best.as_ref().is_some_and(|best| best.x == step.there.x);
+            let is_done = step.is_flat() || is_stuck;
             low = t;
-            best = Some(there);
-            if is_flat || is_stuck {
+            best = Some(step.there);
+            if is_done {
                 break;
             }
+        } else {
+            high = t;
         }
+        // Between the longest step that is known to be good and the shortest that is not; doubled until there is one.
         t = if high.is_finite() {
             0.5 * (low + high)
         } else {
@@ -273,6 +318,44 @@ fn line_search(
         };
     }
     best
+}
+
+/// A step of a line search, projected onto the box.
+struct Step {
+    there: Sample,
+    /// The value where it begins.
+    value: f64,
+    /// The slopes along it, where it begins and where it ends.
+    slope: f64,
+    slope_there: f64,
+}
+
+impl Step {
+    fn new(here: &Sample, there: Sample) -> Step {
+        let step = differences(&there.x, &here.x);
+        Step {
+            value: here.value,
+            slope: dot(&here.gradient, &step),
+            slope_there: dot(&there.gradient, &step),
+            there,
+        }
+    }
+
+    /// Armijo's condition, by values or else by slopes (Hager & Zhang 2005), on a step that leads downwards.
+    fn is_descent(&self) -> bool {
+        // Near a minimum the decrease drowns in the rounding of the value; the gradient still shows the way.
+        let rounding = 4.0 * f64::EPSILON * self.value.abs();
+        let by_value = self.there.value <= self.value + ARMIJO * self.slope;
+        let by_slope = self.there.value <= self.value + rounding
+            && self.slope_there <= (2.0 * ARMIJO - 1.0) * self.slope;
+        // Bent by the box, a step may lead upwards however small it is.
+        self.slope < 0.0 && (by_value || by_slope)
+    }
+
+    /// Wolfe's condition.
+    fn is_flat(&self) -> bool {
+        self.slope_there >= WOLFE * self.slope
+    }
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //! normal distribution, and streams of random numbers.
 
 pub(crate) mod cholesky;
-pub mod direct;
+pub(crate) mod direct;
 pub mod lbfgs;
-pub(crate) mod linalg;
+pub(crate) mod matrix;
 pub mod random;
 pub(crate) mod tail;
 pub(crate) mod vector;

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers: a seed, a trial and a purpose enter, a stream of numbers leaves.
+//! Streams of pseudo-random numbers, one for each seed, trial and purpose.
 //!
 //! The only module that touches `rand`. Streams are keyed, not split: what one part of the program draws never
 //! shifts what another one sees, and trial 17 draws the same numbers after a restart as it would have without.

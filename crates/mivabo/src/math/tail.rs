@@ -1,4 +1,4 @@
-//! Gaussians cut off at zero: a precision and a pull enter, the logarithm of the mass and two moments leave.
+//! Mass and moments of a Gaussian cut off at zero, accurate far into its tail.
 //!
 //! Everything rests on the ratio r(a) = φ(a)/Φ(a) of the normal density and distribution. Far in the tail, at a = -x, it
 //! is Laplace's continued fraction
@@ -32,6 +32,7 @@ pub(crate) fn half_line(precision: f64, pull: f64) -> HalfLine {
     let root = precision.sqrt();
     let a = pull / root;
     if a < -TAIL {
+        // Above, mean and variance are small differences of large numbers here: a + r ≈ 1/|a|.
         let (k1, k2) = continued_fraction(-a);
         return HalfLine {
             log_mass: -(root * (k1 - a)).ln(),

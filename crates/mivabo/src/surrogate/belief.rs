@@ -1,9 +1,10 @@
-//! A surrogate in the units of the user: raw outputs enter and are transformed as they arrive.
+//! A surrogate in the units of the user: raw outputs are transformed as they arrive.
 //!
 //! The transform is fitted again whenever the number of outputs has grown by a twentieth (at every observation up to
 //! 20), so its cost is a constant for each observation; in between, new outputs go through the last one.
 
 use super::Surrogate;
+use super::checks::check_finite;
 use super::outputs::{Outputs, Transform};
 use crate::surrogate::Error;
 
@@ -39,12 +40,8 @@ impl Belief {
     /// [`Error::BadOutput`] when `y` is not finite, [`Error::BadCode`] for wrong bits or coordinates; the belief is then
     /// unchanged.
     pub fn observe(&mut self, bits: &[bool], unit: &[f64], y: f64) -> Result<(), Error> {
-        if !y.is_finite() {
-            return Err(Error::BadOutput {
-                value: y,
-                why: "it is not finite",
-            });
-        }
+        check_finite(y)?;
+        // The surrogate first: what it refuses is not kept.
         self.surrogate
             .observe(bits, unit, self.outputs.to_model(y))?;
         self.raw.push(y);

@@ -17,7 +17,7 @@ pub enum Error {
     /// Bits or coordinates of another space.
     #[error("not a code of this space: {0}")]
     BadCode(#[from] BadCode),
-    /// Features or hyper-parameters that make no model.
+    /// Features or hyper-parameters that do not make a model.
     #[error(transparent)]
     Features(#[from] features::Error),
 }

@@ -1,10 +1,8 @@
-//! Hyper-parameters by evidence: observations enter, the variances, noise and bandwidths of the greatest posterior leave.
+//! Hyper-parameters of the paper's model by evidence: variances, noise and bandwidths of the greatest posterior density.
 //!
 //! ```text
 //! K = v_d D + v_c C + v_m Σ_g P_g ∘ C_g + β⁻¹I        D, P_g: products of monomials, fixed; C, C_g: of waves
 //! log p(y | θ) = -½ yᵀα - ½ log det K - n/2 log 2π,   α = K⁻¹y
-//! ∂/∂θ log p   = ⟨G, ∂K/∂θ⟩,   G = ½(ααᵀ - K⁻¹)
-//! ∂/∂log σₖ    = 2 ⟨Q, ∂B/∂log σₖ⟩,   Q = v_c G B + v_m Σ_g (G ∘ P_g) B_g
 //! ```
 //!
 //! θ holds logarithms: of v_d, v_c, v_m, the noise and every bandwidth. Weak log-normal priors keep five observations
@@ -13,13 +11,16 @@
 
 use std::sync::Arc;
 
+use super::conditioned::Conditioned;
 use super::gaussian::Gaussian;
+use super::log_prior::{LogPrior, means};
 use super::prior::{Prior, Variances};
 use super::records::Records;
-use crate::features::{Features, Group, Waves};
-use crate::math::lbfgs;
-use crate::math::linalg::{Triangle, add_product, dot, gram, matrix, scale};
+use crate::features::{Features, Group, HYPERPARAMETERS, Waves};
+use crate::math::lbfgs::{self, LbfgsSettings};
+use crate::math::matrix::{Matrix, add_product, chosen_columns, gram};
 use crate::math::random::Stream;
+use crate::math::vector::{add_scaled, dot_in_lanes, scale};
 use crate::surrogate::Error;
 
 /// How hyper-parameters are fitted.
@@ -52,12 +53,18 @@ impl Default for Fit {
 /// Variances, noise, and then the bandwidths.
 const FIRST_BANDWIDTH: usize = 4;
 
+/// The share of the variance of outputs that is expected to be noise.
+const NOISE: f64 = 0.01;
+
 /// Standard deviations of the logarithms of variances and noise, and of bandwidths.
 const SPREAD: f64 = 1.5;
 const BANDWIDTH_SPREAD: f64 = 0.75;
 
 /// How many standard deviations from its middle a hyper-parameter may go.
 const REACH: f64 = 4.0;
+
+/// The slope of log p in the logarithm of a hyper-parameter at which it is good enough.
+const TOLERANCE: f64 = 1e-4;
 
 /// The same observations under the hyper-parameters of the greatest posterior density.
 ///
@@ -66,87 +73,61 @@ const REACH: f64 = 4.0;
 pub fn fitted(gaussian: &Gaussian, fit: Fit, stream: &mut Stream) -> Result<Gaussian, Error> {
     let chosen = spread_out(gaussian.n_observations(), fit.max_points);
     let evidence = Evidence::new(gaussian.records().subset(&chosen));
-    let bounds: Vec<(f64, f64)> = evidence
-        .beliefs
-        .iter()
-        .map(|(m, s)| (m - REACH * s, m + REACH * s))
-        .collect();
-    let middle = evidence.beliefs.iter().map(|(m, _)| *m).collect();
-    let mut starts = vec![logs(gaussian), middle];
-    while starts.len() < fit.n_starts {
-        starts.push(
-            evidence
-                .beliefs
-                .iter()
-                .map(|(m, s)| m + s * stream.normal())
-                .collect(),
-        );
-    }
-    let settings = lbfgs::LbfgsSettings {
-        max_iterations: fit.max_iterations,
-        tolerance: 1e-4,
-        ..Default::default()
-    };
-    let descend = |start: &Vec<f64>| {
-        let descent = |theta: &[f64], gradient: &mut [f64]| {
-            let value = evidence.log_posterior(theta, gradient);
-            scale(gradient, -1.0);
-            -value
-        };
-        lbfgs::minimise(descent, start, &bounds, settings)
-    };
-    let found = starts.iter().take(fit.n_starts.max(1)).map(descend);
-    let best = found
-        .min_by(|a, b| a.value.total_cmp(&b.value))
-        .map(|m| m.x)
-        .unwrap_or_default();
-    if best.is_empty() {
+    let starts = evidence.starts(gaussian, fit.n_starts, stream);
+    let Some(best) = evidence.best(&starts, fit.max_iterations) else {
         return Ok(gaussian.clone());
-    }
-    let (prior, bandwidths) = from_logs(&best);
-    gaussian.refitted(
-        Arc::new(gaussian.features().with_bandwidths(&bandwidths)),
-        prior,
-    )
+    };
+    let Hyperparameters { prior, bandwidths } = Hyperparameters::from_logs(&best);
+    let features = gaussian.features().with_bandwidths(&bandwidths);
+    gaussian.refitted(Arc::new(features), prior)
 }
 
 /// At most `limit` of the numbers below `n`, evenly spread, the last one among them.
 pub(crate) fn spread_out(n: usize, limit: usize) -> Vec<usize> {
-    let limit = limit.clamp(1, n.max(1));
     if n == 0 {
-        Vec::new()
-    } else {
-        (1..=limit).map(|k| k * n / limit - 1).collect()
+        return Vec::new();
+    }
+    let limit = limit.clamp(1, n);
+    (1..=limit).map(|k| k * n / limit - 1).collect()
+}
+
+/// What θ stands for.
+struct Hyperparameters {
+    prior: Prior,
+    bandwidths: Vec<f64>,
+}
+
+impl Hyperparameters {
+    fn from_logs(theta: &[f64]) -> Hyperparameters {
+        let (least, most) = (*HYPERPARAMETERS.start(), *HYPERPARAMETERS.end());
+        let value = |k: usize| theta[k].exp().clamp(least, most);
+        let variances = Variances {
+            discrete: value(0),
+            continuous: value(1),
+            mixed: value(2),
+        };
+        Hyperparameters {
+            prior: Prior {
+                variances,
+                noise: value(3),
+            },
+            bandwidths: (FIRST_BANDWIDTH..theta.len()).map(value).collect(),
+        }
     }
 }
 
 /// θ of a belief.
 fn logs(gaussian: &Gaussian) -> Vec<f64> {
-    let Prior {
-        variances: v,
-        noise,
-    } = gaussian.prior();
-    let head = [v.discrete, v.continuous, v.mixed, noise.max(1e-50)];
-    head.iter()
-        .chain(gaussian.features().waves().bandwidths())
-        .map(|x| x.ln())
-        .collect()
-}
-
-fn from_logs(theta: &[f64]) -> (Prior, Vec<f64>) {
-    let value = |k: usize| theta[k].exp().clamp(1e-50, 1e50);
-    let variances = Variances {
-        discrete: value(0),
-        continuous: value(1),
-        mixed: value(2),
-    };
-    (
-        Prior {
-            variances,
-            noise: value(3),
-        },
-        (FIRST_BANDWIDTH..theta.len()).map(value).collect(),
-    )
+    let Prior { variances, noise } = gaussian.prior();
+    let head = [
+        variances.discrete,
+        variances.continuous,
+        variances.mixed,
+        // A prior without noise is allowed; its logarithm is not.
+        noise.max(*HYPERPARAMETERS.start()),
+    ];
+    let bandwidths = gaussian.features().waves().bandwidths();
+    head.iter().chain(bandwidths).map(|x| x.ln()).collect()
 }
 
 /// What of the evidence does not depend on θ.
@@ -154,135 +135,173 @@ struct Evidence {
     records: Records,
     /// D
     discrete: Vec<f64>,
-    /// P_g for each group with waves.
-    groups: Vec<(Group, Vec<f64>)>,
-    /// Means and standard deviations of θ.
-    beliefs: Vec<(f64, f64)>,
+    /// Of each group with waves.
+    blocks: Vec<Block>,
+    /// Of θ.
+    priors: Vec<LogPrior>,
+}
+
+/// A group of mixed features over all records.
+struct Block {
+    waves: Vec<usize>,
+    /// P_g
+    products: Vec<f64>,
 }
 
 impl Evidence {
     fn new(records: Records) -> Evidence {
-        let n = records.n();
-        let discrete = records.discrete_kernel();
-        let all = records.features().mixed().groups();
-        let groups = all
-            .iter()
-            .filter(|group| !group.waves.is_empty())
-            .map(|group| {
-                let products = match all {
-                    // All monomials but the empty one.
-                    [_] => discrete.iter().map(|d| d - 1.0).collect(),
-                    _ => records.monomial_gram(&group.monomials),
-                };
-                (group.clone(), products)
-            });
-        let groups = groups.collect();
         let mut evidence = Evidence {
+            discrete: records.discrete_kernel(),
             records,
-            discrete,
-            groups,
-            beliefs: Vec::new(),
+            blocks: Vec::new(),
+            priors: Vec::new(),
         };
-        evidence.beliefs = evidence.middle_of_prior(n);
+        evidence.blocks = evidence.blocks();
+        evidence.priors = evidence.priors();
         evidence
     }
 
-    fn middle_of_prior(&self, n: usize) -> Vec<(f64, f64)> {
-        let features = self.records.features();
-        let waves = Kernels::new(self, features);
-        let diagonal = |k: &[f64]| (0..n).map(|i| k[i * n + i]).sum::<f64>() / n.max(1) as f64;
-        let sizes = [
-            diagonal(&self.discrete),
-            diagonal(&waves.all),
-            diagonal(&waves.mixed),
-        ];
-        let share = 1.0 / sizes.iter().filter(|s| **s > 0.0).count().max(1) as f64;
-        let variances =
-            sizes.map(|size| (if size > 0.0 { (share / size).ln() } else { 0.0 }, SPREAD));
-        let n_reals = features.waves().n_reals();
-        // Half the diagonal of the coordinates that one wave sees.
-        let seen = (0..features.waves().len())
-            .map(|j| features.waves().reals_of(j).count())
-            .max()
-            .unwrap_or(1);
-        let bandwidth = (0.5 * (seen.max(1) as f64).sqrt()).ln();
-        let head = variances.into_iter().chain([(0.01_f64.ln(), SPREAD)]);
-        head.chain(std::iter::repeat_n((bandwidth, BANDWIDTH_SPREAD), n_reals))
+    fn blocks(&self) -> Vec<Block> {
+        let groups = self.records.features().mixed().groups();
+        let products = |group: &Group| match groups {
+            // All monomials but the empty one.
+            [_] => self.discrete.iter().map(|d| d - 1.0).collect(),
+            _ => self.records.monomial_gram(&group.monomials),
+        };
+        groups
+            .iter()
+            .filter(|group| !group.waves.is_empty())
+            .map(|group| Block {
+                waves: group.waves.clone(),
+                products: products(group),
+            })
             .collect()
+    }
+
+    fn priors(&self) -> Vec<LogPrior> {
+        let features = self.records.features();
+        let waves = WaveKernels::new(self, features);
+        let sizes = [&self.discrete, &waves.all, &waves.mixed].map(|k| self.mean_diagonal(k));
+        let n_blocks = sizes.iter().filter(|size| **size > 0.0).count();
+        let share = 1.0 / n_blocks.max(1) as f64;
+        // A block that explains nothing has a variance all the same: the middle of its prior is 1.
+        let variances = sizes.map(|size| if size > 0.0 { share / size } else { 1.0 });
+        let head = variances.into_iter().chain([NOISE]);
+        let n_reals = features.waves().n_reals();
+        let bandwidths = std::iter::repeat_n(middle_bandwidth(features.waves()), n_reals);
+        head.map(|middle| LogPrior::about(middle, SPREAD))
+            .chain(bandwidths.map(|middle| LogPrior::about(middle, BANDWIDTH_SPREAD)))
+            .collect()
+    }
+
+    fn mean_diagonal(&self, kernel: &[f64]) -> f64 {
+        let n = self.records.n();
+        (0..n).map(|i| kernel[i * n + i]).sum::<f64>() / n.max(1) as f64
+    }
+
+    /// Where searches begin: the present values, the middle of the prior, and draws of it.
+    fn starts(&self, gaussian: &Gaussian, n_starts: usize, stream: &mut Stream) -> Vec<Vec<f64>> {
+        let mut starts = vec![logs(gaussian), means(&self.priors)];
+        while starts.len() < n_starts {
+            let draw = |prior: &LogPrior| prior.mean + prior.deviation * stream.normal();
+            starts.push(self.priors.iter().map(draw).collect());
+        }
+        starts.truncate(n_starts.max(1));
+        starts
+    }
+
+    /// θ of the greatest posterior density that searches from these starts find.
+    fn best(&self, starts: &[Vec<f64>], max_iterations: usize) -> Option<Vec<f64>> {
+        let bounds: Vec<(f64, f64)> = self.priors.iter().map(|p| p.within(REACH)).collect();
+        let settings = LbfgsSettings {
+            max_iterations,
+            tolerance: TOLERANCE,
+            ..LbfgsSettings::default()
+        };
+        let negative = |theta: &[f64], gradient: &mut [f64]| {
+            let value = self.log_posterior(theta, gradient);
+            scale(gradient, -1.0);
+            -value
+        };
+        starts
+            .iter()
+            .map(|start| lbfgs::minimise(negative, start, &bounds, settings))
+            .min_by(|a, b| a.value.total_cmp(&b.value))
+            .map(|found| found.x)
     }
 
     /// log p(y | θ) + log p(θ) up to a constant, and its gradient.
     fn log_posterior(&self, theta: &[f64], gradient: &mut [f64]) -> f64 {
         let mut value = self.log_likelihood(theta, gradient);
-        for ((slope, t), (mean, spread)) in gradient.iter_mut().zip(theta).zip(&self.beliefs) {
-            let off = (t - mean) / spread;
-            value -= 0.5 * off * off;
-            *slope -= off / spread;
+        for ((slope, log), prior) in gradient.iter_mut().zip(theta).zip(&self.priors) {
+            value -= prior.surprise(*log);
+            *slope -= prior.slope(*log);
         }
         value
     }
 
+    /// log p(y | θ), and its gradient.
+    ///
+    /// ```text
+    /// ∂/∂log v_d   = v_d ⟨G, D⟩, and so on;   ∂/∂log noise = noise · tr G;   G = ½(ααᵀ - K⁻¹)
+    /// ∂/∂log σₖ    = 2 ⟨Q, ∂B/∂log σₖ⟩,   Q = v_c G B + v_m Σ_g (G ∘ P_g) B_g
+    /// ```
     fn log_likelihood(&self, theta: &[f64], gradient: &mut [f64]) -> f64 {
-        let n = self.records.n();
-        let (
-            Prior {
-                variances: v,
-                noise,
-            },
-            bandwidths,
-        ) = from_logs(theta);
+        let Hyperparameters { prior, bandwidths } = Hyperparameters::from_logs(theta);
         let features = self.records.features().with_bandwidths(&bandwidths);
-        let kernels = Kernels::new(self, &features);
-        let parts = self.discrete.iter().zip(&kernels.all).zip(&kernels.mixed);
-        let mut k: Vec<f64> = parts
-            .map(|((d, c), m)| v.discrete * d + v.continuous * c + v.mixed * m)
-            .collect();
-        (0..n).for_each(|i| k[i * n + i] += noise);
-        let factor = Triangle::factor(&k, n);
-        let mut alpha = self.records.y().to_vec();
-        factor.solve(&mut alpha);
-        let mut g = factor.inverse();
-        for (i, row) in g.chunks_exact_mut(n.max(1)).enumerate() {
-            row.iter_mut()
-                .zip(&alpha)
-                .for_each(|(g, a)| *g = 0.5 * (alpha[i] * a - *g));
-        }
-        gradient[0] = v.discrete * dot(&g, &self.discrete);
-        gradient[1] = v.continuous * dot(&g, &kernels.all);
-        gradient[2] = v.mixed * dot(&g, &kernels.mixed);
-        gradient[3] = noise * (0..n).map(|i| g[i * n + i]).sum::<f64>();
-        let q = self.wave_gradient(&g, &kernels.b, v);
-        self.bandwidth_gradient(&q, features.waves(), &mut gradient[FIRST_BANDWIDTH..]);
-        let fit = dot(self.records.y(), &alpha);
-        -0.5 * (fit + factor.log_determinant() + n as f64 * std::f64::consts::TAU.ln())
+        let kernels = WaveKernels::new(self, &features);
+        let covariance = self.covariance(&kernels, prior);
+        let conditioned = Conditioned::new(&covariance, self.records.y());
+        let g = kernel_slope(&conditioned);
+        let (of_prior, of_bandwidths) = gradient.split_at_mut(FIRST_BANDWIDTH);
+        of_prior.copy_from_slice(&self.prior_gradient(&g, &kernels, prior));
+        let q = self.wave_slope(&g, &kernels.b, prior.variances);
+        self.bandwidth_gradient(&q, features.waves(), of_bandwidths);
+        conditioned.log_evidence(self.records.y())
     }
 
-    /// Q = v_c G B + v_m Σ_g (G ∘ P_g) B_g, n × M_c.
-    fn wave_gradient(&self, g: &[f64], b: &[f64], v: Variances) -> Vec<f64> {
+    /// K
+    fn covariance(&self, kernels: &WaveKernels, prior: Prior) -> Vec<f64> {
+        let (n, v) = (self.records.n(), prior.variances);
+        let parts = self.discrete.iter().zip(&kernels.all).zip(&kernels.mixed);
+        let mut covariance: Vec<f64> = parts
+            .map(|((d, c), m)| v.discrete * d + v.continuous * c + v.mixed * m)
+            .collect();
+        (0..n).for_each(|i| covariance[i * n + i] += prior.noise);
+        covariance
+    }
+
+    /// By the logarithms of the three variances and of the noise.
+    fn prior_gradient(
+        &self,
+        g: &[f64],
+        kernels: &WaveKernels,
+        prior: Prior,
+    ) -> [f64; FIRST_BANDWIDTH] {
+        let (n, v) = (self.records.n(), prior.variances);
+        let trace = (0..n).map(|i| g[i * n + i]).sum::<f64>();
+        [
+            v.discrete * dot_in_lanes(g, &self.discrete),
+            v.continuous * dot_in_lanes(g, &kernels.all),
+            v.mixed * dot_in_lanes(g, &kernels.mixed),
+            prior.noise * trace,
+        ]
+    }
+
+    /// Q, n × M_c: half the slope of log p in the values of the waves, at all points.
+    fn wave_slope(&self, g: &[f64], b: &[f64], v: Variances) -> Vec<f64> {
         let (n, m) = (self.records.n(), self.records.features().waves().len());
         let mut q = vec![0.0; n * m];
-        if m == 0 || n == 0 {
+        if q.is_empty() {
             return q;
         }
-        add_product(&mut q, matrix(g, n), matrix(b, m));
+        add_product(&mut q, Matrix::of_rows(g, n), Matrix::of_rows(b, m));
         scale(&mut q, v.continuous);
-        for (group, products) in &self.groups {
-            let weighted: Vec<f64> = g
-                .iter()
-                .zip(products)
-                .map(|(g, p)| v.mixed * g * p)
-                .collect();
-            let mut part = vec![0.0; n * group.waves.len()];
-            add_product(
-                &mut part,
-                matrix(&weighted, n),
-                matrix(&columns(b, m, &group.waves), group.waves.len()),
-            );
-            for (q, part) in q
-                .chunks_exact_mut(m)
-                .zip(part.chunks_exact(group.waves.len()))
-            {
-                group
+        for block in &self.blocks {
+            let part = block.slope(g, &chosen_columns(b, m, &block.waves), v.mixed);
+            let rows = part.chunks_exact(block.waves.len());
+            for (q, part) in q.chunks_exact_mut(m).zip(rows) {
+                block
                     .waves
                     .iter()
                     .zip(part)
@@ -297,17 +316,48 @@ impl Evidence {
         for (i, q) in q.chunks_exact(waves.len().max(1)).enumerate() {
             let slopes = waves.bandwidth_gradients(self.records.unit_of(i));
             for (q, slopes) in q.iter().zip(slopes.chunks_exact(gradient.len().max(1))) {
-                gradient
-                    .iter_mut()
-                    .zip(slopes)
-                    .for_each(|(g, s)| *g += 2.0 * q * s);
+                add_scaled(gradient, 2.0 * q, slopes);
             }
         }
     }
 }
 
+impl Block {
+    /// v_m (G ∘ P) B, for the values B of its waves.
+    fn slope(&self, g: &[f64], b: &[f64], mixed: f64) -> Vec<f64> {
+        let weighted: Vec<f64> = g
+            .iter()
+            .zip(&self.products)
+            .map(|(g, p)| mixed * g * p)
+            .collect();
+        let width = self.waves.len();
+        let mut slope = vec![0.0; b.len()];
+        let left = Matrix::of_rows(&weighted, b.len() / width);
+        add_product(&mut slope, left, Matrix::of_rows(b, width));
+        slope
+    }
+}
+
+/// G = ½(ααᵀ - K⁻¹), the slope of log p in the entries of K.
+fn kernel_slope(conditioned: &Conditioned) -> Vec<f64> {
+    let alpha = conditioned.alpha();
+    let mut g = conditioned.factor().inverse();
+    for (i, row) in g.chunks_exact_mut(alpha.len().max(1)).enumerate() {
+        for (g, a) in row.iter_mut().zip(alpha) {
+            *g = 0.5 * (alpha[i] * a - *g);
+        }
+    }
+    g
+}
+
+/// Half the diagonal of the coordinates that one wave sees.
+fn middle_bandwidth(waves: &Waves) -> f64 {
+    let n_seen = (0..waves.len()).map(|j| waves.reals_of(j).count()).max();
+    0.5 * (n_seen.unwrap_or(1).max(1) as f64).sqrt()
+}
+
 /// The kernels of the waves at some bandwidths.
-struct Kernels {
+struct WaveKernels {
     /// φ_c, n × M_c.
     b: Vec<f64>,
     /// C
@@ -316,8 +366,8 @@ struct Kernels {
     mixed: Vec<f64>,
 }
 
-impl Kernels {
-    fn new(evidence: &Evidence, features: &Features) -> Kernels {
+impl WaveKernels {
+    fn new(evidence: &Evidence, features: &Features) -> WaveKernels {
         let (n, m) = (evidence.records.n(), features.waves().len());
         let b: Vec<f64> = (0..n)
             .flat_map(|i| features.waves().values(evidence.records.unit_of(i)))
@@ -328,24 +378,24 @@ impl Kernels {
             gram(&b, m)
         };
         let mut mixed = vec![0.0; n * n];
-        for (group, products) in &evidence.groups {
-            let some = (group.waves.len() < m)
-                .then(|| gram(&columns(&b, m, &group.waves), group.waves.len()));
-            let waves = some.as_ref().unwrap_or(&all);
-            mixed
-                .iter_mut()
-                .zip(products.iter().zip(waves))
-                .for_each(|(k, (p, c))| *k += p * c);
+        for block in &evidence.blocks {
+            if block.waves.len() == m {
+                // All waves: C itself, which is there already.
+                add_entrywise(&mut mixed, &block.products, &all);
+            } else {
+                let some = chosen_columns(&b, m, &block.waves);
+                add_entrywise(&mut mixed, &block.products, &gram(&some, block.waves.len()));
+            }
         }
-        Kernels { b, all, mixed }
+        WaveKernels { b, all, mixed }
     }
 }
 
-/// Some columns of a row-major matrix with `m` columns.
-pub(super) fn columns(b: &[f64], m: usize, chosen: &[usize]) -> Vec<f64> {
-    b.chunks_exact(m)
-        .flat_map(|row| chosen.iter().map(|&j| row[j]))
-        .collect()
+/// K += P ∘ C
+fn add_entrywise(k: &mut [f64], p: &[f64], c: &[f64]) {
+    for (k, (p, c)) in k.iter_mut().zip(p.iter().zip(c)) {
+        *k += p * c;
+    }
 }
 
 #[cfg(test)]
@@ -421,7 +471,7 @@ mod tests {
         ) {
             let gaussian = observed(n, products, additive, 3);
             let evidence = Evidence::new(gaussian.records().clone());
-            let (prior, bandwidths) = from_logs(&theta);
+            let Hyperparameters { prior, bandwidths } = Hyperparameters::from_logs(&theta);
 
             let value = evidence.log_likelihood(&theta, &mut [0.0; 6]);
 
@@ -456,8 +506,8 @@ mod tests {
             let found = fitted(&gaussian, Fit::default(), &mut stream).unwrap();
 
             let evidence = Evidence::new(gaussian.records().clone());
-            for (t, (mean, spread)) in logs(&found).iter().zip(&evidence.beliefs) {
-                assert!((t - mean).abs() < 3.0 * spread, "{n}: {t} {mean}");
+            for (t, LogPrior { mean, deviation }) in logs(&found).iter().zip(&evidence.priors) {
+                assert!((t - mean).abs() < 3.0 * deviation, "{n}: {t} {mean}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Which products of bits and reals belong into the model: observations enter, a structure of greater evidence leaves.
+//! Chooses which products of bits and reals belong in the model, by evidence.
 //! MiVaBo, Sec. 3.1: "progressively discard not-promising ones", or "progressively add ... starting from the empty set".
 //!
 //! A candidate is a set of parameters with discrete values times a set of reals: all products of a monomial whose bits
@@ -14,12 +14,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::evidence::{columns, spread_out};
+use super::conditioned::Conditioned;
+use super::evidence::spread_out;
 use super::gaussian::Gaussian;
 use super::records::Records;
 use crate::encoding::Encoding;
-use crate::features::{Features, Products};
-use crate::math::linalg::{Triangle, dot, gram};
+use crate::features::{Features, Mixed, Products};
+use crate::math::cholesky::GrowingFactor;
+use crate::math::matrix::{chosen_columns, gram};
+use crate::math::vector::{add_scaled, dot_in_lanes};
 use crate::surrogate::Error;
 
 /// How the mixed features change as data arrive.
@@ -45,9 +48,9 @@ const MAX_POINTS: usize = 200;
 pub fn owners(encoding: &Encoding) -> Vec<usize> {
     let mut owners = vec![0; encoding.n_bits()];
     for parameter in 0..encoding.model().parameters.len() {
-        encoding
-            .bits_of(parameter)
-            .for_each(|bit| owners[bit] = parameter);
+        for bit in encoding.bits_of(parameter) {
+            owners[bit] = parameter;
+        }
     }
     owners
 }
@@ -59,23 +62,52 @@ pub fn owners(encoding: &Encoding) -> Vec<usize> {
 /// # Errors
 /// None in practice: the prior is that of `gaussian`.
 pub fn grown(gaussian: &Gaussian, growth: Growth, owners: &[usize]) -> Result<Gaussian, Error> {
-    if growth == Growth::Fixed || gaussian.n_observations() == 0 {
+    let direction = match growth {
+        Growth::Fixed => return Ok(gaussian.clone()),
+        Growth::Discard => Direction::Discard,
+        Growth::Add => Direction::Add,
+    };
+    if gaussian.n_observations() == 0 {
         return Ok(gaussian.clone());
     }
     let chosen = spread_out(gaussian.n_observations(), MAX_POINTS);
     let records = gaussian.records().subset(&chosen);
     let mut search = Search::new(gaussian, &records, owners);
     for _ in 0..MAX_STEPS {
-        if !search.step(growth) {
+        if !search.step(direction) {
             break;
         }
     }
-    let features = gaussian
-        .features()
-        .with_products(&Products::Listed(search.pairs(gaussian.features())));
+    let features = gaussian.features();
+    let pairs = search.pairs(features.mixed());
+    let features = features.with_products(&Products::Listed(pairs));
     gaussian.refitted(Arc::new(features), gaussian.prior())
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Discard,
+    Add,
+}
+
+impl Direction {
+    fn sign(self) -> f64 {
+        match self {
+            Direction::Discard => -1.0,
+            Direction::Add => 1.0,
+        }
+    }
+
+    /// Whether a step is worth its change of the evidence: of two structures that explain data alike, the smaller is better.
+    fn is_better(self, evidence: f64, before: f64) -> bool {
+        match self {
+            Direction::Discard => evidence >= before,
+            Direction::Add => evidence > before,
+        }
+    }
+}
+
+/// Products that are added or dropped together.
 struct Candidate {
     monomials: Vec<usize>,
     waves: Vec<usize>,
@@ -87,33 +119,58 @@ impl Candidate {
             .iter()
             .flat_map(|&i| self.waves.iter().map(move |&j| (i, j)))
     }
+
+    /// How many of its products are in the model: all, none, or some.
+    fn presence(&self, mixed: &Mixed) -> Presence {
+        let has = |(i, j): (usize, usize)| mixed.waves_of(i).binary_search(&j).is_ok();
+        if self.pairs().all(has) {
+            Presence::All
+        } else if self.pairs().any(has) {
+            Presence::Some
+        } else {
+            Presence::None
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    All,
+    Some,
+    None,
 }
 
 /// All candidates of a model, in the order of their first monomial.
 fn candidates(features: &Features, owners: &[usize]) -> Vec<Candidate> {
     let owner = |bit: usize| owners.get(bit).copied().unwrap_or(bit);
-    let mut monomials: BTreeMap<BTreeSet<usize>, Vec<usize>> = BTreeMap::new();
-    for i in 1..features.monomials().len() {
-        monomials
-            .entry(features.monomials().bits_of(i).map(owner).collect())
-            .or_default()
-            .push(i);
+    let (monomials, waves) = (features.monomials(), features.waves());
+    let of_parameters = grouped(1..monomials.len(), |i| {
+        monomials.bits_of(i).map(owner).collect::<BTreeSet<usize>>()
+    });
+    let of_reals = grouped(0..waves.len(), |j| {
+        waves.reals_of(j).collect::<Vec<usize>>()
+    });
+    let mut all = Vec::new();
+    for monomials in &of_parameters {
+        all.extend(of_reals.iter().map(|waves| Candidate {
+            monomials: monomials.clone(),
+            waves: waves.clone(),
+        }));
     }
-    let mut waves: BTreeMap<Vec<usize>, Vec<usize>> = BTreeMap::new();
-    for j in 0..features.waves().len() {
-        waves
-            .entry(features.waves().reals_of(j).collect())
-            .or_default()
-            .push(j);
-    }
-    let pairs = monomials
-        .values()
-        .flat_map(|m| waves.values().map(move |w| (m.clone(), w.clone())));
-    let mut all: Vec<Candidate> = pairs
-        .map(|(monomials, waves)| Candidate { monomials, waves })
-        .collect();
     all.sort_by_key(|c| (c.monomials[0], c.waves[0]));
     all
+}
+
+/// Numbers with equal keys together.
+fn grouped<K: Ord>(
+    numbers: impl Iterator<Item = usize>,
+    key: impl Fn(usize) -> K,
+) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<K, Vec<usize>> = BTreeMap::new();
+    for number in numbers {
+        groups.entry(key(number)).or_default().push(number);
+    }
+    groups.into_values().collect()
 }
 
 struct Search<'a> {
@@ -125,89 +182,96 @@ struct Search<'a> {
     a: Vec<f64>,
     /// The products of each set of waves over all records.
     wave_grams: BTreeMap<Vec<usize>, Vec<f64>>,
+    now: Structure,
+}
+
+/// A structure as the data see it.
+struct Structure {
     /// K + β⁻¹I with the candidates that are in.
-    kernel: Vec<f64>,
+    covariance: Vec<f64>,
     evidence: f64,
+}
+
+impl Structure {
+    fn new(covariance: Vec<f64>, y: &[f64]) -> Structure {
+        let evidence = log_evidence(&covariance, y);
+        Structure {
+            covariance,
+            evidence,
+        }
+    }
 }
 
 impl<'a> Search<'a> {
     fn new(gaussian: &Gaussian, records: &'a Records, owners: &[usize]) -> Search<'a> {
         let (features, prior) = (gaussian.features(), gaussian.prior());
-        let has = |(i, j): (usize, usize)| features.mixed().waves_of(i).binary_search(&j).is_ok();
         let mut candidates = candidates(features, owners);
         // Of which some products are in and others are not: neither to be added nor dropped as a whole.
-        candidates.retain(|c| c.pairs().all(has) || !c.pairs().any(has));
-        let is_in = candidates.iter().map(|c| c.pairs().all(has)).collect();
+        candidates.retain(|c| c.presence(features.mixed()) != Presence::Some);
+        let is_in = |c: &Candidate| c.presence(features.mixed()) == Presence::All;
         let mut wave_grams = BTreeMap::new();
         for c in &candidates {
             wave_grams
                 .entry(c.waves.clone())
-                .or_insert_with(|| wave_gram(records, &c.waves));
+                .or_insert_with(|| records.wave_gram(&c.waves));
         }
-        let a = records.panel(0..records.n());
-        let mut kernel = records.kernel_matrix(prior.variances);
         let noise = prior.effective_noise(features);
-        (0..records.n()).for_each(|i| kernel[i * records.n() + i] += noise);
-        let evidence = log_evidence(&kernel, records.y());
+        let covariance = records.covariance(prior.variances, noise);
         Search {
             records,
             variance: prior.variances.mixed,
+            is_in: candidates.iter().map(is_in).collect(),
             candidates,
-            is_in,
-            a,
+            a: records.all_monomials(),
             wave_grams,
-            kernel,
-            evidence,
+            now: Structure::new(covariance, records.y()),
         }
     }
 
     /// Adds or drops one candidate; false when that does not help.
-    fn step(&mut self, growth: Growth) -> bool {
-        let sign = if growth == Growth::Add { 1.0 } else { -1.0 };
-        let mut ranked = self.ranked(sign);
-        ranked.truncate(N_TRIED);
-        let mut best: Option<(usize, Vec<f64>, f64)> = None;
-        for c in ranked {
-            let change = self.kernel_of(&self.candidates[c]);
-            let kernel: Vec<f64> = self
-                .kernel
-                .iter()
-                .zip(change)
-                .map(|(k, by)| k + sign * self.variance * by)
-                .collect();
-            let evidence = log_evidence(&kernel, self.records.y());
-            if best.as_ref().is_none_or(|best| evidence > best.2) {
-                best = Some((c, kernel, evidence));
+    fn step(&mut self, direction: Direction) -> bool {
+        let mut best: Option<(usize, Structure)> = None;
+        // The slope at ε = 0 only ranks: how far the evidence rises shows in full.
+        for c in self.ranked(direction).into_iter().take(N_TRIED) {
+            let changed = self.changed(c, direction);
+            if best
+                .as_ref()
+                .is_none_or(|(_, best)| changed.evidence > best.evidence)
+            {
+                best = Some((c, changed));
             }
         }
-        let helps = |evidence: f64| match growth {
-            Growth::Add => evidence > self.evidence,
-            _ => evidence >= self.evidence,
-        };
-        let Some((c, kernel, evidence)) = best.filter(|best| helps(best.2)) else {
+        let Some((c, changed)) = best else {
             return false;
         };
-        self.is_in[c] = growth == Growth::Add;
-        self.kernel = kernel;
-        self.evidence = evidence;
+        if !direction.is_better(changed.evidence, self.now.evidence) {
+            return false;
+        }
+        self.is_in[c] = direction == Direction::Add;
+        self.now = changed;
         true
     }
 
-    /// The candidates that could be added (`sign` 1) or dropped (-1), the most promising first.
-    fn ranked(&self, sign: f64) -> Vec<usize> {
-        let factor = Triangle::factor(&self.kernel, self.records.n());
-        let inverse = factor.inverse();
-        let mut alpha = self.records.y().to_vec();
-        factor.solve(&mut alpha);
-        let n = alpha.len();
+    /// The structure with a candidate added or dropped.
+    fn changed(&self, candidate: usize, direction: Direction) -> Structure {
+        let change = self.kernel_of(&self.candidates[candidate]);
+        let mut covariance = self.now.covariance.clone();
+        add_scaled(&mut covariance, direction.sign() * self.variance, &change);
+        Structure::new(covariance, self.records.y())
+    }
+
+    /// The candidates that could be added or dropped, the most promising first.
+    fn ranked(&self, direction: Direction) -> Vec<usize> {
+        // One inverse ranks all candidates; to try one in full costs a factorisation each.
+        let conditioned = Conditioned::new(&self.now.covariance, self.records.y());
+        let inverse = conditioned.factor().inverse();
+        let alpha = conditioned.alpha();
         let slope = |c: usize| {
             let k = self.kernel_of(&self.candidates[c]);
-            let fit: f64 = (0..n)
-                .map(|i| alpha[i] * dot(&k[i * n..][..n], &alpha))
-                .sum();
-            0.5 * sign * (fit - dot(&inverse, &k))
+            0.5 * direction.sign() * (square_form(&k, alpha) - dot_in_lanes(&inverse, &k))
         };
-        let possible = (0..self.candidates.len()).filter(|&c| self.is_in[c] == (sign < 0.0));
+        let is_in = direction == Direction::Discard;
+        let possible = (0..self.candidates.len()).filter(|&c| self.is_in[c] == is_in);
         let mut slopes: Vec<(usize, f64)> = possible.map(|c| (c, slope(c))).collect();
         slopes.sort_by(|a, b| b.1.total_cmp(&a.1));
         slopes.into_iter().map(|(c, _)| c).collect()
@@ -215,51 +279,43 @@ impl<'a> Search<'a> {
 
     /// K_c: products of its monomials times products of its waves.
     fn kernel_of(&self, candidate: &Candidate) -> Vec<f64> {
-        let a = columns(
-            &self.a,
-            self.records.features().monomials().len(),
-            &candidate.monomials,
-        );
+        let n_monomials = self.records.features().monomials().len();
+        let a = chosen_columns(&self.a, n_monomials, &candidate.monomials);
         let mut kernel = gram(&a, candidate.monomials.len());
-        kernel
-            .iter_mut()
-            .zip(&self.wave_grams[&candidate.waves])
-            .for_each(|(k, c)| *k *= c);
+        let waves = &self.wave_grams[&candidate.waves];
+        kernel.iter_mut().zip(waves).for_each(|(k, c)| *k *= c);
         kernel
     }
 
     /// The products of the structure that was found; those that form no whole candidate stay as they were.
-    fn pairs(&self, features: &Features) -> Vec<(usize, usize)> {
-        let mut pairs: BTreeSet<(usize, usize)> = features.mixed().pairs().collect();
+    fn pairs(&self, mixed: &Mixed) -> Vec<(usize, usize)> {
+        let mut pairs: BTreeSet<(usize, usize)> = mixed.pairs().collect();
         for (candidate, is_in) in self.candidates.iter().zip(&self.is_in) {
-            for pair in candidate.pairs() {
-                if *is_in {
-                    pairs.insert(pair);
-                } else {
+            if *is_in {
+                pairs.extend(candidate.pairs());
+            } else {
+                candidate.pairs().for_each(|pair| {
                     pairs.remove(&pair);
-                }
+                });
             }
         }
         pairs.into_iter().collect()
     }
 }
 
-/// C_c: products of some waves over all records.
-fn wave_gram(records: &Records, waves: &[usize]) -> Vec<f64> {
-    // Column 0 of b̃ is the constant.
-    let shifted: Vec<usize> = waves.iter().map(|j| j + 1).collect();
-    gram(
-        &columns(records.b(), records.features().n_columns(), &shifted),
-        shifted.len(),
-    )
+/// xᵀKx
+fn square_form(k: &[f64], x: &[f64]) -> f64 {
+    let rows = k.chunks_exact(x.len().max(1));
+    rows.zip(x).map(|(row, xi)| xi * dot_in_lanes(row, x)).sum()
 }
 
 /// -½ yᵀK⁻¹y - ½ log det K, up to a constant that is the same for all structures.
-fn log_evidence(kernel: &[f64], y: &[f64]) -> f64 {
-    let factor = Triangle::factor(kernel, y.len());
+fn log_evidence(covariance: &[f64], y: &[f64]) -> f64 {
+    let factor = GrowingFactor::factor(covariance, y.len());
+    // |L⁻¹y|² = yᵀK⁻¹y, by one triangular solve instead of two.
     let mut half = y.to_vec();
     factor.forward(&mut half);
-    -0.5 * (dot(&half, &half) + factor.log_determinant())
+    -0.5 * (dot_in_lanes(&half, &half) + factor.log_determinant())
 }
 
 #[cfg(test)]
@@ -396,19 +452,19 @@ mod tests {
         let gaussian = observed(&Products::None, 8);
         let records = gaussian.records().clone();
         let mut search = Search::new(&gaussian, &records, &[0, 0, 1, 1, 2]);
-        let before = search.evidence;
+        let before = search.now.evidence;
 
-        assert!(search.step(Growth::Add));
+        assert!(search.step(Direction::Add));
 
         let features = gaussian
             .features()
-            .with_products(&Products::Listed(search.pairs(gaussian.features())));
+            .with_products(&Products::Listed(search.pairs(gaussian.features().mixed())));
         let refitted = gaussian
             .refitted(Arc::new(features), gaussian.prior())
             .unwrap();
         let rise = refitted.log_evidence() - gaussian.log_evidence();
         assert!(
-            (search.evidence - before - rise).abs() < 1e-6 * rise,
+            (search.now.evidence - before - rise).abs() < 1e-6 * rise,
             "{rise}"
         );
     }

@@ -1,4 +1,4 @@
-//! Surrogates: observations of features enter, a belief about the weights leaves. MiVaBo, Sec. 3.2 and App. A.
+//! Surrogates: what is believed about the objective after some observations. MiVaBo, Sec. 3.2 and App. A.
 //!
 //! # Contract of a [`Surrogate`]
 //!
@@ -15,20 +15,23 @@
 //! * Equal observations in equal order, and equal streams, give equal answers.
 
 mod belief;
+mod checks;
+mod conditioned;
 mod error;
 mod evidence;
-pub mod gaussian;
+mod gaussian;
 mod growth;
+mod log_prior;
 mod outputs;
 mod prior;
 pub mod process;
 mod records;
 pub mod sparse;
 
-pub use self::error::Error;
 use std::sync::Arc;
 
 pub use self::belief::Belief;
+pub use self::error::Error;
 pub(crate) use self::evidence::spread_out;
 pub use self::evidence::{Fit, fitted};
 pub use self::gaussian::{Gaussian, Scaling};
@@ -46,6 +49,16 @@ pub struct Prediction {
     pub mean: f64,
     /// The variance, at least 0.
     pub variance: f64,
+}
+
+impl Prediction {
+    /// A variance that rounding made negative counts as none.
+    fn new(mean: f64, variance: f64) -> Prediction {
+        Prediction {
+            mean,
+            variance: variance.max(0.0),
+        }
+    }
 }
 
 /// A belief about the weights under one of several priors. The contract is in the [module](self)'s documentation.

@@ -1,4 +1,4 @@
-//! Outputs as a model likes them: raw outputs enter, numbers of mean 0 and deviation 1 leave, and the way back.
+//! Outputs as a model likes them, with mean 0 and deviation 1, and the way back.
 //!
 //! ```text
 //! standard:   z = (y - mean) / sd
@@ -6,10 +6,11 @@
 //! ```
 //!
 //! The power ψ_λ draws in one heavy tail (λ < 1 the right one) and is the identity at λ = 1. Where the likelihood asks for
-//! |λ| beyond 3 the data are no bent normal distribution, and λ = 1 is used. Every transform rises, so it maps medians
+//! |λ| beyond 3 the data do not follow a bent normal distribution, and outputs are standardised only. Every transform rises, so it maps medians
 //! and quantiles to medians and quantiles; means only where it is affine.
 
 use crate::surrogate::Error;
+use crate::surrogate::checks::check_finite;
 
 /// How outputs are transformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,33 +76,34 @@ impl Outputs {
     /// # Ok::<(), mivabo::Error>(())
     /// ```
     pub fn fit(y: &[f64], transform: Transform) -> Result<Outputs, Error> {
-        if let Some(&value) = y.iter().find(|y| !y.is_finite()) {
-            return Err(Error::BadOutput {
-                value,
-                why: "it is not finite",
-            });
-        }
-        if y.is_empty() || transform == Transform::Identity {
+        y.iter().try_for_each(|y| check_finite(*y))?;
+        if y.is_empty() {
             return Ok(Outputs::default());
         }
-        let standard = Outputs {
+        Ok(match transform {
+            Transform::Identity => Outputs::default(),
+            Transform::Standard => Outputs::standard(y),
+            Transform::Robust => Outputs::robust(y).unwrap_or_else(|| Outputs::standard(y)),
+        })
+    }
+
+    fn standard(y: &[f64]) -> Outputs {
+        Outputs {
             first: Affine::standard(y),
             power: None,
             largest: LARGEST_DEVIATION,
-        };
-        if transform == Transform::Standard {
-            return Ok(standard);
         }
+    }
+
+    /// None where no power bends the outputs towards a normal distribution.
+    fn robust(y: &[f64]) -> Option<Outputs> {
         let first = Affine::robust(y);
         let bulk: Vec<f64> = y.iter().map(|y| first.apply(*y)).collect();
-        let Some(lambda) = best_power(&bulk) else {
-            return Ok(standard);
-        };
+        let lambda = best_power(&bulk)?;
         let bent: Vec<f64> = bulk.iter().map(|u| bend(*u, lambda)).collect();
-        let power = Some((lambda, Affine::standard(&bent)));
-        Ok(Outputs {
+        Some(Outputs {
             first,
-            power,
+            power: Some((lambda, Affine::standard(&bent))),
             largest: LARGEST_DEVIATION,
         })
     }
@@ -157,13 +159,10 @@ impl Affine {
         let off: Vec<f64> = y.iter().map(|y| 0.5 * y - 0.5 * median).collect();
         let largest = off.iter().fold(0.0, |m: f64, d| m.max(d.abs()));
         let n = y.len() as f64;
+        // In units of the largest: squares of outputs of 10³⁰⁰ overflow, and those of 10⁻³⁰⁰ vanish.
         let mean = off.iter().map(|d| d / largest / n).sum::<f64>();
-        let deviation = (off
-            .iter()
-            .map(|d| (d / largest - mean).powi(2))
-            .sum::<f64>()
-            / n)
-            .sqrt();
+        let squares = off.iter().map(|d| (d / largest - mean).powi(2));
+        let deviation = (squares.sum::<f64>() / n).sqrt();
         Affine::checked(0.5 * median + largest * mean, largest * deviation, median)
     }
 
@@ -171,6 +170,7 @@ impl Affine {
     /// them are equal, mean and deviation.
     fn robust(y: &[f64]) -> Affine {
         let median = median(y);
+        // Halves first: the difference of two outputs may overflow.
         let half_spread = (0.5 * quantile(y, 0.75) - 0.5 * quantile(y, 0.25)) / 1.349;
         if half_spread > 0.0 {
             Affine::checked(0.5 * median, half_spread, median)
@@ -227,6 +227,7 @@ fn bend(u: f64, lambda: f64) -> f64 {
 
 fn bend_positive(u: f64, power: f64) -> f64 {
     let log = u.ln_1p();
+    // The limit, where the quotient would be 0/0. `exp_m1` and `ln_1p` keep the digits of u near 0.
     if power.abs() < 1e-8 {
         log
     } else {
@@ -282,6 +283,7 @@ fn likelihood(u: &[f64], lambda: f64) -> f64 {
     let variance = bent.iter().map(|v| (v - mean).powi(2) / n).sum::<f64>();
     let jacobian: f64 = u.iter().map(|u| u.signum() * u.abs().ln_1p()).sum();
     let value = -0.5 * n * variance.ln() + (lambda - 1.0) * jacobian;
+    // A NaN is neither greater nor less than anything, and would lead golden sections astray.
     if value.is_finite() {
         value
     } else {

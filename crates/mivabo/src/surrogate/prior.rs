@@ -1,8 +1,7 @@
-//! The Gaussian prior: variances and noise enter, a checked prior leaves. MiVaBo, Sec. 3.2.
+//! The Gaussian prior of the weights, and how large the noise is at least. MiVaBo, Sec. 3.2.
 
-use crate::features;
-use crate::features::{Features, HYPERPARAMETERS};
-use crate::surrogate::Error;
+use crate::features::{self, Features, check_hyperparameter};
+use crate::math::random::Stream;
 
 /// The least noise variance, as a share of the largest prior variance of f at a point. It keeps every kernel matrix
 /// well away from singular: n copies of one point have condition n · 10¹⁰.
@@ -51,32 +50,23 @@ impl Default for Prior {
 
 impl Prior {
     /// # Errors
-    /// [`Error::BadHyperparameter`] when a variance or the noise is out of its range.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let Variances {
-            discrete,
-            continuous,
-            mixed,
-        } = self.variances;
-        let variances = [
-            ("discrete variance", discrete),
-            ("continuous variance", continuous),
-            ("mixed variance", mixed),
-        ];
-        if let Some(&(name, value)) = variances.iter().find(|(_, v)| !HYPERPARAMETERS.contains(v)) {
-            return Err(features::Error::BadHyperparameter { name, value }.into());
+    /// [`features::Error::BadHyperparameter`] when a variance or the noise is out of its range.
+    pub(crate) fn check(&self) -> Result<(), features::Error> {
+        let variances = self.variances;
+        check_hyperparameter("discrete variance", variances.discrete)?;
+        check_hyperparameter("continuous variance", variances.continuous)?;
+        check_hyperparameter("mixed variance", variances.mixed)?;
+        if self.noise == 0.0 {
+            return Ok(());
         }
-        if !(self.noise == 0.0 || HYPERPARAMETERS.contains(&self.noise)) {
-            return Err(features::Error::BadHyperparameter {
-                name: "noise",
-                value: self.noise,
-            }
-            .into());
-        }
-        Ok(())
+        check_hyperparameter("noise", self.noise)
     }
 
     /// The noise variance that is used: at least [`JITTER`] times the largest prior variance of f.
+    ///
+    /// ```text
+    /// v_d M_d + v_c Σⱼ αⱼ² + v_m Σ_(i,j) αⱼ²      over all waves j, and all products (i, j)
+    /// ```
     pub fn effective_noise(&self, features: &Features) -> f64 {
         let power = |j: &usize| features.waves().amplitude(*j).powi(2);
         let continuous: f64 = (0..features.waves().len()).map(|j| power(&j)).sum();
@@ -84,32 +74,35 @@ impl Prior {
         let mixed: f64 = groups
             .map(|g| g.monomials.len() as f64 * g.waves.iter().map(power).sum::<f64>())
             .sum();
-        let Variances {
-            discrete: v_d,
-            continuous: v_c,
-            mixed: v_m,
-        } = self.variances;
-        let largest = v_d * features.monomials().len() as f64 + v_c * continuous + v_m * mixed;
+        let v = self.variances;
+        let discrete = features.monomials().len() as f64;
+        let largest = v.discrete * discrete + v.continuous * continuous + v.mixed * mixed;
         self.noise.max(JITTER * largest)
     }
 
+    /// Weights drawn from the prior, their deviations times `scale`, as a matrix like W.
+    pub(crate) fn sample(&self, features: &Features, scale: f64, stream: &mut Stream) -> Vec<f64> {
+        let mut weights = self.deviations(features);
+        // Products that are not in the model stay 0 and take no draws.
+        for w in weights.iter_mut().filter(|w| **w != 0.0) {
+            *w *= scale * stream.normal();
+        }
+        weights
+    }
+
     /// The prior standard deviation of every weight, as a matrix like W.
-    pub(crate) fn deviations(&self, features: &Features) -> Vec<f64> {
+    fn deviations(&self, features: &Features) -> Vec<f64> {
         let columns = features.n_columns();
         let mut deviations = vec![0.0; features.monomials().len() * columns];
-        let Variances {
-            discrete,
-            continuous,
-            mixed,
-        } = self.variances;
-        let (discrete, mixed) = (discrete.sqrt(), mixed.sqrt());
+        let discrete = self.variances.discrete.sqrt();
+        let mixed = self.variances.mixed.sqrt();
         for (i, row) in deviations.chunks_exact_mut(columns).enumerate() {
             row[0] = discrete;
             for &j in features.mixed().waves_of(i) {
                 row[j + 1] = mixed;
             }
         }
-        deviations[1..columns].fill(continuous.sqrt());
+        deviations[1..columns].fill(self.variances.continuous.sqrt());
         deviations
     }
 

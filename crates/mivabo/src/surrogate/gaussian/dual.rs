@@ -10,17 +10,17 @@
 //! An observation adds a row to the Cholesky factor; a sample costs two products with the design and two
 //! triangular solves. Samples of a variance scaled by c come from √c w₀ and √c ε.
 
+use super::super::conditioned::Conditioned;
 use super::super::prior::Prior;
 use super::super::records::{Records, Site};
 use super::Prediction;
-use crate::math::linalg::{Triangle, dot};
 use crate::math::random::Stream;
+use crate::math::vector::add_scaled;
 
 #[derive(Debug, Clone)]
 pub(super) struct Dual {
-    /// Of K + β⁻¹I.
-    factor: Triangle,
-    alpha: Vec<f64>,
+    /// By K + β⁻¹I.
+    conditioned: Conditioned,
     /// β⁻¹, with jitter.
     noise: f64,
 }
@@ -28,47 +28,33 @@ pub(super) struct Dual {
 impl Dual {
     pub(super) fn new(records: &Records, prior: Prior) -> Dual {
         let noise = prior.effective_noise(records.features());
-        let mut kernel = records.kernel_matrix(prior.variances);
-        (0..records.n()).for_each(|i| kernel[i * records.n() + i] += noise);
-        let factor = Triangle::factor(&kernel, records.n());
-        let mut dual = Dual {
-            factor,
-            alpha: Vec::new(),
+        let covariance = records.covariance(prior.variances, noise);
+        Dual {
+            conditioned: Conditioned::new(&covariance, records.y()),
             noise,
-        };
-        dual.learn(records.y());
-        dual
+        }
     }
 
     /// Grows the factor by a point that is not yet in the records.
     pub(super) fn append(&mut self, records: &Records, prior: Prior, site: &Site) {
         let row = records.kernel_row(site, prior.variances);
-        self.factor
-            .append(row, records.kernel_self(site, prior.variances) + self.noise);
+        let diagonal = records.kernel_self(site, prior.variances) + self.noise;
+        self.conditioned.append(row, diagonal);
     }
 
     /// α for these outputs.
     pub(super) fn learn(&mut self, y: &[f64]) {
-        self.alpha = y.to_vec();
-        self.factor.solve(&mut self.alpha);
+        self.conditioned.learn(y);
     }
 
-    /// ```text
-    /// mean = kᵀα,   variance = k(x, x) - |L⁻¹k|²
-    /// ```
     pub(super) fn predict(&self, records: &Records, prior: Prior, site: &Site) -> Prediction {
-        let mut k = records.kernel_row(site, prior.variances);
-        let mean = dot(&k, &self.alpha);
-        self.factor.forward(&mut k);
-        let variance = records.kernel_self(site, prior.variances) - dot(&k, &k);
-        Prediction {
-            mean,
-            variance: variance.max(0.0),
-        }
+        let k = records.kernel_row(site, prior.variances);
+        let own = records.kernel_self(site, prior.variances);
+        self.conditioned.predict(k, own)
     }
 
     pub(super) fn mean(&self, records: &Records, prior: Prior) -> Vec<f64> {
-        records.adjoint(&self.alpha, prior.variances)
+        records.adjoint(self.conditioned.alpha(), prior.variances)
     }
 
     pub(super) fn sample(
@@ -78,25 +64,20 @@ impl Dual {
         scale: f64,
         stream: &mut Stream,
     ) -> Vec<f64> {
-        let mut drawn = prior.deviations(records.features());
-        drawn
-            .iter_mut()
-            .filter(|w| **w != 0.0)
-            .for_each(|w| *w *= scale * stream.normal());
+        // A draw of the prior, corrected by what it mispredicts: a factor of the posterior's covariance would be M × M.
+        let mut drawn = prior.sample(records.features(), scale, stream);
         let noise = scale * self.noise.sqrt();
         let mut residual = records.times(&drawn);
         for (residual, y) in residual.iter_mut().zip(records.y()) {
             *residual = y - *residual - noise * stream.normal();
         }
-        self.factor.solve(&mut residual);
+        self.conditioned.factor().solve(&mut residual);
         let update = records.adjoint(&residual, prior.variances);
-        drawn.iter_mut().zip(update).for_each(|(w, by)| *w += by);
+        add_scaled(&mut drawn, 1.0, &update);
         drawn
     }
 
-    /// -½ yᵀα - ½ log det(K + β⁻¹I) - n/2 log 2π
     pub(super) fn log_evidence(&self, y: &[f64]) -> f64 {
-        let constant = y.len() as f64 * std::f64::consts::TAU.ln();
-        -0.5 * (dot(y, &self.alpha) + self.factor.log_determinant() + constant)
+        self.conditioned.log_evidence(y)
     }
 }

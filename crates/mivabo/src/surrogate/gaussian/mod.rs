@@ -1,4 +1,4 @@
-//! Gaussian prior, exact posterior: points and outputs enter, predictions and drawn weights leave. MiVaBo, Sec. 3.2.
+//! The exact posterior of the weights under a Gaussian prior. MiVaBo, Sec. 3.2.
 //!
 //! ```text
 //! w ~ N(0, Λ⁻¹),   y = Φw + ε,   ε ~ N(0, β⁻¹ I)
@@ -89,7 +89,7 @@ impl Gaussian {
     /// The prior belief.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`].
+    /// [`features::Error::BadHyperparameter`](crate::features::Error::BadHyperparameter).
     pub fn new(features: Arc<Features>, prior: Prior) -> Result<Gaussian, Error> {
         Gaussian::of(Records::new(features), prior)
     }
@@ -112,7 +112,8 @@ impl Gaussian {
     /// The belief from the same observations under other features (bandwidths or products) or another prior.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`]; [`Error::BadCode`] when the features are of another number of bits or coordinates.
+    /// [`features::Error::BadHyperparameter`](crate::features::Error::BadHyperparameter);
+    /// [`Error::BadCode`] when the features are of another number of bits or coordinates.
     pub fn refitted(&self, features: Arc<Features>, prior: Prior) -> Result<Gaussian, Error> {
         self.records.check_features(&features)?;
         Gaussian::of(self.records.with_features(features), prior)
@@ -126,6 +127,7 @@ impl Gaussian {
     pub fn observe(&mut self, bits: &[bool], unit: &[f64], y: f64) -> Result<(), Error> {
         self.records.check(bits, unit, y)?;
         let site = self.records.site(bits, unit);
+        // Before the point is recorded: the row of the factor is that of the points before it.
         if let Path::Dual(dual) = &mut self.path {
             dual.append(&self.records, self.prior, &site);
         }
@@ -134,6 +136,7 @@ impl Gaussian {
             Path::Dual(dual) => dual.learn(self.records.y()),
             Path::Primal(primal) => primal.append(&self.records),
         }
+        // Once, in O(M³): from here on the dual would cost more for every observation.
         if matches!(self.path, Path::Dual(_)) && self.records.n() >= self.features().n_weights() {
             self.path = Path::Primal(Primal::new(&self.records, self.prior));
         }

@@ -1,5 +1,4 @@
-//! Kernels over traits: logarithms of hyper-parameters θ enter, the weights of the terms of a kernel leave, and
-//! gradients the other way.
+//! Kernels over traits: what the logarithms of hyper-parameters θ say about the weights of their terms.
 //!
 //! ```text
 //! k(x, x') = c + Σᵢ aᵢkᵢ + w Σ_{i<j} aᵢkᵢ aⱼkⱼ + v M(S),   S = Σᵢ λᵢ dᵢ
@@ -12,6 +11,7 @@
 //! Every kernel here is one way to make these weights from θ, so a further one is a further arm in three `match`es.
 
 use super::layout::Layout;
+use crate::surrogate::log_prior::LogPrior;
 use crate::surrogate::prior::JITTER;
 
 /// The length-scale of main effects of numbers.
@@ -80,33 +80,51 @@ impl Terms {
 
     /// Σ_{i<j} aᵢaⱼ
     pub(super) fn main_pairs(&self) -> f64 {
-        let (sum, squares): (f64, f64) = (
-            self.main.iter().sum(),
-            self.main.iter().map(|a| a * a).sum(),
-        );
+        let sum: f64 = self.main.iter().sum();
+        let squares: f64 = self.main.iter().map(|a| a * a).sum();
         0.5 * (sum * sum - squares)
     }
 }
 
+/// θ by its parts, and not as logarithms but for the first.
+struct Theta<'a> {
+    /// log a or log ℓ, one for each parameter.
+    logs: &'a [f64],
+    /// v
+    interaction: f64,
+    noise: f64,
+    /// w or c
+    last: f64,
+}
+
+impl<'a> Theta<'a> {
+    fn split(theta: &'a [f64], n_parameters: usize) -> Theta<'a> {
+        let (logs, others) = theta.split_at(n_parameters);
+        Theta {
+            logs,
+            interaction: others[0].exp(),
+            noise: others[1].exp(),
+            last: others[2].exp(),
+        }
+    }
+}
+
 impl Kernel {
-    /// Means and standard deviations of θ.
-    pub(super) fn prior(self, layout: &Layout) -> Vec<(f64, f64)> {
+    /// The prior of θ.
+    pub(super) fn prior(self, layout: &Layout) -> Vec<LogPrior> {
         let d = layout.len() as f64;
+        let about = LogPrior::about;
         match self {
             Kernel::Additive => {
-                let relevances = layout.shares().iter().map(|p| ((p / d).ln(), 1.0));
-                relevances
-                    .chain([
-                        (0.3_f64.ln(), 1.0),
-                        (0.01_f64.ln(), 1.5),
-                        (0.3_f64.ln(), 1.0),
-                    ])
-                    .collect()
+                let main = layout.shares().iter().map(|p| about(p / d, 1.0));
+                let others = [about(0.3, 1.0), about(0.01, 1.5), about(0.3, 1.0)];
+                main.chain(others).collect()
             }
             Kernel::Product => {
-                let lengths = std::iter::repeat_n(((0.5 * d.sqrt()).ln(), 0.6), layout.len());
-                lengths
-                    .chain([(0.0, 1.5), (0.001_f64.ln(), 2.0), (0.1_f64.ln(), 1.5)])
+                let length = about(0.5 * d.sqrt(), 0.6);
+                let others = [about(1.0, 1.5), about(0.001, 2.0), about(0.1, 1.5)];
+                std::iter::repeat_n(length, layout.len())
+                    .chain(others)
                     .collect()
             }
         }
@@ -114,82 +132,81 @@ impl Kernel {
 
     /// Where θ may lie.
     pub(super) fn bounds(self, layout: &Layout) -> Vec<(f64, f64)> {
-        self.prior(layout)
-            .into_iter()
-            .map(|(m, s)| (m - REACH * s, m + REACH * s))
-            .collect()
+        let prior = self.prior(layout).into_iter();
+        prior.map(|prior| prior.within(REACH)).collect()
     }
 
     /// The weights at θ.
     pub(super) fn terms(self, layout: &Layout, theta: &[f64]) -> Terms {
-        let d = layout.len();
-        let (interaction, noise) = (theta[d].exp(), theta[d + 1].exp());
-        let logs = &theta[..d];
+        let theta = Theta::split(theta, layout.len());
         let mut terms = match self {
-            Kernel::Additive => {
-                let shares = layout.shares().iter().zip(logs);
-                let relevance = shares.map(|(p, log)| 4.0 * p / d as f64 * pull(*p, d, *log).exp());
-                let main = logs.iter().map(|log| log.exp()).collect();
-                let pairs = theta[d + 2].exp();
-                Terms {
-                    constant: 1.0,
-                    main,
-                    pairs,
-                    interaction,
-                    relevance: relevance.collect(),
-                    noise,
-                }
-            }
-            Kernel::Product => {
-                let relevance = logs.iter().map(|log| (-2.0 * log).exp()).collect();
-                let (constant, main, pairs) = (theta[d + 2].exp(), Vec::new(), 0.0);
-                Terms {
-                    constant,
-                    main,
-                    pairs,
-                    interaction,
-                    relevance,
-                    noise,
-                }
-            }
+            Kernel::Additive => additive(layout, &theta),
+            Kernel::Product => product(&theta),
         };
+        // Two observations of one point would make K singular.
         terms.noise = terms.noise.max(JITTER * terms.variance());
         terms
     }
 
     /// The derivatives by θ of something with the derivatives `by` by the terms.
     pub(super) fn gradient(self, layout: &Layout, theta: &[f64], by: &Terms) -> Vec<f64> {
-        let d = layout.len();
         let at = self.terms(layout, theta);
-        let tail = [at.interaction * by.interaction, at.noise * by.noise];
-        match self {
+        let (mut gradient, last) = match self {
             Kernel::Additive => {
-                let slope = |i: usize| {
-                    let off = pull(layout.shares()[i], d, theta[i]);
-                    let is_pulled = PULL.0 < off && off < PULL.1;
-                    let by_relevance = if is_pulled {
-                        at.relevance[i] * by.relevance[i]
-                    } else {
-                        0.0
-                    };
-                    at.main[i] * by.main[i] + by_relevance
-                };
-                (0..d)
-                    .map(slope)
-                    .chain(tail)
-                    .chain([at.pairs * by.pairs])
-                    .collect()
+                let slope = |i: usize| additive_slope(layout, theta[i], i, &at, by);
+                let slopes: Vec<f64> = (0..layout.len()).map(slope).collect();
+                (slopes, at.pairs * by.pairs)
             }
             Kernel::Product => {
-                let slope = |i: usize| -2.0 * at.relevance[i] * by.relevance[i];
-                (0..d)
-                    .map(slope)
-                    .chain(tail)
-                    .chain([at.constant * by.constant])
-                    .collect()
+                let relevances = at.relevance.iter().zip(&by.relevance);
+                let slopes: Vec<f64> = relevances.map(|(r, by)| -2.0 * r * by).collect();
+                (slopes, at.constant * by.constant)
             }
-        }
+        };
+        gradient.extend([at.interaction * by.interaction, at.noise * by.noise, last]);
+        gradient
     }
+}
+
+fn additive(layout: &Layout, theta: &Theta<'_>) -> Terms {
+    let d = layout.len();
+    let relevance = |(p, log): (&f64, &f64)| 4.0 * p / d as f64 * pull(*p, d, *log).exp();
+    Terms {
+        constant: 1.0,
+        main: theta.logs.iter().map(|log| log.exp()).collect(),
+        pairs: theta.last,
+        interaction: theta.interaction,
+        relevance: layout
+            .shares()
+            .iter()
+            .zip(theta.logs)
+            .map(relevance)
+            .collect(),
+        noise: theta.noise,
+    }
+}
+
+fn product(theta: &Theta<'_>) -> Terms {
+    Terms {
+        constant: theta.last,
+        main: Vec::new(),
+        pairs: 0.0,
+        interaction: theta.interaction,
+        relevance: theta.logs.iter().map(|log| (-2.0 * log).exp()).collect(),
+        noise: theta.noise,
+    }
+}
+
+/// The derivative by log aᵢ, which also pulls λᵢ until it reaches a limit.
+fn additive_slope(layout: &Layout, log: f64, i: usize, at: &Terms, by: &Terms) -> f64 {
+    let off = pull(layout.shares()[i], layout.len(), log);
+    let is_pulled = PULL.0 < off && off < PULL.1;
+    let by_relevance = if is_pulled {
+        at.relevance[i] * by.relevance[i]
+    } else {
+        0.0
+    };
+    at.main[i] * by.main[i] + by_relevance
 }
 
 /// clip(log aᵢ - mᵢ)
@@ -201,10 +218,8 @@ fn pull(share: f64, d: usize, log: f64) -> f64 {
 pub(super) fn matern(square: f64) -> (f64, f64) {
     let r = (5.0 * square).sqrt();
     let decay = (-r).exp();
-    (
-        (1.0 + r + r * r / 3.0) * decay,
-        -5.0 / 6.0 * (1.0 + r) * decay,
-    )
+    let value = (1.0 + r + r * r / 3.0) * decay;
+    (value, -5.0 / 6.0 * (1.0 + r) * decay)
 }
 
 #[cfg(test)]

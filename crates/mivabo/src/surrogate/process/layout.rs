@@ -1,4 +1,4 @@
-//! Points as a process sees them: a point and its code enter, one number for each visible parameter leaves.
+//! Points as a process sees them: one number for each visible parameter.
 //!
 //! ```text
 //! real            u ∈ [0, 1], its coordinate (after log)
@@ -7,14 +7,13 @@
 //! inactive        u = 0.5, or label 0
 //! ```
 
-use crate::encoding::BadCode;
 use crate::encoding::Encoded;
-use crate::features;
-use crate::features::HYPERPARAMETERS;
+use crate::features::check_hyperparameter;
 use crate::language::domain::{Domain, Set};
 use crate::language::point::Setting;
 use crate::space::{Point, Space};
 use crate::surrogate::Error;
+use crate::surrogate::checks::check_length;
 
 /// The number of an inactive parameter, or of one with a single value.
 const MIDDLE: f64 = 0.5;
@@ -77,20 +76,20 @@ impl Layout {
     /// The same with other shares p: how often each parameter is active, relative to the others.
     ///
     /// # Errors
-    /// [`Error::BadCode`] for a wrong number of them, [`Error::BadHyperparameter`] for one out of range.
+    /// [`Error::BadCode`] for a wrong number of them,
+    /// [`features::Error::BadHyperparameter`](crate::features::Error::BadHyperparameter) for one out of range.
     pub fn with_shares(self, shares: Vec<f64>) -> Result<Layout, Error> {
         self.check_length("shares", shares.len())?;
-        match shares.iter().find(|share| !HYPERPARAMETERS.contains(share)) {
-            Some(&value) => Err(features::Error::BadHyperparameter {
-                name: "activity share",
-                value,
-            }
-            .into()),
-            None => Ok(Layout { shares, ..self }),
+        for share in &shares {
+            check_hyperparameter("activity share", *share)?;
         }
+        Ok(Layout { shares, ..self })
     }
 
     /// The share of points in which each parameter is active, at least 0.1, rescaled to mean 1.
+    ///
+    /// # Panics
+    /// When a point is of another space.
     pub fn shares_of<'a>(&self, points: impl IntoIterator<Item = &'a Point>) -> Vec<f64> {
         let mut n = 0.0;
         let mut counts = vec![0.0; self.len()];
@@ -100,10 +99,9 @@ impl Layout {
                 *count += f64::from(u8::from(point.settings[*p].is_some()));
             }
         }
-        let floored: Vec<f64> = counts
-            .iter()
-            .map(|count| f64::max(count / n, LEAST_SHARE))
-            .collect();
+        // Without points 0/0 is not a number, and `max` takes the other.
+        let share = |count: &f64| f64::max(count / n, LEAST_SHARE);
+        let floored: Vec<f64> = counts.iter().map(share).collect();
         let mean = floored.iter().sum::<f64>() / self.len().max(1) as f64;
         floored.iter().map(|share| share / mean).collect()
     }
@@ -124,6 +122,9 @@ impl Layout {
     }
 
     /// The traits of a point of the space and its code.
+    ///
+    /// # Panics
+    /// When point or code are of another space.
     pub fn traits(&self, point: &Point, code: &Encoded) -> Traits {
         let at = |(p, kind): &(usize, Kind)| match (point.settings[*p], kind) {
             (Some(_), Kind::Real(k)) => code.unit[*k],
@@ -136,6 +137,9 @@ impl Layout {
     }
 
     /// The same traits with the reals at other coordinates. Those of inactive reals must stay at 0.5.
+    ///
+    /// # Panics
+    /// When the traits are of another layout.
     pub fn moved(&self, traits: &Traits, unit: &[f64]) -> Traits {
         let mut moved = traits.clone();
         for (to, u) in self.reals().zip(unit) {
@@ -158,16 +162,7 @@ impl Layout {
     }
 
     pub(super) fn check_length(&self, what: &'static str, found: usize) -> Result<(), Error> {
-        let expected = self.len();
-        if found == expected {
-            Ok(())
-        } else {
-            Err(Error::BadCode(BadCode::Length {
-                what,
-                found,
-                expected,
-            }))
-        }
+        check_length(what, found, self.len())
     }
 }
 

@@ -1,4 +1,4 @@
-//! A Gaussian process over the parameters of a space, not over its bits: traits and outputs enter, predictions leave.
+//! A Gaussian process over the parameters of a space, not over its bits.
 //!
 //! ```text
 //! f ~ GP(0, k),   y = f(x) + ε,   ε ~ N(0, noise)
@@ -23,11 +23,13 @@ use self::kernel::Terms;
 pub use self::layout::{Layout, Traits};
 use self::sites::Sites;
 use super::Prediction;
+use super::checks::{check_length, check_output};
+use super::conditioned::Conditioned;
 use super::evidence::spread_out;
-use super::records::check_output;
-use crate::encoding::BadCode;
+use super::log_prior::means;
 use crate::interrupt;
-use crate::math::linalg::{Triangle, dot};
+use crate::math::cholesky::ZeroFilled;
+use crate::math::vector::dot_in_lanes;
 use crate::surrogate::Error;
 
 /// Candidates that are predicted at a time: their rows stay in the cache.
@@ -45,10 +47,8 @@ pub struct Process {
     terms: Terms,
     sites: Sites,
     y: Vec<f64>,
-    /// L
-    factor: Triangle,
-    /// b
-    weights: Vec<f64>,
+    /// L and b
+    conditioned: Conditioned,
 }
 
 /// A prediction, and its derivatives by the continuous coordinates, in their order.
@@ -65,18 +65,15 @@ pub struct Sloped {
 impl Process {
     /// A process without observations, with its hyper-parameters at the means of their priors.
     pub fn new(layout: Layout, kernel: Kernel) -> Process {
-        let theta = middle(kernel, &layout);
-        let terms = kernel.terms(&layout, &theta);
-        let (sites, factor) = (Sites::new(&layout, 1.0), Triangle::default());
+        let theta = means(&kernel.prior(&layout));
         Process {
+            terms: kernel.terms(&layout, &theta),
+            sites: Sites::new(&layout, 1.0),
             layout,
             kernel,
             theta,
-            terms,
-            sites,
             y: Vec::new(),
-            factor,
-            weights: Vec::new(),
+            conditioned: Conditioned::default(),
         }
     }
 
@@ -88,15 +85,13 @@ impl Process {
     pub fn observe(&mut self, traits: &Traits, y: f64) -> Result<(), Error> {
         self.layout.check_length("traits", traits.0.len())?;
         check_output(y)?;
-        let row = self
-            .sites
-            .row(&self.terms, traits, self.n_observations())
-            .kernel;
-        self.factor
-            .append(row, self.terms.variance() + self.terms.noise);
+        // Before the point joins the others: the row of the factor is that of the points before it.
+        let row = self.sites.row(&self.terms, traits, self.n_observations());
+        let diagonal = self.terms.variance() + self.terms.noise;
+        self.conditioned.append(row.kernel, diagonal);
         self.sites.push(traits);
         self.y.push(y);
-        self.learn();
+        self.conditioned.learn(&self.y);
         Ok(())
     }
 
@@ -122,28 +117,23 @@ impl Process {
     /// # Errors
     /// [`Error::BadCode`] for a wrong number of them, [`Error::BadOutput`] as [`observe`](Self::observe).
     pub fn set_outputs(&mut self, y: &[f64]) -> Result<(), Error> {
-        let (what, found, expected) = ("outputs", y.len(), self.n_observations());
-        if found != expected {
-            return Err(Error::BadCode(BadCode::Length {
-                what,
-                found,
-                expected,
-            }));
-        }
+        check_length("outputs", y.len(), self.n_observations())?;
         y.iter().try_for_each(|y| check_output(*y))?;
         self.y = y.to_vec();
-        self.learn();
+        self.conditioned.learn(&self.y);
         Ok(())
     }
 
     /// Moves the hyper-parameters to the greatest posterior density found from where they are and from the means of their
     /// priors.
-    pub fn fit(&mut self, settings: FitLimits) {
-        let mut starts = vec![self.theta.clone(), middle(self.kernel, &self.layout)];
+    pub fn fit(&mut self, limits: FitLimits) {
+        let middle = means(&self.kernel.prior(&self.layout));
+        let mut starts = vec![self.theta.clone(), middle];
+        // A process that was never fitted still is at the means of its priors.
         starts.dedup();
-        let chosen = self.chosen(settings);
+        let chosen = self.chosen(limits);
         let density = self.density(&chosen);
-        if let Some(theta) = fit::best(&density, &starts, settings) {
+        if let Some(theta) = fit::best(&density, &starts, limits) {
             self.become_theta(theta);
         }
     }
@@ -159,72 +149,71 @@ impl Process {
     /// [`Error::BadCode`] for a wrong number of them.
     pub fn set_hyperparameters(&mut self, theta: &[f64]) -> Result<(), Error> {
         let bounds = self.kernel.bounds(&self.layout);
-        let (what, found, expected) = ("hyper-parameters", theta.len(), bounds.len());
-        if found != expected {
-            return Err(Error::BadCode(BadCode::Length {
-                what,
-                found,
-                expected,
-            }));
-        }
+        check_length("hyper-parameters", theta.len(), bounds.len())?;
         // `max` before `min`: a NaN becomes the low bound.
-        self.become_theta(
-            theta
-                .iter()
-                .zip(bounds)
-                .map(|(t, (low, high))| t.max(low).min(high))
-                .collect(),
-        );
+        let moved = theta
+            .iter()
+            .zip(bounds)
+            .map(|(t, (low, high))| t.max(low).min(high));
+        self.become_theta(moved.collect());
         Ok(())
     }
 
     /// Mean and variance of f, without noise.
     pub fn predict(&self, traits: &Traits) -> Prediction {
-        let mut k = self
-            .sites
-            .row(&self.terms, traits, self.n_observations())
-            .kernel;
-        let mean = dot(&k, &self.weights);
-        self.factor.forward(&mut k);
-        self.prediction(mean, &k)
+        let row = self.sites.row(&self.terms, traits, self.n_observations());
+        self.conditioned.predict(row.kernel, self.terms.variance())
     }
 
     /// The same for many points, up to rounding, in less time for each.
+    ///
+    /// # Panics
+    /// When the traits are of another layout.
     pub fn predict_all(&self, points: &[Traits]) -> Vec<Prediction> {
-        let n = self.n_observations();
+        // With its zeros it solves for all points of a batch at once.
+        let factor = self.conditioned.factor().zero_filled();
         let mut predictions = Vec::with_capacity(points.len());
-        let factor = self.factor.dense();
-        for points in points.chunks(BATCH) {
+        for batch in points.chunks(BATCH) {
             interrupt::check();
-            let mut rows = self.sites.rows(&self.terms, points);
-            let means: Vec<f64> = (0..points.len())
-                .map(|i| dot(&rows[i * n..][..n], &self.weights))
-                .collect();
-            factor.forward(&mut rows);
-            predictions.extend(
-                means
-                    .iter()
-                    .enumerate()
-                    .map(|(i, mean)| self.prediction(*mean, &rows[i * n..][..n])),
-            );
+            predictions.extend(self.predict_batch(&factor, batch));
         }
         predictions
     }
 
+    fn predict_batch(&self, factor: &ZeroFilled, points: &[Traits]) -> Vec<Prediction> {
+        let n = self.n_observations();
+        let weights = self.conditioned.alpha();
+        let mut rows = self.sites.rows(&self.terms, points);
+        let means: Vec<f64> = (0..points.len())
+            .map(|i| dot_in_lanes(&rows[i * n..][..n], weights))
+            .collect();
+        factor.forward(&mut rows);
+        let forward = |i: usize| &rows[i * n..][..n];
+        let means = means.iter().enumerate();
+        means
+            .map(|(i, mean)| self.prediction(*mean, forward(i)))
+            .collect()
+    }
+
     /// The prediction with its derivatives by all continuous coordinates; hold those of inactive parameters.
+    ///
+    /// # Panics
+    /// When the traits are of another layout.
     pub fn predict_with_gradient(&self, traits: &Traits) -> Sloped {
         let row = self.sites.row(&self.terms, traits, self.n_observations());
-        let mean = dot(&row.kernel, &self.weights);
+        let weights = self.conditioned.alpha();
+        let mean = dot_in_lanes(&row.kernel, weights);
+        // The two solves one after the other: the variance needs the first alone, its slopes need both.
         let mut k = row.kernel.clone();
-        self.factor.forward(&mut k);
+        self.conditioned.factor().forward(&mut k);
         let prediction = self.prediction(mean, &k);
-        self.factor.backward(&mut k);
+        self.conditioned.factor().backward(&mut k);
         let slopes = self
             .layout
             .reals()
-            .map(|t| self.sites.slopes(&self.terms, &row, (t, traits.0[t])));
+            .map(|t| self.sites.slopes(&self.terms, &row, t, traits.0[t]));
         let (mean, variance) = slopes
-            .map(|s| (dot(&s, &self.weights), -2.0 * dot(&s, &k)))
+            .map(|s| (dot_in_lanes(&s, weights), -2.0 * dot_in_lanes(&s, &k)))
             .unzip();
         Sloped {
             prediction,
@@ -241,27 +230,24 @@ impl Process {
         } else {
             0.0
         };
-        // K b = y - noise b
+        // The means at the observations without another product: K b = y - noise b.
         self.y
             .iter()
-            .zip(&self.weights)
+            .zip(self.conditioned.alpha())
             .map(|(y, b)| y - noise * b)
             .min_by(f64::total_cmp)
     }
 
     /// log p(y | θ)
     pub fn log_evidence(&self) -> f64 {
-        let constant = self.y.len() as f64 * std::f64::consts::TAU.ln();
-        -0.5 * (dot(&self.y, &self.weights) + self.factor.log_determinant() + constant)
+        self.conditioned.log_evidence(&self.y)
     }
 
     /// log p(y, θ) up to the constant of the prior: by how much one kernel explains the observations better than another.
     pub fn log_posterior(&self) -> f64 {
         let prior = self.kernel.prior(&self.layout).into_iter().zip(&self.theta);
-        self.log_evidence()
-            - prior
-                .map(|((mean, sd), t)| 0.5 * ((t - mean) / sd).powi(2))
-                .sum::<f64>()
+        let surprise: f64 = prior.map(|(prior, log)| prior.surprise(*log)).sum();
+        self.log_evidence() - surprise
     }
 
     /// The same process with the length-scales of numbers divided by `sharpness`, until hyper-parameters are set again: it
@@ -279,6 +265,7 @@ impl Process {
         for (relevance, is_label) in sharp.terms.relevance.iter_mut().zip(self.layout.is_label()) {
             *relevance *= if is_label { 1.0 } else { sharpness * sharpness };
         }
+        // The powers that sites keep are those of one length-scale, so they are made again.
         sharp.sites = Sites::new(&self.layout, sharpness);
         (0..self.n_observations()).for_each(|i| sharp.sites.push(&self.sites.traits(i)));
         sharp.refactor();
@@ -288,11 +275,6 @@ impl Process {
     /// Which kernel it has.
     pub fn kernel(&self) -> Kernel {
         self.kernel
-    }
-
-    /// The variance of the noise.
-    pub fn noise(&self) -> f64 {
-        self.terms.noise
     }
 
     /// The layout of its traits.
@@ -307,15 +289,8 @@ impl Process {
 
     /// `forward` is L⁻¹k.
     fn prediction(&self, mean: f64, forward: &[f64]) -> Prediction {
-        Prediction {
-            mean,
-            variance: (self.terms.variance() - dot(forward, forward)).max(0.0),
-        }
-    }
-
-    fn learn(&mut self) {
-        self.weights.clone_from(&self.y);
-        self.factor.solve(&mut self.weights);
+        let explained = dot_in_lanes(forward, forward);
+        Prediction::new(mean, self.terms.variance() - explained)
     }
 
     fn become_theta(&mut self, theta: Vec<f64>) {
@@ -326,19 +301,21 @@ impl Process {
 
     fn refactor(&mut self) {
         let n = self.n_observations();
-        let mut k = vec![0.0; n * n];
-        for (i, row) in k.chunks_exact_mut(n.max(1)).enumerate() {
-            row[..i].copy_from_slice(&self.sites.row(&self.terms, &self.sites.traits(i), i).kernel);
-            row[i] = self.terms.variance() + self.terms.noise;
+        let diagonal = self.terms.variance() + self.terms.noise;
+        // The lower half is enough for the factor.
+        let mut covariance = vec![0.0; n * n];
+        for (i, row) in covariance.chunks_exact_mut(n.max(1)).enumerate() {
+            let traits = self.sites.traits(i);
+            row[..i].copy_from_slice(&self.sites.row(&self.terms, &traits, i).kernel);
+            row[i] = diagonal;
         }
-        self.factor = Triangle::factor(&k, n);
-        self.learn();
+        self.conditioned = Conditioned::new(&covariance, &self.y);
     }
 
     /// The observations that a fit looks at.
-    fn chosen(&self, settings: FitLimits) -> Vec<usize> {
+    fn chosen(&self, limits: FitLimits) -> Vec<usize> {
         let n = self.n_observations();
-        spread_out(n, fit::n_points(n, self.layout.len(), settings))
+        spread_out(n, fit::n_points(n, self.layout.len(), limits))
     }
 
     fn density(&self, chosen: &[usize]) -> fit::Density<'_> {
@@ -346,20 +323,7 @@ impl Process {
         for i in chosen {
             sites.push(&self.sites.traits(*i));
         }
-        fit::Density::new(
-            self.kernel,
-            &self.layout,
-            &sites,
-            chosen.iter().map(|i| self.y[*i]).collect(),
-        )
+        let y = chosen.iter().map(|i| self.y[*i]).collect();
+        fit::Density::new(self.kernel, &self.layout, &sites, y)
     }
-}
-
-/// The means of the priors.
-fn middle(kernel: Kernel, layout: &Layout) -> Vec<f64> {
-    kernel
-        .prior(layout)
-        .into_iter()
-        .map(|(mean, _)| mean)
-        .collect()
 }

@@ -45,7 +45,7 @@ fn random_theta(kernel: Kernel, draws: &mut Stream) -> Vec<f64> {
     kernel
         .prior(&layout())
         .into_iter()
-        .map(|(m, s)| m + s * (4.0 * draws.unit() - 2.0))
+        .map(|prior| prior.mean + prior.deviation * (4.0 * draws.unit() - 2.0))
         .collect()
 }
 
@@ -175,7 +175,7 @@ proptest! {
             let density = process.density(&(0..n).collect::<Vec<_>>());
             let at = |theta: &[f64]| density.negative_log(theta, &mut vec![0.0; theta.len()]);
             let theta = process.hyperparameters();
-            let off = theta.iter().zip(kernel.prior(&layout())).map(|(t, (m, s))| ((t - m) / s).powi(2));
+            let off = theta.iter().zip(kernel.prior(&layout())).map(|(t, prior)| ((t - prior.mean) / prior.deviation).powi(2));
             let expected = 0.5 * off.sum::<f64>() - process.log_evidence();
             let mut gradient = vec![0.0; theta.len()];
 
@@ -247,7 +247,7 @@ fn a_fit_is_no_worse_than_its_starts_and_stays_in_its_bounds() {
         let (mut process, _) = process(kernel, 25, &mut stream(3, 0, Purpose::Design));
         let starts = [
             process.hyperparameters().to_vec(),
-            middle(kernel, &layout()),
+            means(&kernel.prior(&layout())),
         ];
         let n = process.n_observations();
 

@@ -1,12 +1,12 @@
 //! Expectation propagation (Minka 2001) for a linear model whose weights have independent, non-Gaussian priors.
 //!
 //! Each prior term p(w_k) is replaced by a Gaussian site exp(-½π_k w² + h_k w). The product of the sites is a diagonal
-//! Gaussian prior, whose posterior `gaussian` gives at once for all weights. The site of a weight is then chosen such
+//! Gaussian prior, whose posterior `regression` gives at once for all weights. The site of a weight is then chosen such
 //! that mean and variance of its marginal are those of the cavity (the marginal without the site) times the true prior.
 //!
 //! ```text
 //! v = 1/π,  m₀ = h/π                          the site as N(m₀, v)
-//! ℓ = s/v,  q = (1 - ℓ)/v,  g = φᵀC⁻¹(y - Φm₀)   what `gaussian` knows of the weight (s: its marginal variance)
+//! ℓ = s/v,  q = (1 - ℓ)/v,  g = φᵀC⁻¹(y - Φm₀)   what `regression` knows of the weight (s: its marginal variance)
 //! ρ = q/ℓ,  η = (g + q m₀)/ℓ                  the cavity exp(-½ρw² + ηw), without subtracting nearly equal numbers
 //! π ← 1/Var - ρ,  h ← (ρ + π) E - η           from the moments E, Var of p(w) exp(-½ρw² + ηw)
 //! ```
@@ -18,10 +18,10 @@
 //! with spike-and-slab priors*.
 
 use super::Design;
-use super::gaussian::{Diagonal, Gaussian, Regression};
+use super::regression::{Diagonal, GaussianPosterior, Regression};
 
 /// A prior of one weight, as far as expectation propagation sees it.
-pub(super) trait Prior {
+pub(super) trait PriorTerm {
     /// The variance, positive and finite; the mean is 0.
     fn variance(&self) -> f64;
 
@@ -46,9 +46,9 @@ pub(super) struct Tilted {
     pub variance: f64,
 }
 
-/// The Gaussian sites that stand for the prior, one per weight: where a later fit, to more data, can start.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sites {
+/// The Gaussian sites that stand for the prior, one per weight.
+#[derive(Debug, Clone)]
+struct PriorSites {
     /// π
     precision: Vec<f64>,
     /// h
@@ -63,6 +63,8 @@ const PATIENCE: usize = 20;
 const TOLERANCE: f64 = 1e-4;
 /// How far a site moves towards its target, at first and at least.
 const STEP: (f64, f64) = (0.8, 0.05);
+/// A change above this share of the last one does not shrink.
+const SHRINKING: f64 = 0.95;
 
 /// Limits of a site's variance, in variances of the prior.
 const SITE_VARIANCE: (f64, f64) = (1e-10, 100.0);
@@ -70,157 +72,164 @@ const SITE_VARIANCE: (f64, f64) = (1e-10, 100.0);
 /// The end of expectation propagation.
 #[derive(Debug, Clone)]
 pub(super) struct Propagated {
-    pub gaussian: Gaussian,
+    pub gaussian: GaussianPosterior,
     pub cavities: Vec<Cavity>,
-    pub sites: Sites,
     pub log_evidence: f64,
-    /// Rounds that led to these sites.
-    pub n_rounds: usize,
-    /// Whether they are a fixed point.
+    /// Whether the sites are a fixed point.
     pub converged: bool,
 }
 
-impl Sites {
+impl PriorSites {
     /// The Gaussian of the prior's own moments: exact without data.
-    fn of_prior(prior: &impl Prior, m: usize) -> Self {
+    fn of_prior(prior: &impl PriorTerm, m: usize) -> Self {
         Self {
             precision: vec![1.0 / prior.variance(); m],
             pull: vec![0.0; m],
         }
     }
 
-    /// Sites for m weights: these, cut or continued by the prior's.
-    fn resized(mut self, prior: &impl Prior, m: usize) -> Self {
-        self.precision.resize(m, 1.0 / prior.variance());
-        self.pull.resize(m, 0.0);
-        let (least, most) = limits(prior);
-        self.precision
-            .iter_mut()
-            .for_each(|precision| *precision = precision.clamp(least, most));
-        self
-    }
-
     fn diagonal(&self) -> Diagonal {
+        let sites = self.pull.iter().zip(&self.precision);
         Diagonal {
-            mean: self
-                .pull
-                .iter()
-                .zip(&self.precision)
-                .map(|(h, p)| h / p)
-                .collect(),
+            mean: sites.map(|(h, p)| h / p).collect(),
             variance: self.precision.iter().map(|p| 1.0 / p).collect(),
         }
     }
 }
 
 /// The least and the greatest precision of a site.
-fn limits(prior: &impl Prior) -> (f64, f64) {
+fn limits(prior: &impl PriorTerm) -> (f64, f64) {
     let unit = 1.0 / prior.variance();
     (unit / SITE_VARIANCE.1, unit / SITE_VARIANCE.0)
 }
 
-/// Runs until no marginal changes, from given sites or from the prior's.
-pub(super) fn propagate(
-    prior: &impl Prior,
-    design: &Design,
-    noise: f64,
-    start: Option<Sites>,
-) -> Propagated {
-    let m = design.m;
+/// Runs from the prior's own moments until no marginal changes.
+pub(super) fn propagate(prior: &impl PriorTerm, design: &Design, noise: f64) -> Propagated {
     let regression = Regression::new(design);
-    let start = start.map_or_else(
-        || Sites::of_prior(prior, m),
-        |sites| sites.resized(prior, m),
-    );
-    let Search {
-        sites,
-        n_rounds,
-        converged,
-    } = search(prior, &regression, noise, start);
+    let Found { sites, converged } = search(prior, &regression, noise, design.m);
     let gaussian = regression.posterior(&sites.diagonal(), noise);
-    let cavities = (0..m)
+    let cavities: Vec<Cavity> = (0..design.m)
         .map(|k| cavity(&gaussian, &sites, k))
-        .collect::<Vec<_>>();
+        .collect();
     let log_evidence = log_evidence(prior, &gaussian, &sites, &cavities);
     Propagated {
         gaussian,
         cavities,
-        sites,
         log_evidence,
-        n_rounds,
         converged,
     }
 }
 
-struct Search {
-    sites: Sites,
-    n_rounds: usize,
+/// Where a search ended.
+struct Found {
+    sites: PriorSites,
     converged: bool,
+}
+
+/// The sites that moved least so far.
+struct Stillest {
+    sites: PriorSites,
+    change: f64,
+    round: usize,
 }
 
 /// The fixed point, or the sites that were nearest to one.
 ///
 /// A spike-and-slab posterior with more nonzero weights than the data can tell apart has many modes, and the sites
 /// wander among them for ever, further and further from the posterior; those that moved least describe it best.
-fn search(prior: &impl Prior, regression: &Regression, noise: f64, start: Sites) -> Search {
-    let mut sites = start;
-    let mut best = (f64::INFINITY, sites.clone(), 0);
-    let mut step = STEP.0;
-    let mut last = f64::INFINITY;
+fn search(prior: &impl PriorTerm, regression: &Regression, noise: f64, m: usize) -> Found {
+    let mut sites = PriorSites::of_prior(prior, m);
+    let mut best = Stillest {
+        sites: sites.clone(),
+        change: f64::INFINITY,
+        round: 0,
+    };
+    let (mut step, mut last) = (STEP.0, f64::INFINITY);
     for round in 1..=MAX_ROUNDS {
         let gaussian = regression.posterior(&sites.diagonal(), noise);
         let mut moved = sites.clone();
         let change = advance(prior, &gaussian, &mut moved, step);
         if change < TOLERANCE {
-            return Search {
+            return Found {
                 sites: moved,
-                n_rounds: round,
                 converged: true,
             };
         }
         // A change that does not shrink is a swing around the fixed point.
-        if change > 0.95 * last {
+        if change > SHRINKING * last {
             step = (0.8 * step).max(STEP.1);
         }
         last = change;
-        if change < best.0 {
+        if change < best.change {
             step = (1.1 * step).min(STEP.0);
-            best = (change, sites, round);
-        } else if round - best.2 > PATIENCE {
+            best = Stillest {
+                sites,
+                change,
+                round,
+            };
+        } else if round - best.round > PATIENCE {
             break;
         }
         sites = moved;
     }
-    Search {
-        sites: best.1,
-        n_rounds: best.2,
+    Found {
+        sites: best.sites,
         converged: false,
     }
 }
 
 /// Moves every site towards its target; the greatest distance to one, in deviations of its marginal.
-fn advance(prior: &impl Prior, gaussian: &Gaussian, sites: &mut Sites, step: f64) -> f64 {
-    let (least, most) = limits(prior);
+fn advance(
+    prior: &impl PriorTerm,
+    gaussian: &GaussianPosterior,
+    sites: &mut PriorSites,
+    step: f64,
+) -> f64 {
     let mut farthest: f64 = 0.0;
     for k in 0..sites.pull.len() {
-        let cavity = cavity(gaussian, sites, k);
-        let tilted = prior.tilted(cavity);
-        let precision = (1.0 / tilted.variance - cavity.precision).clamp(least, most);
-        let pull = (cavity.precision + precision) * tilted.mean - cavity.pull;
-        if !(precision.is_finite() && pull.is_finite()) {
+        let target = target(prior, cavity(gaussian, sites, k));
+        // Moments that floating point cannot hold: the site stays where it is.
+        if !(target.precision.is_finite() && target.pull.is_finite()) {
             continue;
         }
-        let by = [precision - sites.precision[k], pull - sites.pull[k]];
+        let by_precision = target.precision - sites.precision[k];
+        let by_pull = target.pull - sites.pull[k];
         let s = gaussian.variance[k];
-        farthest = farthest.max(by[0].abs() * s).max(by[1].abs() * s.sqrt());
-        sites.precision[k] += step * by[0];
-        sites.pull[k] += step * by[1];
+        farthest = farthest
+            .max(by_precision.abs() * s)
+            .max(by_pull.abs() * s.sqrt());
+        sites.precision[k] += step * by_precision;
+        sites.pull[k] += step * by_pull;
     }
     farthest
 }
 
-fn cavity(gaussian: &Gaussian, sites: &Sites, k: usize) -> Cavity {
+/// Where a site should be.
+struct Target {
+    precision: f64,
+    pull: f64,
+}
+
+/// ```text
+/// π ← 1/Var - ρ,   h ← (ρ + π) E - η
+/// ```
+fn target(prior: &impl PriorTerm, cavity: Cavity) -> Target {
+    let (least, most) = limits(prior);
+    let tilted = prior.tilted(cavity);
+    let precision = (1.0 / tilted.variance - cavity.precision).clamp(least, most);
+    Target {
+        precision,
+        // From the precision within its limits: where one holds the variance does not match, and the mean still does.
+        pull: (cavity.precision + precision) * tilted.mean - cavity.pull,
+    }
+}
+
+/// ```text
+/// ρ = q/ℓ,   η = (g + q m₀)/ℓ,   q = (1 - ℓ)/v
+/// ```
+fn cavity(gaussian: &GaussianPosterior, sites: &PriorSites, k: usize) -> Cavity {
     let left = gaussian.left[k];
+    // Not 1/s - π: where data say little about a weight, that subtracts nearly equal numbers.
     let q = (1.0 - left) * sites.precision[k];
     let m0 = sites.pull[k] / sites.precision[k];
     Cavity {
@@ -231,26 +240,25 @@ fn cavity(gaussian: &Gaussian, sites: &Sites, k: usize) -> Cavity {
 
 /// ```text
 /// log Z = log N(y; Φm₀, C) + Σ_k log ∫ p(w) exp(-½ρw² + ηw) dw - log ∫ N(w; m₀, v) exp(-½ρw² + ηw) dw
-///
-/// log ∫ N(w; m₀, v) exp(-½ρw² + ηw) dw = -½ log(1 + ρv) + ½ (η²v + 2ηm₀ - ρm₀²)/(1 + ρv)
 /// ```
 fn log_evidence(
-    prior: &impl Prior,
-    gaussian: &Gaussian,
-    sites: &Sites,
+    prior: &impl PriorTerm,
+    gaussian: &GaussianPosterior,
+    sites: &PriorSites,
     cavities: &[Cavity],
 ) -> f64 {
-    let terms = cavities.iter().enumerate().map(|(k, &cavity)| {
-        let v = 1.0 / sites.precision[k];
-        let m0 = sites.pull[k] * v;
-        let Cavity {
-            precision: rho,
-            pull: eta,
-        } = cavity;
-        let grown = 1.0 + rho * v;
-        let of_site =
-            -0.5 * grown.ln() + 0.5 * (eta * eta * v + 2.0 * eta * m0 - rho * m0 * m0) / grown;
-        prior.tilted(cavity).log_mass - of_site
-    });
+    let terms = cavities
+        .iter()
+        .enumerate()
+        .map(|(k, &cavity)| prior.tilted(cavity).log_mass - site_log_mass(sites, k, cavity));
     gaussian.log_evidence + terms.sum::<f64>()
+}
+
+/// log ∫ N(w; m₀, v) exp(-½ρw² + ηw) dw = -½ log(1 + ρv) + ½ (η²v + 2ηm₀ - ρm₀²)/(1 + ρv)
+fn site_log_mass(sites: &PriorSites, k: usize, cavity: Cavity) -> f64 {
+    let v = 1.0 / sites.precision[k];
+    let m0 = sites.pull[k] * v;
+    let (rho, eta) = (cavity.precision, cavity.pull);
+    let grown = 1.0 + rho * v;
+    -0.5 * grown.ln() + 0.5 * (eta * eta * v + 2.0 * eta * m0 - rho * m0 * m0) / grown
 }

@@ -1,4 +1,4 @@
-//! The horseshoe prior (Carvalho, Polson & Scott 2010) by Gibbs sampling: a design enters, draws of the weights leave.
+//! The horseshoe prior (Carvalho, Polson & Scott 2010) by Gibbs sampling.
 //!
 //! ```text
 //! w_k ~ N(0, λ_k²τ²),   λ_k ~ C⁺(0, 1),   τ ~ C⁺(0, τ₀),   y ~ N(Φw, σ²I),   σ known or σ ~ C⁺(0, s)
@@ -8,7 +8,7 @@
 //! (Makalic & Schmidt 2016, *A simple sampler for the horseshoe estimator*). So every conditional is a known law:
 //!
 //! ```text
-//! w  | …   Gaussian, by `gaussian`: O(n²M) for n < M
+//! w  | …   Gaussian, by `regression`: O(n²M) for n < M
 //! c_k| …   IG(1, 1 + 1/λ_k²)            λ_k² | …   IG(1, 1/c_k + w_k²/(2τ²))
 //! c  | …   IG(1, 1/τ₀² + 1/τ²)          τ²   | …   IG((M+1)/2, 1/c + Σ w_k²/(2λ_k²))
 //! c  | …   IG(1, 1/s² + 1/σ²)           σ²   | …   IG((n+1)/2, 1/c + ‖y - Φw‖²/2)
@@ -27,11 +27,11 @@
 //! weight is seen once more, as 0 with variance c² (Piironen & Vehtari 2017; in this form, which leaves all other conditionals
 //! as they are, Nishimura & Suchard 2022, *Shrinkage with shrunken shoulders*).
 
-use super::gaussian::{Marginal, Regression};
+use super::regression::{Marginal, Regression};
 use super::{Design, NOISE_FLOOR, SparsePosterior, positive_or};
-use crate::math::cholesky::times;
+use crate::math::matrix::times;
 use crate::math::random::Stream;
-use crate::math::vector::dot;
+use crate::math::vector::{differences, dot};
 
 /// λ², τ² and σ² stay within these limits: their products neither vanish nor overflow.
 const SQUARE: (f64, f64) = (1e-30, 1e30);
@@ -62,17 +62,6 @@ pub enum Noise {
     HalfCauchy(f64),
 }
 
-/// Where a chain stands: what a further fit, to more data or for more draws, can start from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HorseshoeState {
-    /// λ_k²
-    local: Vec<f64>,
-    /// τ²
-    global: f64,
-    /// σ²
-    noise: f64,
-}
-
 impl Default for Horseshoe {
     /// For standardised outputs and features of order 1.
     fn default() -> Self {
@@ -87,108 +76,103 @@ impl Default for Horseshoe {
     }
 }
 
-impl HorseshoeState {
-    /// The variance of the noise at the last draw.
-    pub fn noise(&self) -> f64 {
-        self.noise
-    }
-
-    /// The global scale τ at the last draw.
-    pub fn global(&self) -> f64 {
-        self.global.sqrt()
-    }
-}
-
 impl Horseshoe {
-    /// The belief after the design's observations, from a fresh chain.
+    /// The belief after the design's observations.
     pub(crate) fn fit(&self, design: &Design, stream: &mut Stream) -> SparsePosterior {
-        self.fit_from(design, None, stream)
-    }
-
-    /// The same, continuing the chain of [`SparsePosterior::state`]: few sweeps of burn-in are then enough. Weights that the
-    /// state does not know start at λ = 1.
-    pub(crate) fn fit_from(
-        &self,
-        design: &Design,
-        start: Option<HorseshoeState>,
-        stream: &mut Stream,
-    ) -> SparsePosterior {
-        let mut chain = Chain::new(self, design, start);
+        let mut chain = Chain::new(self, design);
         for _ in 0..self.burn_in {
             chain.sweep(stream);
         }
         let n_draws = self.draws.max(1);
         let mut draws = Vec::with_capacity(n_draws * design.m);
         for _ in 0..n_draws {
+            // The last of them is the one that is kept.
             for _ in 1..self.thinning.max(1) {
                 chain.sweep(stream);
             }
             draws.extend(chain.sweep(stream));
         }
-        SparsePosterior::sampled(draws, design.m, chain.state)
+        SparsePosterior::sampled(draws, design.m)
     }
+}
+
+/// Where a chain stands, but for the weights.
+struct Scales {
+    /// λ_k²
+    local: Vec<f64>,
+    /// τ²
+    global: f64,
+    /// σ²
+    noise: f64,
 }
 
 /// A chain on its way.
 struct Chain<'a> {
     design: &'a Design,
     regression: Regression<'a>,
-    state: HorseshoeState,
+    now: Scales,
     /// τ₀²
     global: f64,
     /// 1/c² of the slab.
     slab_precision: f64,
-    /// s², where the noise is sampled.
-    noise: Option<f64>,
-    /// The least σ².
-    noise_floor: f64,
+    noise: NoisePrior,
 }
 
-impl<'a> Chain<'a> {
-    fn new(settings: &Horseshoe, design: &'a Design, start: Option<HorseshoeState>) -> Self {
-        let squares = dot(&design.y, &design.y) / design.n.max(1) as f64;
-        let noise_floor = positive_or(NOISE_FLOOR * squares, NOISE_FLOOR).min(SQUARE.1);
-        let (noise, first_noise) = match settings.noise {
-            Noise::Known(variance) => (None, positive_or(variance, noise_floor)),
+/// What σ² may be.
+struct NoisePrior {
+    /// s², where the noise is sampled.
+    scale: Option<f64>,
+    least: f64,
+    first: f64,
+}
+
+impl NoisePrior {
+    /// For outputs of this mean square.
+    fn new(noise: Noise, mean_square: f64) -> NoisePrior {
+        let least = positive_or(NOISE_FLOOR * mean_square, NOISE_FLOOR).min(SQUARE.1);
+        let (scale, first) = match noise {
+            Noise::Known(variance) => (None, positive_or(variance, least)),
             Noise::HalfCauchy(scale) => {
                 let variance = positive_or(scale * scale, 1.0);
                 (Some(variance), 0.1 * variance)
             }
         };
+        NoisePrior {
+            scale,
+            least,
+            first: first.max(least),
+        }
+    }
+}
+
+impl<'a> Chain<'a> {
+    fn new(settings: &Horseshoe, design: &'a Design) -> Self {
+        let mean_square = dot(&design.y, &design.y) / design.n.max(1) as f64;
+        let noise = NoisePrior::new(settings.noise, mean_square);
         let global = positive_or(settings.global * settings.global, 1.0);
         // With λ = 1, outputs have the variance that was seen.
-        let spread = positive_or(
-            design.y.len() as f64 * squares / dot(&design.rows, &design.rows),
-            global,
-        );
-        let fresh = HorseshoeState {
-            local: Vec::new(),
-            global: spread.clamp(1e-12, 1e12),
-            noise: first_noise,
-        };
-        let mut state = start.unwrap_or(fresh);
-        state.local.resize(design.m, 1.0);
-        if noise.is_none() {
-            state.noise = first_noise;
-        }
-        state.noise = state.noise.max(noise_floor);
-        let slab_precision = positive_or(1.0 / (settings.slab * settings.slab), 0.0);
+        let squares = design.y.len() as f64 * mean_square;
+        let spread = positive_or(squares / dot(&design.rows, &design.rows), global);
         Self {
             design,
             regression: Regression::new(design),
-            state,
+            now: Scales {
+                local: vec![1.0; design.m],
+                global: spread.clamp(1e-12, 1e12),
+                noise: noise.first,
+            },
             global,
-            slab_precision,
+            slab_precision: positive_or(1.0 / (settings.slab * settings.slab), 0.0),
             noise,
-            noise_floor,
         }
     }
 
-    /// One draw of everything; the weights leave.
+    /// One draw of everything, of which the weights are returned.
     fn sweep(&mut self, stream: &mut Stream) -> Vec<f64> {
+        // τ was drawn with the weights integrated out, so they have to be drawn anew before anything else looks at them.
         let weights = self.draw_global(stream).draw(self.design, stream);
         self.draw_scales(&weights, stream);
-        if let Some(scale) = self.noise {
+        if let Some(scale) = self.noise.scale {
             self.draw_noise(scale, &weights, stream);
         }
         weights
@@ -199,11 +183,12 @@ impl<'a> Chain<'a> {
     fn draw_global(&mut self, stream: &mut Stream) -> Marginal {
         let length = 0.1 * 20_f64.powf(stream.unit());
         let factor = (2.0 * length * stream.normal()).exp();
-        let proposed = (self.state.global * factor).max(SQUARE.0).min(SQUARE.1);
-        let (old, log_old) = self.given_global(self.state.global);
+        let proposed = within(self.now.global * factor);
+        let (old, log_old) = self.given_global(self.now.global);
         let (new, log_new) = self.given_global(proposed);
+        // The same as u < new/old for a uniform u, without leaving the logarithms.
         if stream.exponential() > log_old - log_new {
-            self.state.global = proposed;
+            self.now.global = proposed;
             return new;
         }
         old
@@ -218,48 +203,38 @@ impl<'a> Chain<'a> {
     ///
     /// The sum is the mass that the slab leaves of each N(0, λ²τ²).
     fn given_global(&self, global: f64) -> (Marginal, f64) {
-        let plain = self
-            .state
-            .local
-            .iter()
-            .map(|local| (local * global).max(SQUARE.0));
-        let variance: Vec<f64> = plain
-            .clone()
-            .map(|v| v / (1.0 + v * self.slab_precision))
-            .collect();
-        let slab: f64 = plain.map(|v| (v * self.slab_precision).ln_1p()).sum();
-        let marginal = self.regression.marginal(&variance, self.state.noise);
+        let local = self.now.local.iter();
+        let plain: Vec<f64> = local.map(|local| (local * global).max(SQUARE.0)).collect();
+        let cut = |v: &f64| v / (1.0 + v * self.slab_precision);
+        let variance: Vec<f64> = plain.iter().map(cut).collect();
+        let lost = plain.iter().map(|v| (v * self.slab_precision).ln_1p());
+        let lost: f64 = lost.sum();
+        let marginal = self.regression.marginal(&variance, self.now.noise);
         let log_prior = 0.5 * global.ln() - (global / self.global).ln_1p();
-        let log_density = log_prior + marginal.log_evidence - 0.5 * slab;
+        let log_density = log_prior + marginal.log_evidence - 0.5 * lost;
         (marginal, log_density)
     }
 
     fn draw_scales(&mut self, weights: &[f64], stream: &mut Stream) {
-        let state = &mut self.state;
+        let now = &mut self.now;
         let mut sum = 0.0;
-        for (local, w) in state.local.iter_mut().zip(weights) {
+        for (local, w) in now.local.iter_mut().zip(weights) {
             let mixing = inverse_gamma(1.0, 1.0 + 1.0 / *local, stream);
-            *local = inverse_gamma(1.0, 1.0 / mixing + 0.5 * w * w / state.global, stream);
+            *local = inverse_gamma(1.0, 1.0 / mixing + 0.5 * w * w / now.global, stream);
             sum += 0.5 * w * w / *local;
         }
-        let mixing = inverse_gamma(1.0, 1.0 / self.global + 1.0 / state.global, stream);
+        let mixing = inverse_gamma(1.0, 1.0 / self.global + 1.0 / now.global, stream);
         let shape = 0.5 * (weights.len() as f64 + 1.0);
-        state.global = inverse_gamma(shape, 1.0 / mixing + sum, stream);
+        now.global = inverse_gamma(shape, 1.0 / mixing + sum, stream);
     }
 
     fn draw_noise(&mut self, scale: f64, weights: &[f64], stream: &mut Stream) {
         let fitted = times(&self.design.rows, self.design.n, weights);
-        let error: f64 = self
-            .design
-            .y
-            .iter()
-            .zip(&fitted)
-            .map(|(y, f)| (y - f) * (y - f))
-            .sum();
-        let mixing = inverse_gamma(1.0, 1.0 / scale + 1.0 / self.state.noise, stream);
+        let error = differences(&self.design.y, &fitted);
+        let mixing = inverse_gamma(1.0, 1.0 / scale + 1.0 / self.now.noise, stream);
         let shape = 0.5 * (self.design.n as f64 + 1.0);
-        self.state.noise =
-            inverse_gamma(shape, 1.0 / mixing + 0.5 * error, stream).max(self.noise_floor);
+        let rate = 1.0 / mixing + 0.5 * dot(&error, &error);
+        self.now.noise = inverse_gamma(shape, rate, stream).max(self.noise.least);
     }
 }
 
@@ -270,10 +245,12 @@ fn inverse_gamma(shape: f64, rate: f64, stream: &mut Stream) -> f64 {
     } else {
         stream.gamma(shape, 1.0)
     };
-    // Unlike `clamp`, this turns NaN into a number.
-    (rate / gamma.max(f64::MIN_POSITIVE))
-        .max(SQUARE.0)
-        .min(SQUARE.1)
+    within(rate / gamma.max(f64::MIN_POSITIVE))
+}
+
+/// Within [`SQUARE`]. Unlike `clamp`, this turns NaN into a number.
+fn within(square: f64) -> f64 {
+    square.max(SQUARE.0).min(SQUARE.1)
 }
 
 #[cfg(test)]
@@ -450,37 +427,19 @@ mod tests {
             thinning: 1,
         };
         let mut stream = stream(4, 0, Purpose::Inference);
-        let mut state = None;
+        let mut chain = Chain::new(&horseshoe, &design);
         let (mut weights, mut squares, mut noises) = (Vec::new(), Vec::new(), Vec::new());
 
-        // One draw a fit: the chain is carried on through its state.
         for _ in 0..40_000 {
-            let fit = horseshoe.fit_from(&design, state, &mut stream);
-            weights.push(fit.mean()[0]);
-            squares.push(fit.mean()[0] * fit.mean()[0]);
-            noises.push(fit.state().unwrap().noise());
-            state = fit.state().cloned();
+            let weight = chain.sweep(&mut stream)[0];
+            weights.push(weight);
+            squares.push(weight * weight);
+            noises.push(chain.now.noise);
         }
 
         let exact = one_weight_and_noise(&design, 0.5, 3.0);
         assert_mean(&weights, exact[0], "mean");
         assert_mean(&squares, exact[1], "square");
         assert_mean(&noises, exact[2], "noise");
-    }
-
-    #[test]
-    fn a_state_of_fewer_weights_is_continued() {
-        let small = Design::new(1, vec![1.0, 2.0], vec![1.0, 2.0]);
-        let large = Design::new(3, vec![1.0, 0.0, 0.5, 2.0, 1.0, 0.0], vec![1.0, 2.0]);
-        let mut stream = stream(0, 0, Purpose::Inference);
-        let state = Horseshoe::default()
-            .fit(&small, &mut stream)
-            .state()
-            .cloned();
-
-        let fit = Horseshoe::default().fit_from(&large, state, &mut stream);
-
-        assert_eq!(fit.mean().len(), 3);
-        assert_eq!(fit.state().unwrap().local.len(), 3);
     }
 }

@@ -1,8 +1,8 @@
-//! The Laplace prior by expectation propagation: a scale and a noise variance enter, a Gaussian belief leaves.
+//! The Laplace prior by expectation propagation.
 //!
 //! Reference: MiVaBo, App. A; Seeger (2008), *Bayesian inference and optimal design for the sparse linear model*.
 
-use super::ep::{Cavity, Prior, Sites, Tilted, propagate};
+use super::ep::{Cavity, PriorTerm, Tilted, propagate};
 use super::{Design, SparsePosterior, positive_or};
 use crate::math::tail::half_line;
 
@@ -35,16 +35,11 @@ impl Default for Laplace {
 impl Laplace {
     /// The belief after the design's observations.
     pub(crate) fn fit(&self, design: &Design) -> SparsePosterior {
-        self.fit_from(design, None)
-    }
-
-    /// The same, starting from the [`SparsePosterior::sites`] of a fit to fewer observations.
-    pub(crate) fn fit_from(&self, design: &Design, start: Option<Sites>) -> SparsePosterior {
         let prior = Term {
             rate: 1.0 / positive_or(self.scale, 1.0),
         };
         let noise = design.floored(self.noise, prior.variance());
-        SparsePosterior::propagated(propagate(&prior, design, noise, start), None)
+        SparsePosterior::propagated(propagate(&prior, design, noise), None)
     }
 }
 
@@ -53,7 +48,7 @@ struct Term {
     rate: f64,
 }
 
-impl Prior for Term {
+impl PriorTerm for Term {
     fn variance(&self) -> f64 {
         2.0 / (self.rate * self.rate)
     }
@@ -68,19 +63,17 @@ impl Prior for Term {
         let precision = cavity.precision.max(1e-20 * self.rate * self.rate);
         let above = half_line(precision, cavity.pull - self.rate);
         let below = half_line(precision, -cavity.pull - self.rate);
+        // Relative to the larger mass: both alone may vanish or overflow.
         let larger = above.log_mass.max(below.log_mass);
-        let (up, down) = (
-            (above.log_mass - larger).exp(),
-            (below.log_mass - larger).exp(),
-        );
+        let up = (above.log_mass - larger).exp();
+        let down = (below.log_mass - larger).exp();
         let (p_up, p_down) = (up / (up + down), down / (up + down));
         let apart = above.mean + below.mean;
+        let within = p_up * above.variance + p_down * below.variance;
         Tilted {
             log_mass: (0.5 * self.rate).ln() + larger + (up + down).ln(),
             mean: p_up * above.mean - p_down * below.mean,
-            variance: p_up * above.variance
-                + p_down * below.variance
-                + p_up * p_down * apart * apart,
+            variance: within + p_up * p_down * apart * apart,
         }
     }
 }
@@ -89,7 +82,7 @@ impl Prior for Term {
 mod tests {
     use super::*;
     use crate::math::random::{Purpose, stream};
-    use crate::surrogate::sparse::dot;
+    use crate::math::vector::dot;
 
     struct Exact {
         mean: Vec<f64>,

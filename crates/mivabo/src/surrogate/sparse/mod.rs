@@ -1,5 +1,4 @@
-//! Sparse linear models (MiVaBo, App. A): a design and a prior that expects most weights to be zero enter, a belief
-//! about the weights leaves.
+//! Sparse linear models, whose prior expects most weights to be zero. MiVaBo, App. A.
 //!
 //! ```text
 //! y = Φw + ε,   ε ~ N(0, σ²I),   w_k ~ p independently
@@ -14,24 +13,25 @@
 //! Every step costs O(n²M) for n < M observations, and nothing is ever M×M then; O(M³) for n ≥ M.
 
 mod ep;
-mod gaussian;
 mod horseshoe;
 mod laplace;
 mod model;
+mod regression;
 mod spike_slab;
 #[cfg(test)]
 mod tests;
 
-pub use ep::Sites;
-pub use horseshoe::{Horseshoe, HorseshoeState, Noise};
+pub use horseshoe::{Horseshoe, Noise};
 pub use laplace::Laplace;
 pub use model::{Sparse, SparsePrior};
 pub use spike_slab::SpikeSlab;
 
 use self::ep::Propagated;
 use self::spike_slab::Spikes;
+use crate::math::matrix::chosen_columns;
 use crate::math::random::Stream;
 use crate::math::vector::dot;
+use crate::surrogate::Prediction;
 
 /// The noise variance is at least this share of the variance that outputs have under the prior. It keeps n×n matrices
 /// with equal rows invertible, and it is far below what a standardised output can tell.
@@ -56,17 +56,14 @@ pub(crate) struct Design {
 pub struct SparsePosterior {
     mean: Vec<f64>,
     variance: Vec<f64>,
-    belief: Belief,
+    belief: Inferred,
 }
 
 #[derive(Debug, Clone)]
-enum Belief {
+enum Inferred {
     Propagated(Box<Propagated>, Option<Spikes>),
-    /// Draws one after the other, and where the chain stands.
-    Sampled {
-        draws: Vec<f64>,
-        state: HorseshoeState,
-    },
+    /// Draws of a chain, one after the other.
+    Sampled(Vec<f64>),
 }
 
 impl Design {
@@ -84,6 +81,7 @@ impl Design {
     /// A noise variance of at least [`NOISE_FLOOR`] · `prior_variance` · the mean of ‖φ‖², and positive in any case.
     fn floored(&self, noise: f64, prior_variance: f64) -> f64 {
         let squares = dot(&self.rows, &self.rows) / self.n.max(1) as f64;
+        // Features that are all 0, or overflow, leave no scale to take a share of.
         let floor = positive_or(
             NOISE_FLOOR * prior_variance * squares,
             f64::MIN_POSITIVE.sqrt(),
@@ -93,11 +91,10 @@ impl Design {
 
     /// Only these columns.
     fn columns(&self, kept: &[usize]) -> Self {
-        let rows = self.rows.chunks_exact(self.m.max(1));
         Self {
             n: self.n,
             m: kept.len(),
-            rows: rows.flat_map(|row| kept.iter().map(|&k| row[k])).collect(),
+            rows: chosen_columns(&self.rows, self.m, kept),
             y: self.y.clone(),
         }
     }
@@ -108,18 +105,18 @@ impl SparsePosterior {
         Self {
             mean: propagated.gaussian.mean.clone(),
             variance: propagated.gaussian.variance.clone(),
-            belief: Belief::Propagated(Box::new(propagated), spikes),
+            belief: Inferred::Propagated(Box::new(propagated), spikes),
         }
     }
 
     /// From draws of `m` weights each, at least one.
-    fn sampled(draws: Vec<f64>, m: usize, state: HorseshoeState) -> Self {
+    fn sampled(draws: Vec<f64>, m: usize) -> Self {
         let columns = (0..m).map(|k| moments(draws.iter().skip(k).step_by(m).copied()));
         let (mean, variance) = columns.unzip();
         Self {
             mean,
             variance,
-            belief: Belief::Sampled { draws, state },
+            belief: Inferred::Sampled(draws),
         }
     }
 
@@ -134,14 +131,14 @@ impl SparsePosterior {
     }
 
     /// Mean and variance of φᵀw for a row φ of features.
-    pub fn predict(&self, row: &[f64]) -> (f64, f64) {
+    pub fn predict(&self, row: &[f64]) -> Prediction {
         match &self.belief {
-            Belief::Propagated(propagated, _) => propagated.gaussian.predict(row),
-            Belief::Sampled { draws, .. } => moments(
-                draws
-                    .chunks_exact(row.len().max(1))
-                    .map(|draw| dot(draw, row)),
-            ),
+            Inferred::Propagated(propagated, _) => propagated.gaussian.predict(row),
+            Inferred::Sampled(draws) => {
+                let values = draws.chunks_exact(row.len().max(1));
+                let (mean, variance) = moments(values.map(|draw| dot(draw, row)));
+                Prediction::new(mean, variance)
+            }
         }
     }
 
@@ -156,32 +153,32 @@ impl SparsePosterior {
     ///   zeros.
     pub fn sample(&self, stream: &mut Stream) -> Vec<f64> {
         match &self.belief {
-            Belief::Propagated(propagated, None) => propagated.gaussian.sample(stream),
-            Belief::Propagated(_, Some(spikes)) => spikes.sample(stream),
-            Belief::Sampled { draws, .. } => pick(draws, self.mean.len(), stream),
+            Inferred::Propagated(propagated, None) => propagated.gaussian.sample(stream),
+            Inferred::Propagated(_, Some(spikes)) => spikes.sample(stream),
+            Inferred::Sampled(draws) => pick(draws, self.mean.len(), stream),
         }
     }
 
     /// A draw of the Gaussian approximation, where there is one; the same as [`Self::sample`] for the horseshoe.
     pub fn sample_gaussian(&self, stream: &mut Stream) -> Vec<f64> {
         match &self.belief {
-            Belief::Propagated(propagated, _) => propagated.gaussian.sample(stream),
-            Belief::Sampled { draws, .. } => pick(draws, self.mean.len(), stream),
+            Inferred::Propagated(propagated, _) => propagated.gaussian.sample(stream),
+            Inferred::Sampled(draws) => pick(draws, self.mean.len(), stream),
         }
     }
 
     /// Expectation propagation's estimate of log p(y); none from Gibbs sampling.
     pub fn log_evidence(&self) -> Option<f64> {
         match &self.belief {
-            Belief::Propagated(propagated, _) => Some(propagated.log_evidence),
-            Belief::Sampled { .. } => None,
+            Inferred::Propagated(propagated, _) => Some(propagated.log_evidence),
+            Inferred::Sampled(_) => None,
         }
     }
 
     /// Posterior probability that each weight is not zero, where the prior has zeros.
     pub fn inclusion(&self) -> Option<&[f64]> {
         match &self.belief {
-            Belief::Propagated(_, Some(spikes)) => Some(&spikes.inclusion),
+            Inferred::Propagated(_, Some(spikes)) => Some(&spikes.inclusion),
             _ => None,
         }
     }
@@ -191,40 +188,16 @@ impl SparsePosterior {
     /// Without one, the belief is that of the sites that moved least, and the log evidence is a rough guess.
     pub fn converged(&self) -> bool {
         match &self.belief {
-            Belief::Propagated(propagated, _) => propagated.converged,
-            Belief::Sampled { .. } => true,
-        }
-    }
-
-    /// Rounds of expectation propagation that led here; none from Gibbs sampling.
-    pub fn n_rounds(&self) -> Option<usize> {
-        match &self.belief {
-            Belief::Propagated(propagated, _) => Some(propagated.n_rounds),
-            Belief::Sampled { .. } => None,
-        }
-    }
-
-    /// Where expectation propagation ended, as a start for the next fit.
-    pub fn sites(&self) -> Option<&Sites> {
-        match &self.belief {
-            Belief::Propagated(propagated, _) => Some(&propagated.sites),
-            Belief::Sampled { .. } => None,
+            Inferred::Propagated(propagated, _) => propagated.converged,
+            Inferred::Sampled(_) => true,
         }
     }
 
     /// The draws of the horseshoe's chain, one after the other; empty for the other priors.
     pub fn draws(&self) -> &[f64] {
         match &self.belief {
-            Belief::Propagated(..) => &[],
-            Belief::Sampled { draws, .. } => draws,
-        }
-    }
-
-    /// Where the chain of the horseshoe stands, as a start for the next fit.
-    pub fn state(&self) -> Option<&HorseshoeState> {
-        match &self.belief {
-            Belief::Propagated(..) => None,
-            Belief::Sampled { state, .. } => Some(state),
+            Inferred::Propagated(..) => &[],
+            Inferred::Sampled(draws) => draws,
         }
     }
 }
@@ -248,10 +221,9 @@ fn pick(draws: &[f64], m: usize, stream: &mut Stream) -> Vec<f64> {
 fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let n = values.clone().count().max(1) as f64;
     let mean = values.clone().sum::<f64>() / n;
-    (
-        mean,
-        values.map(|x| (x - mean) * (x - mean)).sum::<f64>() / n,
-    )
+    // About the mean, not E[x²] - mean²: that could be negative.
+    let squares = values.map(|x| (x - mean) * (x - mean));
+    (mean, squares.sum::<f64>() / n)
 }
 
 /// A positive, finite number, or a stand-in for it.

@@ -1,4 +1,4 @@
-//! A belief under a sparse prior: observations of features enter, and the posterior is fitted when it is next asked for.
+//! A belief under a sparse prior, fitted when it is next asked for.
 //!
 //! Every fit begins afresh. Starting from the last one would be quicker, but then answers would depend on when the
 //! questions were asked, and a study that is resumed would go on differently.
@@ -6,8 +6,7 @@
 use std::sync::Arc;
 
 use super::{Design, Horseshoe, Laplace, SparsePosterior, SpikeSlab};
-use crate::features;
-use crate::features::{Features, Weights};
+use crate::features::{self, Features, Weights, check_hyperparameter, check_number};
 use crate::math::random::{Purpose, Stream, stream};
 use crate::surrogate::Error;
 use crate::surrogate::records::Records;
@@ -18,6 +17,9 @@ const MAX_ROUNDS: usize = 12;
 
 /// The most weights in all draws of a chain: 2 GB.
 const MAX_DRAWN: u64 = 1 << 28;
+
+/// What the share of weights that are not zero is called; it is at most 1.
+const INCLUSION: &str = "inclusion probability";
 
 /// Hyper-parameters stay within these bounds: outputs are standardised.
 const SCALES: (f64, f64) = (1e-3, 1e2);
@@ -61,12 +63,12 @@ impl Sparse {
     /// A belief without observations; the seed is that of the horseshoe's chain.
     ///
     /// # Errors
-    /// [`Error::BadHyperparameter`] for a scale, variance or probability out of its range;
-    /// [`Error::TooManyFeatures`] for more draws of the weights than memory should hold.
+    /// [`features::Error::BadHyperparameter`] for a scale, variance or probability out of its range;
+    /// [`features::Error::TooManyFeatures`] for more draws of the weights than memory should hold.
     pub fn new(features: Arc<Features>, prior: SparsePrior, seed: u64) -> Result<Sparse, Error> {
         for (name, value) in prior.hyperparameters() {
-            let is_probability = name == "inclusion probability";
-            if !(1e-50..=1e50).contains(&value) || (is_probability && value > 1.0) {
+            check_hyperparameter(name, value)?;
+            if name == INCLUSION && value > 1.0 {
                 return Err(features::Error::BadHyperparameter { name, value }.into());
             }
         }
@@ -107,11 +109,7 @@ impl Sparse {
     pub fn predict(&mut self, bits: &[bool], unit: &[f64]) -> Prediction {
         let features = self.features().clone();
         let row = features.flatten(&features.factors(bits, unit));
-        let (mean, variance) = self.posterior().predict(&row);
-        Prediction {
-            mean,
-            variance: variance.max(0.0),
-        }
+        self.posterior().predict(&row)
     }
 
     /// The mean weights.
@@ -170,6 +168,7 @@ impl Sparse {
                     (self.prior, self.posterior) = (candidate, Some(posterior));
                 }
             }
+            // No neighbour is better: halving and doubling again would try the same ones.
             if best <= before {
                 break;
             }
@@ -213,64 +212,49 @@ impl SparsePrior {
             return Ok(());
         };
         let n = (horseshoe.draws as u64).saturating_mul(n_weights as u64);
-        if n > MAX_DRAWN {
-            return Err(features::Error::TooManyFeatures {
-                what: "weights in all draws",
-                n,
-                limit: MAX_DRAWN,
-            }
-            .into());
-        }
+        check_number("weights in all draws", n, MAX_DRAWN)?;
         Ok(())
     }
 
     fn hyperparameters(&self) -> Vec<(&'static str, f64)> {
-        match *self {
-            SparsePrior::Laplace(Laplace { scale, noise }) => {
-                vec![("scale", scale), ("noise", noise)]
-            }
-            SparsePrior::SpikeSlab(SpikeSlab {
-                inclusion,
-                slab,
-                noise,
-            }) => {
-                vec![
-                    ("inclusion probability", inclusion),
-                    ("slab variance", slab),
-                    ("noise", noise),
-                ]
-            }
-            SparsePrior::Horseshoe(horseshoe) => vec![("global scale", horseshoe.global)],
+        match self {
+            SparsePrior::Laplace(prior) => vec![("scale", prior.scale), ("noise", prior.noise)],
+            SparsePrior::SpikeSlab(prior) => vec![
+                (INCLUSION, prior.inclusion),
+                ("slab variance", prior.slab),
+                ("noise", prior.noise),
+            ],
+            SparsePrior::Horseshoe(prior) => vec![("global scale", prior.global)],
         }
     }
 
     /// The same with one hyper-parameter halved or doubled.
     fn neighbours(&self) -> Vec<SparsePrior> {
-        let around =
-            |x: f64, (low, high): (f64, f64)| [x / 2.0, 2.0 * x].map(|x| x.clamp(low, high));
         match *self {
-            SparsePrior::Laplace(prior) => {
-                let scales = around(prior.scale, SCALES).map(|scale| Laplace { scale, ..prior });
-                let noises = around(prior.noise, NOISES).map(|noise| Laplace { noise, ..prior });
-                scales
-                    .into_iter()
-                    .chain(noises)
-                    .map(SparsePrior::Laplace)
-                    .collect()
-            }
-            SparsePrior::SpikeSlab(prior) => {
-                let shares = around(prior.inclusion, INCLUSIONS)
-                    .map(|inclusion| SpikeSlab { inclusion, ..prior });
-                let slabs = around(prior.slab, SCALES).map(|slab| SpikeSlab { slab, ..prior });
-                let noises = around(prior.noise, NOISES).map(|noise| SpikeSlab { noise, ..prior });
-                shares
-                    .into_iter()
-                    .chain(slabs)
-                    .chain(noises)
-                    .map(SparsePrior::SpikeSlab)
-                    .collect()
-            }
+            SparsePrior::Laplace(prior) => laplace_neighbours(prior),
+            SparsePrior::SpikeSlab(prior) => spike_slab_neighbours(prior),
             SparsePrior::Horseshoe(_) => vec![],
         }
     }
+}
+
+fn laplace_neighbours(prior: Laplace) -> Vec<SparsePrior> {
+    let scales = around(prior.scale, SCALES).map(|scale| Laplace { scale, ..prior });
+    let noises = around(prior.noise, NOISES).map(|noise| Laplace { noise, ..prior });
+    let all = scales.into_iter().chain(noises);
+    all.map(SparsePrior::Laplace).collect()
+}
+
+fn spike_slab_neighbours(prior: SpikeSlab) -> Vec<SparsePrior> {
+    let inclusions = around(prior.inclusion, INCLUSIONS);
+    let shares = inclusions.map(|inclusion| SpikeSlab { inclusion, ..prior });
+    let slabs = around(prior.slab, SCALES).map(|slab| SpikeSlab { slab, ..prior });
+    let noises = around(prior.noise, NOISES).map(|noise| SpikeSlab { noise, ..prior });
+    let all = shares.into_iter().chain(slabs).chain(noises);
+    all.map(SparsePrior::SpikeSlab).collect()
+}
+
+/// Half and twice a hyper-parameter, within its bounds.
+fn around(x: f64, bounds: (f64, f64)) -> [f64; 2] {
+    [x / 2.0, 2.0 * x].map(|x| x.clamp(bounds.0, bounds.1))
 }

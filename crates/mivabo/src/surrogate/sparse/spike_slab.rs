@@ -4,8 +4,8 @@
 //! regression models with spike-and-slab priors*. There, the inclusion of a weight is a variable with a site of its own;
 //! with a known probability of inclusion it sums out, and what remains is one site per weight, as here.
 
-use super::ep::{Cavity, Prior, Sites, Tilted, propagate};
-use super::gaussian::Regression;
+use super::ep::{Cavity, PriorTerm, Tilted, propagate};
+use super::regression::Regression;
 use super::{Design, SparsePosterior, positive_or};
 use crate::math::random::Stream;
 
@@ -34,18 +34,13 @@ impl Default for SpikeSlab {
 impl SpikeSlab {
     /// The belief after the design's observations.
     pub(crate) fn fit(&self, design: &Design) -> SparsePosterior {
-        self.fit_from(design, None)
-    }
-
-    /// The same, starting from the [`SparsePosterior::sites`] of a fit to fewer observations.
-    pub(crate) fn fit_from(&self, design: &Design, start: Option<Sites>) -> SparsePosterior {
         let slab = positive_or(self.slab, 1.0);
         let prior = Term {
             inclusion: positive_or(self.inclusion, 0.5).clamp(1e-9, 1.0 - 1e-9),
             slab,
         };
         let noise = design.floored(self.noise, prior.variance());
-        let propagated = propagate(&prior, design, noise, start);
+        let propagated = propagate(&prior, design, noise);
         let cavities = propagated.cavities.iter();
         let inclusion = cavities
             .map(|&cavity| prior.included(cavity).probability)
@@ -73,14 +68,12 @@ pub(super) struct Spikes {
 impl Spikes {
     /// Which weights are zero first, and then the others from their exact posterior.
     pub(super) fn sample(&self, stream: &mut Stream) -> Vec<f64> {
-        let mut kept = Vec::new();
-        for (k, &probability) in self.inclusion.iter().enumerate() {
-            if stream.unit() < probability {
-                kept.push(k);
-            }
-        }
+        let mut is_kept = |k: &usize| stream.unit() < self.inclusion[*k];
+        let kept: Vec<usize> = (0..self.inclusion.len()).filter(&mut is_kept).collect();
         let design = self.design.columns(&kept);
-        let drawn = Regression::new(&design).draw(&vec![self.slab; kept.len()], self.noise, stream);
+        // Given which weights are zero the others are Gaussian: no approximation is left in this step.
+        let slabs = vec![self.slab; kept.len()];
+        let drawn = Regression::new(&design).draw(&slabs, self.noise, stream);
         let mut weights = vec![0.0; self.inclusion.len()];
         for (&k, w) in kept.iter().zip(drawn) {
             weights[k] = w;
@@ -113,6 +106,7 @@ impl Term {
         let variance = self.slab / grown;
         let mean = cavity.pull * variance;
         let slab = self.inclusion.ln() - 0.5 * grown.ln() + 0.5 * cavity.pull * mean;
+        // `ln_1p`: 1 - p₀ alone would round a small p₀ away.
         let spike = (-self.inclusion).ln_1p();
         let larger = slab.max(spike);
         Included {
@@ -124,7 +118,7 @@ impl Term {
     }
 }
 
-impl Prior for Term {
+impl PriorTerm for Term {
     fn variance(&self) -> f64 {
         self.inclusion * self.slab
     }
@@ -149,7 +143,7 @@ impl Prior for Term {
 mod tests {
     use super::*;
     use crate::math::random::{Purpose, stream};
-    use crate::surrogate::sparse::gaussian::Diagonal;
+    use crate::surrogate::sparse::regression::Diagonal;
 
     struct Exact {
         inclusion: Vec<f64>,

@@ -1,0 +1,70 @@
+//! A factor of a matrix that is made once, for which jitter on the diagonal makes up for rounding.
+
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
+use faer::{Mat, MatMut, Par};
+
+use super::factor_in_place;
+use crate::math::matrix::Symmetric;
+
+/// The jitter on the diagonal, as a share of its mean: none, and then more until the factor exists.
+const JITTERS: [f64; 5] = [0.0, 1e-14, 1e-12, 1e-10, 1e-7];
+
+/// L with A = LLᵀ.
+#[derive(Debug, Clone)]
+pub(crate) struct JitteredFactor {
+    lower: Mat<f64>,
+}
+
+impl JitteredFactor {
+    /// None where the matrix is not finite, or so far from positive definite that no jitter helps.
+    pub(crate) fn new(symmetric: &Symmetric) -> Option<Self> {
+        let matrix = symmetric.lower();
+        let n = matrix.nrows();
+        let trace = (0..n).map(|i| matrix[(i, i)]).sum::<f64>();
+        let mean = trace / (n.max(1) as f64);
+        if !mean.is_finite() {
+            return None;
+        }
+        JITTERS.iter().find_map(|jitter| {
+            let mut lower = matrix.clone();
+            for i in 0..n {
+                lower[(i, i)] += jitter * mean;
+            }
+            factor_in_place(&mut lower).then_some(Self { lower })
+        })
+    }
+
+    /// The number of rows.
+    pub(crate) fn order(&self) -> usize {
+        self.lower.nrows()
+    }
+
+    /// log|A| = 2 Σ log L_ii
+    pub(crate) fn log_determinant(&self) -> f64 {
+        let logs = (0..self.order()).map(|i| self.lower[(i, i)].ln());
+        2.0 * logs.sum::<f64>()
+    }
+
+    /// x ← L⁻¹x
+    pub(crate) fn forward(&self, x: &mut [f64]) {
+        solve_lower_triangular_in_place(self.lower.as_ref(), column(x), Par::Seq);
+    }
+
+    /// x ← L⁻ᵀx
+    pub(crate) fn backward(&self, x: &mut [f64]) {
+        solve_upper_triangular_in_place(self.lower.transpose(), column(x), Par::Seq);
+    }
+
+    /// X ← L⁻¹X for a matrix of m columns, stored row by row.
+    pub(crate) fn forward_rows(&self, rows: &mut [f64], m: usize) {
+        let rows = MatMut::from_row_major_slice_mut(rows, self.order(), m);
+        solve_lower_triangular_in_place(self.lower.as_ref(), rows, Par::Seq);
+    }
+}
+
+fn column(x: &mut [f64]) -> MatMut<'_, f64> {
+    let n = x.len();
+    MatMut::from_column_major_slice_mut(x, n, 1)
+}
