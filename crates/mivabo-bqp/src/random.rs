@@ -1,4 +1,4 @@
-//! Pseudo-random numbers: a seed enters, the same stream of numbers leaves on every machine.
+//! Pseudo-random numbers, the same on every machine.
 
 /// SplitMix64 (Steele, Lea & Flood 2014): 64 bits of state, every seed is as good as any other.
 #[derive(Debug, Clone)]

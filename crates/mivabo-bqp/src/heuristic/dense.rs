@@ -1,4 +1,4 @@
-//! The objective for one-flip moves: a [`Quadratic`] enters, its value and the slope of every bit are kept up to date.
+//! The objective for moves of one or two flips: the value of a [`Quadratic`], and the slope of every bit.
 
 use crate::model::Quadratic;
 

@@ -1,11 +1,11 @@
-//! What can be wrong with a line of JSON: enters nothing, leaves as data that reads as a sentence.
+//! What can be wrong with a line of JSON.
 
 use std::fmt;
 
 use super::error::Error;
 
-/// The largest number of bits that [`read_instance`](crate::read_instance) accepts.
-pub const LARGEST_N: usize = 10_000;
+/// The largest number of bits that an instance may have.
+pub(super) const LARGEST_N: usize = 10_000;
 
 /// How much an error shows of the text before the place where reading stopped, in characters.
 const EXCERPT: usize = 20;

@@ -1,4 +1,4 @@
-//! Table constraints: a scope of bits and the patterns allowed on it enter, a checked [`Table`] leaves.
+//! Table constraints: the patterns that some bits may take together.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};

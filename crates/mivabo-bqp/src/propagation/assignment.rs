@@ -1,4 +1,4 @@
-//! Partial points: fixed bits enter, who is free and who is not leaves; two machine bits for each bit.
+//! Partial points: which bits are fixed, and to what, in two machine bits each.
 
 /// For each bit: free, 0 or 1.
 ///
