@@ -66,6 +66,7 @@ impl Interrupt {
     }
 
     fn is_requested(&self) -> bool {
+        // Relaxed: it may be seen a little late, and no other memory is read because of it.
         self.0.load(Ordering::Relaxed) == REQUESTED
     }
 }

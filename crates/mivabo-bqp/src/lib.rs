@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`Bqp`] is a checked value that cannot hold a NaN or an index out of range. [`Propagator`] derives what follows from
-//! a partial [`Assignment`]. [`feasible`] finds one feasible point, [`count`] says how many there are, a [`Sampler`] draws
+//! a partial [`Assignment`]. [`feasible()`] finds one feasible point, [`count`] says how many there are, a [`Sampler`] draws
 //! random ones, and [`nearest`] finds the one nearest to a wish; where there is none, [`smallest_conflict`] says why.
 //! [`Tabu`] search finds good points, and the [`Solver`] proves the minimum. [`Exhaustive`] is the slow, obvious oracle
 //! that the others are tested against. All but that one end early where [`interrupt`] says so.

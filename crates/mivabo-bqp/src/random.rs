@@ -50,6 +50,7 @@ impl Random {
         let mut left = self.unit() * weights.sum;
         let mut last_possible = None;
         for &(position, weight) in &weights.positive {
+            // Rounding may leave something of the sum at the end: the last one takes it.
             last_possible = Some(position);
             left -= weight;
             if left < 0.0 {
@@ -79,6 +80,7 @@ impl Weights {
             .iter()
             .map(|&(_, log_weight)| log_weight)
             .fold(f64::NEG_INFINITY, f64::max);
+        // Relative to the largest, so that none overflows and one is 1.
         for (_, weight) in &mut positive {
             *weight = (*weight - largest).exp();
         }

@@ -46,6 +46,7 @@ impl DiscreteOracle for Exhaustive {
             }
             nodes += 1;
             let point = Incumbent::new(problem, x);
+            // Strictly better: the first of the best is kept.
             let is_better = best.as_ref().is_none_or(|best| point.value < best.value);
             if is_better && problem.is_feasible(&point.x) {
                 best = Some(point);

@@ -354,6 +354,7 @@ fn beginning(
 
 /// L, after y has been raised until Z is positive definite.
 fn evaluate(relaxation: &mut Relaxation<'_>, dual: &mut Dual) -> Option<f64> {
+    // Z of a child is a part of its parent's and so definite. That of a similar problem, or one with new cuts, may not be.
     let mut bound = relaxation.evaluate(dual);
     let mean = dual.y.iter().map(|y| y.abs()).sum::<f64>() / dual.y.len().max(1) as f64 + 1e-9;
     let mut grow = 1e-3;
@@ -378,6 +379,7 @@ fn improve(
 ) -> Option<f64> {
     let target = scene.target();
     let mut aim = plan.aim;
+    // A bound that reaches the target closes the node: more is of no use.
     for step in 0..plan.steps {
         if bound >= target || scene.is_late() {
             break;

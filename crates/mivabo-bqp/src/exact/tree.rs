@@ -196,6 +196,7 @@ impl<'a> Tree<'a> {
             && let Some(node) = self.stack.pop().or_else(|| self.heap.pop())
         {
             self.kept -= node.n_kept();
+            // A better point may have been found since it was opened: then it costs no node of the limit.
             if node.bound < target {
                 batch.push(node);
             }

@@ -144,6 +144,7 @@ impl<'a> Inquiry<'a> {
             let needed = if is_needed { candidates } else { &[] };
             return needed.to_vec();
         }
+        // What is needed of the second half beside the first, and then of the first beside that.
         let n_kept = kept.len();
         let (first, second) = candidates.split_at(candidates.len() / 2);
         kept.extend(first);
@@ -159,6 +160,7 @@ impl<'a> Inquiry<'a> {
     fn smaller_than(&mut self, size: usize) -> Option<Vec<usize>> {
         let mut n_names = 0;
         for _ in 0..QUESTIONS {
+            // Every conflict hits all corrections, so none is smaller than this: if it is one, it is a smallest.
             let hitting = self.hitting_set(&mut n_names, size)?;
             match self.ask(&hitting) {
                 Feasibility::Empty => return Some(hitting),

@@ -84,6 +84,7 @@ pub fn count(problem: &Bqp, node_limit: u64) -> Option<u128> {
     let mut n_unconstrained = assignment.n_free();
     let mut product = 1_u128;
     for component in components(&propagator, &assignment) {
+        // The components share no bit, so their numbers multiply.
         n_unconstrained -= component.n_free;
         product = product.checked_mul(walker.count(&component, &assignment)?)?;
         if product == 0 {

@@ -29,6 +29,7 @@ impl Dense {
         for &(i, l) in form.linear() {
             linear[i] = l / scale;
         }
+        // Both triangles, so that a flip reads one row and no column.
         let mut matrix = vec![0.0; n * n];
         for &(i, j, q) in form.quadratic() {
             matrix[i * n + j] = q / scale;

@@ -111,6 +111,7 @@ impl<'p, 'a> Search<'p, 'a> {
         let state = self.walk.state();
         let value = state.objective().value();
         let is_better = value < value_of(best.as_ref()) - LEAST_IMPROVEMENT
+            // The cheap, incremental answer comes first; the problem's own decides.
             && state.is_feasible()
             && self.problem.is_feasible(state.x());
         if is_better {
@@ -128,6 +129,7 @@ impl<'p, 'a> Search<'p, 'a> {
 
     fn admit(&mut self, found: Option<Incumbent>) {
         let Some(found) = found else { return };
+        // Equal points would make the elite one point, and restarts from it all alike.
         if self.elite.iter().all(|other| other.x != found.x) {
             let place = self
                 .elite

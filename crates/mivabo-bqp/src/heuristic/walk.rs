@@ -154,6 +154,7 @@ impl<'p> Walk<'p> {
         let inputs = self.scores.iter().zip(&self.fences).zip(&self.ready_at);
         for (offer, ((score, fence), ready_at)) in self.offers.iter_mut().zip(inputs) {
             let score = score + fence;
+            // A ban does not count where the move leads below the best point of the walk.
             let is_allowed = *ready_at <= self.clock || score < aspiration;
             *offer = if is_allowed { score } else { f64::INFINITY };
         }
@@ -230,6 +231,7 @@ impl<'p> Walk<'p> {
 
     /// The change of the penalised objective when `on` goes off and `off` goes on.
     fn swap_score(&self, on: usize, off: usize, products: &[f64]) -> f64 {
+        // The signs of the two flips differ, so their product counts once with a minus.
         let score = self.scores[on] + self.scores[off] - products[off];
         if self.state.has_penalties() {
             score + self.state.interaction(on, off)

@@ -78,6 +78,7 @@ impl ReadError {
             .split_inclusive('\n')
             .take(error.line().saturating_sub(1));
         let end = lines_before.map(str::len).sum::<usize>() + error.column();
+        // The place is said in our own way: a line number means nothing in a file of one instance for each line.
         let whole = error.to_string();
         let reason = whole.split(" at line ").next().unwrap_or(&whole);
         Self::Json {

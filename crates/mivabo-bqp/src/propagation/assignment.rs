@@ -65,6 +65,7 @@ impl Assignment {
     /// # Panics
     /// When `bit` is not below [`n`](Self::n).
     pub fn fix(&mut self, bit: usize, value: bool) {
+        // Whatever it was before: so the number of free bits stays right.
         self.release(bit);
         let (word, mask) = self.place(bit);
         self.n_free -= 1;

@@ -35,7 +35,7 @@ impl Constraint<'_> {
         }
     }
 
-    /// Whether the constraint holds whatever the free bits become; may miss it for rows, never claims it wrongly.
+    /// Whether the constraint holds whatever the free bits become. A yes is certain, and for tables so is a no.
     pub(crate) fn is_settled(&self, assignment: &Assignment, scratch: &mut Scratch) -> bool {
         match self {
             Self::Row(row) => row.is_settled(assignment, scratch),

@@ -90,6 +90,7 @@ impl<'a> IntervalRow<'a> {
         scratch: &mut Scratch,
         fixed: &mut Vec<usize>,
     ) -> Result<(), Impossible> {
+        // Each visit may complete the row, and then its own test decides, without the margin for rounding.
         if !self.is_complete(assignment) {
             self.tighten_towards(1.0, assignment, scratch, fixed)?;
         }
@@ -103,7 +104,7 @@ impl<'a> IntervalRow<'a> {
         }
     }
 
-    /// Whether the row holds for every assignment of its free bits; may miss it, never claims it wrongly.
+    /// Whether the row holds for every assignment of its free bits. A yes is certain, a no is not.
     pub(crate) fn is_settled(&self, assignment: &Assignment, scratch: &mut Scratch) -> bool {
         if self.is_complete(assignment) {
             return self.decide(assignment).is_ok();

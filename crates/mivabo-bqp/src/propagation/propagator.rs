@@ -155,6 +155,7 @@ impl Queue {
     }
 
     fn push(&mut self, id: usize) {
+        // Waiting twice would be a visit in vain.
         if !self.is_waiting[id] {
             self.is_waiting[id] = true;
             self.waiting.push_back(id);

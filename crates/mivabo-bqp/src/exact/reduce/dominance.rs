@@ -19,6 +19,7 @@ pub(crate) fn fix_dominated(
     propagator: &Propagator<'_>,
     assignment: &mut Assignment,
 ) -> Result<(), Conflict> {
+    // What is fixed may settle a constraint that kept other bits from being dominated.
     loop {
         let dominated = dominated(problem, propagator, assignment);
         if dominated.is_empty() {

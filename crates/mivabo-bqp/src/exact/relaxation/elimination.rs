@@ -124,6 +124,7 @@ impl Workspace {
             if i < m {
                 row[i..m].copy_from_slice(&matrix.row(i)[i..]);
             } else {
+                // Nothing couples it with the matrix, so it changes no other entry.
                 row[i] = 1.0;
             }
         }

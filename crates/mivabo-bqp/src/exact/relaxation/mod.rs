@@ -155,6 +155,7 @@ impl<'a> Relaxation<'a> {
 
     /// L where the inverse of Z is known already.
     pub fn adopt(&mut self, dual: &Dual, inverse: &Square) -> Option<f64> {
+        // Nothing is inverted: what is left costs m² operations.
         self.matrix.copy_from(inverse);
         self.find_centre(dual)
     }
@@ -165,6 +166,7 @@ impl<'a> Relaxation<'a> {
         for (i, d) in self.slope.iter().enumerate() {
             let u = -dot(self.matrix.row(i), &self.slope);
             self.centre.push(u);
+            // With u = -Z⁻¹d, the last term of L is u'd.
             value += u * d;
         }
         value.is_finite().then_some(value)

@@ -76,6 +76,7 @@ impl System {
         for i in 0..m {
             self.step.push(at.entry(i, i) - 1.0);
             let twice = 2.0 * at.centre[i];
+            // From the diagonal on: whoever solves the system reads the upper triangle only.
             let row = &mut self.hessian.row_mut(i)[i..m];
             let others = at.inverse.row(i)[i..].iter().zip(&at.centre[i..]);
             for (h, (w, u)) in row.iter_mut().zip(others) {
@@ -89,6 +90,7 @@ impl System {
         for (r, row) in node.rows.iter_mut().enumerate() {
             row.differentiate(at);
             let mu = dual.mu[row.index];
+            // The multiplier of an equation may have either sign: nothing keeps it from zero.
             let (barrier, curvature) = if row.is_equation {
                 (0.0, 0.0)
             } else {

@@ -125,14 +125,14 @@ impl<'a> Sampler<'a> {
         &self.plan
     }
 
-    /// One random feasible point. None proves nothing, see [`feasible`](crate::feasible): there may be no such
-    /// point, or it was not found within [`Effort::nodes`].
+    /// One random feasible point. A none proves nothing, unlike that of [`feasible`](crate::feasible()): there may be no
+    /// such point, or it was not found within [`Effort::nodes`].
     pub fn sample(&self, seed: u64) -> Option<Vec<bool>> {
         self.sample_from(self.plan.root.as_ref()?, seed)
     }
 
     /// What follows when these bits have these values, for each of many such givens: where [`sample_from`](Self::sample_from) may
-    /// start. None when that is a conflict. What roots have in common they share.
+    /// start. None when that is a conflict. Roots share what they have in common.
     ///
     /// # Panics
     /// When a bit is not below the problem's number of bits.
@@ -205,6 +205,7 @@ impl<'a> Sampler<'a> {
             .take(n_dives)
             .map(|node| Leaf::of_dive(&part.bits, &node))
             .collect();
+        // Sampling-importance resampling: a leaf counts by the reciprocal of the probability with which a dive ends there.
         let weights = Weights::of_logs(leaves.iter().map(|leaf| leaf.log_weight));
         let found = match diver.random.weighted(&weights) {
             Some(picked) => Some(leaves.swap_remove(picked)),
