@@ -1,4 +1,4 @@
-//! Ends work that takes long when nobody wants its result any more: a wish of another thread enters, the work unwinds.
+//! Ends work that takes long when another thread says that nobody wants its result any more.
 //!
 //! Whoever may have to end some work runs it with [`Interrupt::run`]. Loops that can take long call [`check`], which costs a look at a
 //! flag; elsewhere, as in a program that never interrupts anything, it does nothing. Interrupted work unwinds like a panic, but without
@@ -66,6 +66,7 @@ impl Interrupt {
     }
 
     fn is_requested(&self) -> bool {
+        // Relaxed: it may be seen a little late, and no other memory is read because of it.
         self.0.load(Ordering::Relaxed) == REQUESTED
     }
 }

@@ -6,11 +6,11 @@
 //!             (x_{s₁}, …, x_{sₖ}) ∈ Tₛ                  tables: listed patterns of k ≤ 64 bits
 //! ```
 //!
-//! What enters is a [`Bqp`]: a checked value that cannot hold a NaN or an index out of range. What leaves is a
-//! [`Check`] of one point, what [`Propagator`] derives from a partial [`Assignment`], one [`feasible`] point, the
-//! exact [`count`] of them, random ones from a [`Sampler`], the [`nearest`] to a wish, the [`smallest_conflict`] where
-//! there are none, a good point from [`Tabu`] search, or the proved minimum from the [`Solver`]. [`Exhaustive`] is the
-//! slow, obvious oracle that the others are tested against. All but that oracle end early where [`interrupt`] says so.
+//! A [`Bqp`] is a checked value that cannot hold a NaN or an index out of range. [`Propagator`] derives what follows from
+//! a partial [`Assignment`]. [`feasible()`] finds one feasible point, [`count`] says how many there are, a [`Sampler`] draws
+//! random ones, and [`nearest`] finds the one nearest to a wish; where there is none, [`smallest_conflict`] says why.
+//! [`Tabu`] search finds good points, and the [`Solver`] proves the minimum. [`Exhaustive`] is the slow, obvious oracle
+//! that the others are tested against. All but that one end early where [`interrupt`] says so.
 //!
 //! The cargo feature `json` (off by default) adds `read_instance`, a reader of problems written as lines of JSON.
 //!
@@ -38,21 +38,24 @@ mod oracle;
 mod propagation;
 mod random;
 
-/// Proved minima.
-pub use exact::{Distance, Exhaustive, Multipliers, Solver, nearest};
-/// Feasible points: one, how many, random ones, and why there is none.
-pub use feasible::{Effort, Feasibility, Plan, Root, Sampler, count, feasible, smallest_conflict};
-/// A good point in little time.
-pub use heuristic::Tabu;
-/// The problem as data, and the check of a point.
-pub use model::{
-    Bqp, Check, Error, LARGEST_MAGNITUDE, Place, Quadratic, REAL_ROW_TOLERANCE, Row, Sense, Table,
-    Term, Violation,
-};
-/// Problems written as lines of JSON.
+// The problem as data.
+pub use model::{Bqp, Error, ProblemPart, Quadratic, Row, Sense, Table, Term};
+
+// Problems written as lines of JSON.
 #[cfg(feature = "json")]
-pub use model::{Instance, InstancePart, LARGEST_N, ReadError, read_instance};
-/// What every oracle promises.
+pub use model::{Instance, InstancePart, ReadError, read_instance};
+
+// What every oracle promises.
 pub use oracle::{DiscreteOracle, Infeasible, Limits, Outcome, Solution, Status};
-/// What a partial assignment implies.
+
+// What follows from a partial assignment.
 pub use propagation::{Assignment, Conflict, Propagator};
+
+// Feasible points: one, how many, random ones, and why there is none.
+pub use feasible::{Effort, Feasibility, Plan, Root, Sampler, count, feasible, smallest_conflict};
+
+// A good point in little time.
+pub use heuristic::Tabu;
+
+// Proved minima.
+pub use exact::{Distance, Exhaustive, Multipliers, Solver, nearest};

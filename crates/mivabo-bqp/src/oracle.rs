@@ -1,4 +1,4 @@
-//! What a solver promises: a [`Bqp`] and [`Limits`] enter, an [`Outcome`] or a proof of infeasibility leaves.
+//! What every discrete oracle promises, and the answers that it gives.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Pseudo-random numbers: a seed enters, the same stream of numbers leaves on every machine.
+//! Pseudo-random numbers, the same on every machine.
 
 /// SplitMix64 (Steele, Lea & Flood 2014): 64 bits of state, every seed is as good as any other.
 #[derive(Debug, Clone)]
@@ -50,6 +50,7 @@ impl Random {
         let mut left = self.unit() * weights.sum;
         let mut last_possible = None;
         for &(position, weight) in &weights.positive {
+            // Rounding may leave something of the sum at the end: the last one takes it.
             last_possible = Some(position);
             left -= weight;
             if left < 0.0 {
@@ -79,6 +80,7 @@ impl Weights {
             .iter()
             .map(|&(_, log_weight)| log_weight)
             .fold(f64::NEG_INFINITY, f64::max);
+        // Relative to the largest, so that none overflows and one is 1.
         for (_, weight) in &mut positive {
             *weight = (*weight - largest).exp();
         }

@@ -1,9 +1,10 @@
-//! The slow reference: a [`Bqp`] enters, all 2ⁿ points are walked one by one, the best of them leaves.
+//! The slow reference that the other oracles are tested against: a walk over all 2ⁿ points.
 
 use std::time::Instant;
 
+use super::incumbent::{Incumbent, stopped};
 use crate::model::Bqp;
-use crate::oracle::{DiscreteOracle, Infeasible, Limits, Outcome, Solution, Status};
+use crate::oracle::{DiscreteOracle, Infeasible, Limits, Outcome};
 
 /// Walks all points in counting order (bit 0 changes fastest) and keeps the first of the best.
 ///
@@ -37,39 +38,21 @@ impl DiscreteOracle for Exhaustive {
             limits.nodes.is_some_and(|most| nodes >= most)
                 || limits.time.is_some_and(|most| start.elapsed() >= most)
         };
-        let mut best: Option<(f64, Vec<bool>)> = None;
+        let mut best: Option<Incumbent> = None;
         let mut nodes = 0;
         for x in points(problem.n()) {
             if is_over(nodes) {
-                return Ok(interrupted(best, problem.objective().min(), nodes));
+                return Ok(stopped(best, problem.objective().min(), nodes));
             }
             nodes += 1;
-            let value = problem.objective().value(&x);
-            if problem.is_feasible(&x) && best.as_ref().is_none_or(|(least, _)| value < *least) {
-                best = Some((value, x));
+            let point = Incumbent::new(problem, x);
+            // Strictly better: the first of the best is kept.
+            let is_better = best.as_ref().is_none_or(|best| point.value < best.value);
+            if is_better && problem.is_feasible(&point.x) {
+                best = Some(point);
             }
         }
-        let (value, x) = best.ok_or(Infeasible)?;
-        Ok(Outcome::Found(Solution {
-            status: Status::Optimal,
-            x,
-            value,
-            bound: value,
-            nodes,
-        }))
-    }
-}
-
-fn interrupted(best: Option<(f64, Vec<bool>)>, bound: f64, nodes: u64) -> Outcome {
-    match best {
-        Some((value, x)) => Outcome::Found(Solution {
-            status: Status::LimitReached,
-            x,
-            value,
-            bound,
-            nodes,
-        }),
-        None => Outcome::Unknown { bound, nodes },
+        Ok(best.ok_or(Infeasible)?.proved(nodes))
     }
 }
 
@@ -90,6 +73,7 @@ fn successor(mut x: Vec<bool>) -> Option<Vec<bool>> {
 mod tests {
     use super::*;
     use crate::model::{Quadratic, Row, Sense};
+    use crate::oracle::Status;
 
     fn sum(n: usize) -> Quadratic {
         Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), [])

@@ -1,6 +1,7 @@
 //! Proved minima: branch and bound with a semidefinite bound, and the slow reference that it is tested against.
 
 mod exhaustive;
+mod incumbent;
 mod nearest;
 mod node;
 mod reduce;

@@ -1,4 +1,4 @@
-//! The nearest feasible point: a wish enters, the feasible point that differs least from it leaves.
+//! The feasible point that differs least from a wish.
 
 use crate::exact::Solver;
 use crate::model::{Bqp, Error, Quadratic, Row, Sense};
@@ -28,30 +28,43 @@ impl Distance {
 
     /// The distance from `wish` as a function of the bits.
     fn form(&self, wish: &[bool]) -> Quadratic {
-        let mut constant = 0.0;
-        let mut linear = Vec::new();
-        let mut quadratic = Vec::new();
+        let mut terms = Terms::default();
         for (i, (weight, wished)) in self.bits.iter().zip(wish).enumerate() {
-            constant += if *wished { *weight } else { 0.0 };
-            linear.push((i, if *wished { -weight } else { *weight }));
+            terms.add_bit(i, *weight, *wished);
         }
-        for (weight, terms) in &self.numbers {
-            let target: f64 = terms
-                .iter()
-                .filter(|(i, _)| wish.get(*i) == Some(&true))
-                .map(|(_, c)| c)
-                .sum();
-            constant += weight * target * target;
-            for (at, (i, c)) in terms.iter().enumerate() {
-                linear.push((*i, weight * c * (c - 2.0 * target)));
-                quadratic.extend(
-                    terms[at + 1..]
-                        .iter()
-                        .map(|(j, d)| (*i, *j, 2.0 * weight * c * d)),
-                );
-            }
+        for (weight, number) in &self.numbers {
+            terms.add_number(*weight, number, wish);
         }
-        Quadratic::new(constant, linear, quadratic)
+        Quadratic::new(terms.constant, terms.linear, terms.quadratic)
+    }
+}
+
+/// The terms of a distance while they are gathered.
+#[derive(Default)]
+struct Terms {
+    constant: f64,
+    linear: Vec<(usize, f64)>,
+    quadratic: Vec<(usize, usize, f64)>,
+}
+
+impl Terms {
+    /// Adds weight · [xᵢ ≠ wished].
+    fn add_bit(&mut self, i: usize, weight: f64, wished: bool) {
+        self.constant += if wished { weight } else { 0.0 };
+        self.linear.push((i, if wished { -weight } else { weight }));
+    }
+
+    /// Adds weight · (Σ cᵢxᵢ - target)², where cᵢ²xᵢ² is cᵢ²xᵢ.
+    fn add_number(&mut self, weight: f64, number: &[(usize, f64)], wish: &[bool]) {
+        let wished = number.iter().filter(|(i, _)| wish.get(*i) == Some(&true));
+        let target: f64 = wished.map(|(_, c)| c).sum();
+        self.constant += weight * target * target;
+        for (at, (i, c)) in number.iter().enumerate() {
+            self.linear.push((*i, weight * c * (c - 2.0 * target)));
+            let others = number[at + 1..].iter();
+            let pairs = others.map(|(j, d)| (*i, *j, 2.0 * weight * c * d));
+            self.quadratic.extend(pairs);
+        }
     }
 }
 
@@ -94,12 +107,8 @@ pub fn nearest(
     near.set_objective(distance.form(wish))?;
     for &bit in held {
         let value = f64::from(u8::from(wish.get(bit) == Some(&true)));
-        near.add_row(Row::new(
-            "held",
-            Quadratic::new(0.0, [(bit, 1.0)], []),
-            Sense::Equal,
-            value,
-        ))?;
+        let form = Quadratic::new(0.0, [(bit, 1.0)], []);
+        near.add_row(Row::new("held", form, Sense::Equal, value))?;
     }
     let start = Some(wish).filter(|wish| near.is_feasible(wish));
     Ok(Solver::default().minimise_from(&near, start, limits))

@@ -1,11 +1,12 @@
-//! One node of the tree: a part of the search space enters, what it proves and its children leave.
+//! One node of the tree: its bound, what follows from that, and its children.
 //!
 //! A node is bounded, the bits of which one value is proved to be no better are fixed, and what is left is split in two.
 //! Nothing here changes anything that another node sees, so nodes may be expanded side by side.
 
 use std::time::Instant;
 
-use super::relaxation::{Dual, Group, Relaxation};
+use super::incumbent::Incumbent;
+use super::relaxation::{Dual, Gain, Group, Relaxation, Square};
 use crate::model::Bqp;
 use crate::propagation::{Assignment, Propagator};
 
@@ -57,6 +58,18 @@ const NODE_AIM_WITH_CUTS: f64 = 1.8;
 /// comes from is accurate to about 10⁻⁷.
 const GAIN_MARGIN: f64 = 1e-5;
 
+/// A step that gains less than this share of the gap is not worth another one.
+const LEAST_GAIN: f64 = 0.02;
+
+/// How often y is raised in search of a positive definite Z, each time by twice as much.
+const RAISES: usize = 20;
+
+/// An improvement below this, relative to the value, may be rounding.
+const LEAST_IMPROVEMENT: f64 = 1e-9;
+
+/// How far a bound may be from a whole number that it stands for.
+const WHOLE_MARGIN: f64 = 1e-6;
+
 /// How a bound is improved by Newton steps.
 #[derive(Clone, Copy)]
 struct Plan {
@@ -81,7 +94,7 @@ pub(super) struct Node {
     /// How high its Newton step aims, as a share of what is usual: lower where the relaxation cannot follow.
     pub aim: f64,
     /// Z⁻¹ at `dual`, where there was room to keep it.
-    pub inverse: Option<Vec<f64>>,
+    pub inverse: Option<Square>,
 }
 
 impl Node {
@@ -100,6 +113,56 @@ impl Node {
             aim: 1.0,
             inverse: None,
         }
+    }
+
+    /// Numbers in the inverse that it keeps.
+    pub fn n_kept(&self) -> usize {
+        self.inverse.as_ref().map_or(0, Square::len)
+    }
+
+    /// The part of this node below an assignment that fixes more bits.
+    fn child(
+        &self,
+        assignment: Assignment,
+        bound: f64,
+        relaxation: Option<&Relaxation<'_>>,
+    ) -> Node {
+        let m = self.free.len();
+        let left: Vec<usize> = (0..m)
+            .filter(|at| assignment.is_free(self.free[*at]))
+            .collect();
+        // Beyond this, inverting what is left costs less than removing what is not.
+        let is_cheap = 4 * (m - left.len()) <= m;
+        let relaxation = relaxation.filter(|_| is_cheap);
+        Node {
+            bound,
+            depth: self.depth + 1,
+            id: 0,
+            assignment,
+            free: left.iter().map(|at| self.free[*at]).collect(),
+            dual: self.dual.as_ref().map(|dual| dual.of_part(&left)),
+            aim: self.aim,
+            inverse: relaxation.map(|relaxation| relaxation.inverse_of_part(&left)),
+        }
+    }
+
+    /// The assigned bits, and the free ones by the sign of the centre.
+    fn rounded(&self, centre: &[f64]) -> Vec<bool> {
+        let mut x = self.assignment.to_point();
+        for (bit, u) in self.free.iter().zip(centre) {
+            x[*bit] = *u > 0.0;
+        }
+        x
+    }
+
+    /// Aims lower from here on where a step lost more than its share of the gap, and higher again where it did not.
+    fn adapt_aim(&mut self, bound: f64, target: f64, loss: f64) {
+        let is_lost = bound < self.bound - loss * (target - self.bound);
+        self.aim = if is_lost {
+            self.aim / 2.0
+        } else {
+            (2.0 * self.aim).min(1.0)
+        };
     }
 }
 
@@ -124,8 +187,8 @@ impl Scene<'_> {
     pub fn target(&self) -> f64 {
         match self.best {
             None => f64::INFINITY,
-            Some(value) if self.step > 0.0 => value - self.step + 1e-6,
-            Some(value) => value - 1e-9 * value.abs().max(1.0),
+            Some(value) if self.step > 0.0 => value - self.step + WHOLE_MARGIN,
+            Some(value) => value - LEAST_IMPROVEMENT * value.abs().max(1.0),
         }
     }
 
@@ -138,9 +201,21 @@ impl Scene<'_> {
 /// What has become of a node.
 #[derive(Default)]
 pub(super) struct Expansion {
-    /// A better point than the best, and its value.
-    pub found: Option<(Vec<bool>, f64)>,
+    /// A better point than the best.
+    pub found: Option<Incumbent>,
     pub children: Vec<Node>,
+}
+
+impl Expansion {
+    /// Keeps a point that is feasible and better than the best.
+    fn offer(&mut self, scene: &mut Scene<'_>, x: Vec<bool>) {
+        let point = Incumbent::new(scene.problem, x);
+        let is_better = scene.best.is_none_or(|best| point.value < best);
+        if is_better && scene.problem.is_feasible(&point.x) {
+            scene.best = Some(point.value);
+            self.found = Some(point);
+        }
+    }
 }
 
 /// Expands nodes, one at a time.
@@ -158,39 +233,42 @@ struct Branch {
     one: f64,
 }
 
+/// Multipliers and L at them.
+struct Bounded {
+    dual: Dual,
+    bound: f64,
+}
+
 impl Worker<'_> {
     /// Bounds a node; fixes what follows from the bound, and splits what is left.
     pub fn expand(&mut self, mut scene: Scene<'_>, mut node: Node) -> Expansion {
         let mut out = Expansion::default();
         if node.free.is_empty() {
-            offer(&mut scene, &mut out, &node.assignment.to_point());
+            out.offer(&mut scene, node.assignment.to_point());
             return out;
         }
-        let Some(relaxation) = &mut self.relaxation else {
+        let root_dual = &mut self.root_dual;
+        let bounded = self.relaxation.as_mut().and_then(|relaxation| {
+            relaxation.restrict(&node.assignment, &node.free);
+            let bounded = bound(&scene, relaxation, root_dual, &mut node)?;
+            Some((relaxation, bounded))
+        });
+        let Some((relaxation, Bounded { dual, bound })) = bounded else {
             split(&mut scene, &mut out, None, &node, None);
             return out;
         };
-        relaxation.restrict(&node.assignment, &node.free);
-        let Some((dual, bound)) = bound(&scene, relaxation, &mut self.root_dual, &mut node) else {
-            split(&mut scene, &mut out, None, &node, None);
-            return out;
-        };
-        if bound >= scene.target()
-            && relaxation
-                .certify(&dual)
-                .is_some_and(|bound| bound >= scene.target())
-        {
+        if bound >= scene.target() && is_certified(&scene, relaxation, &dual) {
             return out;
         }
-        node.bound = node.bound.max(bound - GAIN_MARGIN * bound.abs().max(1.0));
-        offer(&mut scene, &mut out, &rounded(&node, &relaxation.centre));
-        // The certificate overwrites the inverse.
+        node.bound = node.bound.max(lowered(bound));
+        out.offer(&mut scene, node.rounded(&relaxation.centre));
+        // The certificate has overwritten the inverse, which the gains of children need.
         if bound >= scene.target() && relaxation.evaluate(&dual).is_none() {
             split(&mut scene, &mut out, None, &node, None);
             return out;
         }
         let bound = bound - relaxation.rounding(&dual);
-        if let Some(branch) = fix(&scene, relaxation, &mut node, bound) {
+        if let Left::Open(branch) = fix(&scene, relaxation, &mut node, bound) {
             node.dual = Some(dual);
             split(&mut scene, &mut out, Some(relaxation), &node, branch);
         }
@@ -198,72 +276,89 @@ impl Worker<'_> {
     }
 }
 
-/// Multipliers of a node and L at them; `None` when the relaxation cannot be evaluated.
+/// Whether it is shown, rounding included, that a node has nothing better than the best point.
+fn is_certified(scene: &Scene<'_>, relaxation: &mut Relaxation<'_>, dual: &Dual) -> bool {
+    let certified = relaxation.certify(dual);
+    certified.is_some_and(|bound| bound >= scene.target())
+}
+
+/// A bound that holds although the inverse it comes from is not exact.
+fn lowered(bound: f64) -> f64 {
+    bound - GAIN_MARGIN * bound.abs().max(1.0)
+}
+
+/// Bounds a node by Newton steps; `None` when the relaxation cannot be evaluated.
 fn bound(
     scene: &Scene<'_>,
     relaxation: &mut Relaxation<'_>,
     root_dual: &mut Option<Dual>,
     node: &mut Node,
-) -> Option<(Dual, f64)> {
-    let inherited = node.dual.take();
-    let is_first = inherited.is_none();
-    let usual = if scene.has_cuts {
-        NODE_AIM_WITH_CUTS
-    } else {
-        NODE_AIM
-    };
-    let (known, plan) = match (&inherited, &*root_dual) {
-        (Some(_), _) => (
-            inherited,
-            Plan {
-                steps: 1,
-                aim: usual * node.aim,
-                ..ROOT
-            },
-        ),
-        (None, Some(dual)) if relaxation.fits(dual) => (Some(dual.clone()), WARM_ROOT),
-        _ => (None, ROOT),
-    };
-    let mut dual = known.unwrap_or_else(|| relaxation.first_dual());
+) -> Option<Bounded> {
+    let is_first = node.dual.is_none();
+    let (mut dual, plan) = beginning(scene, relaxation, root_dual.as_ref(), node);
     let adopted = node
         .inverse
         .take()
         .and_then(|inverse| relaxation.adopt(&dual, &inverse));
-    let bound = match adopted {
+    let before = match adopted {
         Some(bound) => bound,
         None => evaluate(relaxation, &mut dual)?,
     };
-    let given = (plan.patience == 0).then(|| (dual.clone(), bound));
-    let mut bound = improve(scene, relaxation, &mut dual, bound, plan)?;
-    if let Some((known, before)) = given
+    let known = (plan.patience == 0).then(|| dual.clone());
+    let mut bound = improve(scene, relaxation, &mut dual, before, plan)?;
+    // Multipliers of a similar problem may be better than where a few steps from them lead.
+    if let Some(known) = known
         && bound < before
     {
         dual = known;
         bound = relaxation.evaluate(&dual)?;
     }
     if let Some(loss) = relaxation.loss() {
-        let is_lost = bound < node.bound - loss * (scene.target() - node.bound);
-        node.aim = if is_lost {
-            node.aim / 2.0
-        } else {
-            (2.0 * node.aim).min(1.0)
-        };
+        node.adapt_aim(bound, scene.target(), loss);
     }
     if is_first {
+        // Before the cuts: they belong to this tree, the multipliers may serve another.
         *root_dual = Some(dual.clone());
+        if scene.has_cuts {
+            bound = add_cuts(scene, relaxation, &mut dual, node, bound)?;
+        }
     }
-    if is_first && scene.has_cuts {
-        bound = add_cuts(scene, relaxation, &mut dual, node, bound)?;
+    Some(Bounded { dual, bound })
+}
+
+/// The multipliers that a node begins with, and what is done to improve them.
+fn beginning(
+    scene: &Scene<'_>,
+    relaxation: &Relaxation<'_>,
+    root_dual: Option<&Dual>,
+    node: &mut Node,
+) -> (Dual, Plan) {
+    if let Some(inherited) = node.dual.take() {
+        let usual = if scene.has_cuts {
+            NODE_AIM_WITH_CUTS
+        } else {
+            NODE_AIM
+        };
+        let plan = Plan {
+            steps: 1,
+            aim: usual * node.aim,
+            ..ROOT
+        };
+        return (inherited, plan);
     }
-    Some((dual, bound))
+    match root_dual.filter(|dual| relaxation.fits(dual)) {
+        Some(known) => (known.clone(), WARM_ROOT),
+        None => (relaxation.first_dual(), ROOT),
+    }
 }
 
 /// L, after y has been raised until Z is positive definite.
 fn evaluate(relaxation: &mut Relaxation<'_>, dual: &mut Dual) -> Option<f64> {
+    // Z of a child is a part of its parent's and so definite. That of a similar problem, or one with new cuts, may not be.
     let mut bound = relaxation.evaluate(dual);
     let mean = dual.y.iter().map(|y| y.abs()).sum::<f64>() / dual.y.len().max(1) as f64 + 1e-9;
     let mut grow = 1e-3;
-    for _ in 0..20 {
+    for _ in 0..RAISES {
         if bound.is_some() {
             break;
         }
@@ -284,6 +379,7 @@ fn improve(
 ) -> Option<f64> {
     let target = scene.target();
     let mut aim = plan.aim;
+    // A bound that reaches the target closes the node: more is of no use.
     for step in 0..plan.steps {
         if bound >= target || scene.is_late() {
             break;
@@ -295,27 +391,53 @@ fn improve(
             bound.abs().max(1e-3) / 2.0
         };
         let tau = gap / relaxation.n_barriers() as f64;
-        let before = (plan.steps == 1).then(|| dual.clone());
-        let Some(mut better) = relaxation.improve(dual, aim * tau) else {
-            break;
+        let better = if plan.steps == 1 {
+            single_step(relaxation, dual, bound, Attempt { aim, tau, gap })?
+        } else {
+            relaxation.improve(dual, aim * tau)
         };
-        if let Some(before) = before
-            && better < bound - gap / 2.0
-        {
-            *dual = before;
-            relaxation.evaluate(dual)?;
-            better = relaxation.improve(dual, 0.5 * tau).unwrap_or(bound);
-        }
+        let Some(better) = better else { break };
         let gained = better - bound;
         bound = better;
         if gained < 0.0 && relaxation.loss().is_some() {
             aim *= plan.lowering;
         }
-        if step > plan.patience && gained < 0.02 * gap {
+        if step > plan.patience && gained < LEAST_GAIN * gap {
             break;
         }
     }
     Some(bound)
+}
+
+/// Where a single step goes.
+struct Attempt {
+    /// As a share of the way to the target.
+    aim: f64,
+    /// The point of the central path whose gap is that to the target.
+    tau: f64,
+    gap: f64,
+}
+
+/// L after the only step of a node; the inner none where the step does not succeed. A step that loses half the gap is
+/// taken back and made again with a lower aim: there are no further steps that could make up for it.
+#[expect(
+    clippy::option_option,
+    reason = "no step, and no multipliers to evaluate, are two answers"
+)]
+fn single_step(
+    relaxation: &mut Relaxation<'_>,
+    dual: &mut Dual,
+    bound: f64,
+    Attempt { aim, tau, gap }: Attempt,
+) -> Option<Option<f64>> {
+    let before = dual.clone();
+    let better = relaxation.improve(dual, aim * tau);
+    if better.is_none_or(|better| better >= bound - gap / 2.0) {
+        return Some(better);
+    }
+    *dual = before;
+    relaxation.evaluate(dual)?;
+    Some(Some(relaxation.improve(dual, 0.5 * tau).unwrap_or(bound)))
 }
 
 /// Rounds of triangle inequalities at the root; L with those that matter.
@@ -326,75 +448,83 @@ fn add_cuts(
     node: &Node,
     mut bound: f64,
 ) -> Option<f64> {
-    let m = node.free.len();
+    let most = (node.free.len() * CUTS_PER_TEN_BITS).div_ceil(10);
     for _ in 0..CUT_ROUNDS {
         let gap = scene.target() - bound;
         if gap <= 0.0 || !gap.is_finite() || scene.is_late() {
             break;
         }
         let tau = gap / relaxation.n_barriers() as f64;
-        if relaxation.separate(&node.free, dual, tau, (m * CUTS_PER_TEN_BITS).div_ceil(10)) == 0 {
+        if relaxation.separate(&node.free, dual, tau, most) == 0 {
             break;
         }
-        relaxation.restrict(&node.assignment, &node.free);
-        bound = evaluate(relaxation, dual)?;
-        bound = improve(scene, relaxation, dual, bound, CUT_ROUND)?;
+        bound = renew(scene, relaxation, dual, node, CUT_ROUND)?;
     }
+    // Every node below pays for each cut that stays.
     let largest = dual.nu.iter().copied().fold(0.0, f64::max);
     relaxation.drop_cuts(dual, LEAST_MULTIPLIER * largest);
-    relaxation.restrict(&node.assignment, &node.free);
-    bound = evaluate(relaxation, dual)?;
-    improve(scene, relaxation, dual, bound, LAST_CUTS)
+    renew(scene, relaxation, dual, node, LAST_CUTS)
 }
 
-/// Fixes the bits one of whose values is proved to be no better. What to branch on then; `None` when nothing of
-/// the node is left.
-#[expect(
-    clippy::option_option,
-    reason = "nothing left, and nothing to choose, are two answers"
-)]
-fn fix(
+/// L after the cuts have changed.
+fn renew(
     scene: &Scene<'_>,
     relaxation: &mut Relaxation<'_>,
-    node: &mut Node,
-    bound: f64,
-) -> Option<Option<Branch>> {
-    let needed = (scene.target() - bound).max(0.0) * (1.0 + GAIN_MARGIN)
-        + GAIN_MARGIN * bound.abs().max(1.0);
+    dual: &mut Dual,
+    node: &Node,
+    plan: Plan,
+) -> Option<f64> {
+    relaxation.restrict(&node.assignment, &node.free);
+    let bound = evaluate(relaxation, dual)?;
+    improve(scene, relaxation, dual, bound, plan)
+}
+
+/// What is left of a node where bits have been fixed.
+enum Left {
+    /// Nothing that could be better than the best point.
+    Nothing,
+    /// Something, with the bit to branch on, if one was found.
+    Open(Option<Branch>),
+}
+
+/// Fixes the bits one of whose values is proved to be no better.
+fn fix(scene: &Scene<'_>, relaxation: &mut Relaxation<'_>, node: &mut Node, bound: f64) -> Left {
+    let gap = (scene.target() - bound).max(0.0);
+    let needed = gap * (1.0 + GAIN_MARGIN) + GAIN_MARGIN * bound.abs().max(1.0);
+    let gains = relaxation.gains(&node.assignment, scene.groups);
     let mut changed = Vec::new();
-    let mut branch: Option<(f64, Branch)> = None;
-    for (&bit, (zero, one)) in node
-        .free
-        .iter()
-        .zip(relaxation.gains(&node.assignment, scene.groups))
-    {
-        match (zero >= needed, one >= needed) {
-            (true, true) => return None,
+    let mut branching: Option<(usize, Gain)> = None;
+    for (&bit, gain) in node.free.iter().zip(gains) {
+        match (gain.zero >= needed, gain.one >= needed) {
+            (true, true) => return Left::Nothing,
             (false, false) => {
-                let score = zero.min(one) + 0.1 * zero.max(one);
-                if branch.as_ref().is_none_or(|(best, _)| score > *best) {
-                    branch = Some((
-                        score,
-                        Branch {
-                            bit,
-                            zero: bound + zero,
-                            one: bound + one,
-                        },
-                    ));
+                if branching.is_none_or(|(_, best)| score(gain) > score(best)) {
+                    branching = Some((bit, gain));
                 }
             }
+            // The value that gains too much is ruled out.
             (is_set, _) => {
                 node.assignment.fix(bit, is_set);
                 changed.push(bit);
             }
         }
     }
-    scene
-        .propagator
-        .propagate(&mut node.assignment, &changed)
-        .ok()?;
-    let branch = branch.map(|(_, branch)| branch);
-    Some(branch.filter(|branch| node.assignment.is_free(branch.bit)))
+    let propagated = scene.propagator.propagate(&mut node.assignment, &changed);
+    if propagated.is_err() {
+        return Left::Nothing;
+    }
+    // Propagation may have fixed the bit in the meantime.
+    let branching = branching.filter(|(bit, _)| node.assignment.is_free(*bit));
+    Left::Open(branching.map(|(bit, gain)| Branch {
+        bit,
+        zero: bound + gain.zero,
+        one: bound + gain.one,
+    }))
+}
+
+/// How good a bit is to branch on: the worse child counts most.
+fn score(gain: Gain) -> f64 {
+    gain.zero.min(gain.one) + 0.1 * gain.zero.max(gain.one)
 }
 
 /// Opens the children of a node: the two values of a bit, or the node itself where fixing has made it smaller.
@@ -405,20 +535,16 @@ fn split(
     node: &Node,
     branch: Option<Branch>,
 ) {
-    let Some(first) = node
-        .free
-        .iter()
-        .copied()
-        .find(|bit| node.assignment.is_free(*bit))
-    else {
-        return offer(scene, out, &node.assignment.to_point());
+    let is_free = |bit: &usize| node.assignment.is_free(*bit);
+    let Some(first) = node.free.iter().copied().find(is_free) else {
+        return out.offer(scene, node.assignment.to_point());
     };
     // Without room, the inverse is found again when it is needed.
     let relaxation = relaxation.filter(|_| scene.has_room);
-    let is_smaller = node.free.iter().any(|bit| !node.assignment.is_free(*bit));
+    let is_smaller = !node.free.iter().all(is_free);
     if branch.is_none() && is_smaller {
-        out.children
-            .push(child(node, relaxation, node.assignment.clone(), node.bound));
+        let same = node.assignment.clone();
+        out.children.push(node.child(same, node.bound, relaxation));
         return;
     }
     let branch = branch.unwrap_or(Branch {
@@ -426,72 +552,28 @@ fn split(
         zero: node.bound,
         one: node.bound,
     });
-    // In depth, the better child is opened last and so looked at first.
-    let mut children = [(false, branch.zero), (true, branch.one)];
-    children.sort_by(|a, b| b.1.total_cmp(&a.1));
-    for (value, bound) in children {
-        let bound = (bound - GAIN_MARGIN * bound.abs().max(1.0)).max(node.bound);
+    for (assignment, bound) in halves(scene, node, &branch) {
+        out.children.push(node.child(assignment, bound, relaxation));
+    }
+}
+
+/// The two halves of a node, with their bounds, as far as they may hold something better. In depth, the better one is
+/// opened last and so looked at first.
+fn halves(scene: &Scene<'_>, node: &Node, branch: &Branch) -> Vec<(Assignment, f64)> {
+    let mut values = [(false, branch.zero), (true, branch.one)];
+    values.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut halves = Vec::new();
+    for (value, bound) in values {
+        let bound = lowered(bound).max(node.bound);
+        if bound >= scene.target() {
+            continue;
+        }
         let mut assignment = node.assignment.clone();
         assignment.fix(branch.bit, value);
-        if bound < scene.target()
-            && scene
-                .propagator
-                .propagate(&mut assignment, &[branch.bit])
-                .is_ok()
-        {
-            out.children
-                .push(child(node, relaxation, assignment, bound));
+        let propagated = scene.propagator.propagate(&mut assignment, &[branch.bit]);
+        if propagated.is_ok() {
+            halves.push((assignment, bound));
         }
     }
-}
-
-fn child(
-    parent: &Node,
-    relaxation: Option<&Relaxation<'_>>,
-    assignment: Assignment,
-    bound: f64,
-) -> Node {
-    let m = parent.free.len();
-    let left: Vec<usize> = (0..m)
-        .filter(|at| assignment.is_free(parent.free[*at]))
-        .collect();
-    let dual = parent.dual.as_ref().map(|dual| Dual {
-        y: left.iter().map(|at| dual.y[*at]).collect(),
-        mu: dual.mu.clone(),
-        nu: dual.nu.clone(),
-    });
-    let free = left.iter().map(|at| parent.free[*at]).collect();
-    // Beyond this, inverting what is left costs less than removing what is not.
-    let is_cheap = 4 * (m - left.len()) <= m;
-    let inverse = relaxation
-        .filter(|_| is_cheap)
-        .map(|relaxation| relaxation.inverse_of_part(&left));
-    Node {
-        bound,
-        depth: parent.depth + 1,
-        id: 0,
-        assignment,
-        free,
-        dual,
-        aim: parent.aim,
-        inverse,
-    }
-}
-
-/// Keeps a point that is feasible and better than the best.
-fn offer(scene: &mut Scene<'_>, out: &mut Expansion, x: &[bool]) {
-    let value = scene.problem.objective().value(x);
-    if scene.best.is_none_or(|best| value < best) && scene.problem.is_feasible(x) {
-        scene.best = Some(value);
-        out.found = Some((x.to_vec(), value));
-    }
-}
-
-/// The assigned bits, and the free ones by the sign of the centre.
-fn rounded(node: &Node, centre: &[f64]) -> Vec<bool> {
-    let mut x = node.assignment.to_point();
-    for (bit, u) in node.free.iter().zip(centre) {
-        x[*bit] = *u > 0.0;
-    }
-    x
+    halves
 }

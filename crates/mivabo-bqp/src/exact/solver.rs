@@ -1,17 +1,18 @@
 //! The exact solver: branch and bound with a semidefinite bound.
 //!
-//! A [`Bqp`] enters; its minimum leaves, with a proof. [`reduce`] takes it apart; in each part [`Tabu`] search finds the
-//! point, [`relaxation`] proves that nothing is better, [`Propagator`] keeps the constraints. See [`Solver`].
+//! [`reduce`](super::reduce) takes a problem apart. In each part [`Tabu`] search finds the point,
+//! [`relaxation`](super::relaxation) proves that nothing is better, and [`Propagator`] keeps the constraints.
 
 use std::time::Instant;
 
-use super::reduce::{Known, Reduced};
+use super::incumbent::Incumbent;
+use super::reduce::{Known, Reduced, Task};
 use super::relaxation::Dual;
 use super::subsets::minimise_subsets;
 use super::tree::{Start, Tree};
 use crate::heuristic::Tabu;
 use crate::model::Bqp;
-use crate::oracle::{DiscreteOracle, Infeasible, Limits, Outcome, Solution, Status};
+use crate::oracle::{DiscreteOracle, Infeasible, Limits, Outcome};
 use crate::propagation::{Assignment, Propagator};
 
 /// Minimises a quadratic function of bits under linear and quadratic rows and tables, exactly.
@@ -72,14 +73,14 @@ impl DiscreteOracle for Solver {
             let start = start.and_then(|x| reduced.restrict(x, part));
             self.find(&part.problem, start.as_deref(), deadline)
         });
+        // All searches come before the first proof: what they find decides how the gap is shared.
         let known = known.collect();
-        let mut duals = self
-            .multipliers
-            .take()
-            .map_or_else(Vec::new, |multipliers| multipliers.0);
+        let taught = self.multipliers.take();
+        let mut duals = taught.map_or_else(Vec::new, |multipliers| multipliers.0);
         duals.resize(reduced.parts.len(), None);
-        let outcome = reduced.minimise(known, limits, |at, part, known, limits| {
-            prove(part, known, &mut duals[at], (limits, deadline))
+        let outcome = reduced.minimise(known, limits, |task| {
+            let dual = &mut duals[task.part];
+            prove(task, dual, deadline)
         });
         self.multipliers = Some(Multipliers(duals));
         outcome
@@ -90,55 +91,46 @@ impl Solver {
     /// A good point: the best of all where few bits may be set, and what tabu search finds otherwise.
     fn find(&self, problem: &Bqp, start: Option<&[bool]>, deadline: Option<Instant>) -> Known {
         if let Some(x) = minimise_subsets(problem) {
-            let value = problem.objective().value(&x);
             return Known {
-                best: Some((x, value)),
+                best: Some(Incumbent::new(problem, x)),
                 is_minimum: true,
             };
         }
-        let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let mut is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let best = self
             .tabu
-            .minimise_until(problem, start, f64::NEG_INFINITY, &mut || is_late());
+            .minimise_until(problem, start, f64::NEG_INFINITY, &mut is_late);
         Known {
-            best,
+            best: best.map(|(x, value)| Incumbent { x, value }),
             is_minimum: false,
         }
     }
 }
 
-/// Minimises a problem of which a point may be known, beginning with the multipliers given and leaving its own there.
+/// Minimises a part, beginning with the multipliers given and leaving its own there.
 fn prove(
-    problem: &Bqp,
-    known: Known,
+    task: Task<'_>,
     dual: &mut Option<Dual>,
-    (limits, deadline): (Limits, Option<Instant>),
+    deadline: Option<Instant>,
 ) -> Result<Outcome, Infeasible> {
-    if let Known {
-        best: Some((x, value)),
-        is_minimum: true,
-    } = known
-    {
-        let status = Status::Optimal;
-        return Ok(Outcome::Found(Solution {
-            status,
-            x,
-            value,
-            bound: value,
-            nodes: 0,
-        }));
-    }
-    let propagator = Propagator::new(problem);
-    let mut root = Assignment::new(problem.n());
+    let best = match task.known {
+        Known {
+            best: Some(best),
+            is_minimum: true,
+        } => return Ok(best.proved(0)),
+        known => known.best,
+    };
+    let propagator = Propagator::new(task.problem);
+    let mut root = Assignment::new(task.problem.n());
     propagator
         .propagate_all(&mut root)
         .map_err(|_| Infeasible)?;
-    let tree = Tree::new(problem, &propagator, limits, deadline);
-    let (outcome, learned) = tree.run(Start {
-        best: known.best,
+    let tree = Tree::new(task.problem, &propagator, task.limits, deadline);
+    let end = tree.run(Start {
+        best,
         dual: dual.take(),
         root: &root,
     });
-    *dual = learned;
-    outcome
+    *dual = end.dual;
+    end.outcome
 }

@@ -6,16 +6,10 @@ use crate::model::{Bqp, Sense};
 const MAX_SUBSETS: f64 = 50_000.0;
 
 /// The minimum of a problem whose only constraint bounds the number of set bits by a small one; `None` for others.
-pub(crate) fn minimise_subsets(problem: &Bqp) -> Option<Vec<bool>> {
+pub(super) fn minimise_subsets(problem: &Bqp) -> Option<Vec<bool>> {
     let k = most_set_bits(problem)?;
     let n = problem.n();
-    let mut n_subsets = 1.0;
-    let mut of_size = 1.0;
-    for size in 1..=k.min(n) {
-        of_size *= (n - size + 1) as f64 / size as f64;
-        n_subsets += of_size;
-    }
-    if n_subsets > MAX_SUBSETS {
+    if n_subsets(n, k) > MAX_SUBSETS {
         return None;
     }
     let mut search = Subsets {
@@ -23,13 +17,13 @@ pub(crate) fn minimise_subsets(problem: &Bqp) -> Option<Vec<bool>> {
         pairs: pairs(problem),
         chosen: Vec::new(),
         value: 0.0,
-        best: (0.0, Vec::new()),
+        least: 0.0,
+        best: Vec::new(),
     };
-    let gains: Vec<f64> = linear(problem);
-    search.extend(0, k, &gains);
+    search.extend(0, k, &linear(problem));
     let mut x = vec![false; n];
-    for i in search.best.1 {
-        x[i] = true;
+    for bit in search.best {
+        x[bit] = true;
     }
     Some(x)
 }
@@ -41,17 +35,31 @@ fn most_set_bits(problem: &Bqp) -> Option<usize> {
     };
     let terms = row.form().linear();
     let c = terms.first()?.1;
-    let counts =
-        c > 0.0 && row.is_linear() && terms.len() == problem.n() && terms.iter().all(|t| t.1 == c);
+    let is_over_all = row.is_linear() && terms.len() == problem.n();
+    let counts = is_over_all && c > 0.0 && terms.iter().all(|term| term.1 == c);
+    if !counts || row.sense() != Sense::LessEqual {
+        return None;
+    }
+    // The tolerance lets through what misses a whole number by rounding.
     let k = ((row.rhs() + row.tolerance()) / c + 1e-9).floor();
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "between 0 and n"
     )]
-    let k = (counts && row.sense() == Sense::LessEqual && k >= 0.0)
-        .then_some(k.min(problem.n() as f64) as usize);
+    let k = (k >= 0.0).then_some(k.min(problem.n() as f64) as usize);
     k
+}
+
+/// How many sets of at most `k` of `n` bits there are.
+fn n_subsets(n: usize, k: usize) -> f64 {
+    let mut total = 1.0;
+    let mut of_size = 1.0;
+    for size in 1..=k.min(n) {
+        of_size *= (n - size + 1) as f64 / size as f64;
+        total += of_size;
+    }
+    total
 }
 
 fn linear(problem: &Bqp) -> Vec<f64> {
@@ -77,7 +85,9 @@ struct Subsets {
     pairs: Vec<f64>,
     chosen: Vec<usize>,
     value: f64,
-    best: (f64, Vec<usize>),
+    /// The least value, and what is chosen there.
+    least: f64,
+    best: Vec<usize>,
 }
 
 impl Subsets {
@@ -86,17 +96,19 @@ impl Subsets {
         if left == 0 {
             return;
         }
-        for (i, gain) in gains.iter().enumerate().skip(first) {
+        for (bit, gain) in gains.iter().enumerate().skip(first) {
+            // Restored, not subtracted again: rounding would add up over all subsets.
             let before = self.value;
             self.value += gain;
-            self.chosen.push(i);
-            if self.value < self.best.0 {
-                self.best = (self.value, self.chosen.clone());
+            self.chosen.push(bit);
+            if self.value < self.least {
+                self.least = self.value;
+                self.best.clone_from(&self.chosen);
             }
             if left > 1 {
-                let row = &self.pairs[i * self.n..(i + 1) * self.n];
+                let row = &self.pairs[bit * self.n..(bit + 1) * self.n];
                 let next: Vec<f64> = gains.iter().zip(row).map(|(gain, q)| gain + q).collect();
-                self.extend(i + 1, left - 1, &next);
+                self.extend(bit + 1, left - 1, &next);
             }
             self.chosen.pop();
             self.value = before;

@@ -8,13 +8,15 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
+use super::incumbent::{Incumbent, stopped};
 use super::node::{Expansion, Node, Scene, Worker};
 use super::relaxation::{Cut, Dual, Group, Relaxation, Spins};
 use crate::interrupt;
 use crate::model::Bqp;
-use crate::oracle::{Infeasible, Limits, Outcome, Solution, Status};
+use crate::oracle::{Infeasible, Limits, Outcome};
 use crate::propagation::{Assignment, Propagator};
 
 /// Numbers of free bits for which triangle inequalities may pay: below, trees are small; above, Newton steps with
@@ -39,15 +41,20 @@ const MAX_THREADS: usize = 64;
 /// Nodes that each thread expands before the results are put together, where enough are open.
 const BATCH: usize = 48;
 
+/// Below this size, sums of whole coefficients are exact by far, and the bounds of them too.
+const LARGEST_WHOLE: f64 = 1e12;
+
 /// The branch and bound of one problem.
-pub(crate) struct Tree<'a> {
+pub(super) struct Tree<'a> {
     problem: &'a Bqp,
     propagator: &'a Propagator<'a>,
     limits: Limits,
     deadline: Option<Instant>,
-    best: Option<(Vec<bool>, f64)>,
+    best: Option<Incumbent>,
+    /// The least improvement there can be: 1 where the coefficients are whole, else 0.
     step: f64,
     heap: BinaryHeap<Node>,
+    /// The open nodes of a walk in depth, which go before those of the heap.
     stack: Vec<Node>,
     nodes: u64,
     next_id: u64,
@@ -58,13 +65,20 @@ pub(crate) struct Tree<'a> {
 }
 
 /// How a tree begins.
-pub(crate) struct Start<'a> {
-    /// A feasible point and its value.
-    pub best: Option<(Vec<bool>, f64)>,
+pub(super) struct Start<'a> {
+    /// A feasible point.
+    pub best: Option<Incumbent>,
     /// Multipliers for the root, such as those of a similar problem.
     pub dual: Option<Dual>,
     /// What propagation leaves at the root.
     pub root: &'a Assignment,
+}
+
+/// How a tree ends.
+pub(super) struct End {
+    pub outcome: Result<Outcome, Infeasible>,
+    /// The multipliers of the root, where they were found.
+    pub dual: Option<Dual>,
 }
 
 impl<'a> Tree<'a> {
@@ -75,7 +89,7 @@ impl<'a> Tree<'a> {
         deadline: Option<Instant>,
     ) -> Self {
         let objective = problem.objective();
-        let is_whole = objective.is_integral() && objective.magnitude() < 1e12;
+        let is_whole = objective.is_integral() && objective.magnitude() < LARGEST_WHOLE;
         Tree {
             problem,
             propagator,
@@ -93,20 +107,23 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Searches for the minimum; also the multipliers of the root, where they were found.
-    pub fn run(mut self, start: Start<'_>) -> (Result<Outcome, Infeasible>, Option<Dual>) {
+    /// Searches for the minimum.
+    pub fn run(mut self, start: Start<'_>) -> End {
         self.best = start.best;
         let spins = (start.root.n() <= MAX_RELAXED).then(|| Spins::new(self.problem));
-        let worker = || Worker {
+        let worker = |_| Worker {
             relaxation: spins.as_ref().map(Relaxation::new),
             root_dual: None,
         };
-        let mut workers: Vec<Worker<'_>> = (0..self.limits.threads.clamp(1, MAX_THREADS))
-            .map(|_| worker())
-            .collect();
+        let n_threads = self.limits.threads.clamp(1, MAX_THREADS);
+        let mut workers: Vec<Worker<'_>> = (0..n_threads).map(worker).collect();
+        // The root is a batch of its own, which the first worker expands.
         workers[0].root_dual = start.dual;
-        let result = self.search(&mut workers, start.root);
-        (result, workers.swap_remove(0).root_dual)
+        let outcome = self.search(&mut workers, start.root);
+        End {
+            outcome,
+            dual: workers.swap_remove(0).root_dual,
+        }
     }
 
     fn search(
@@ -115,45 +132,39 @@ impl<'a> Tree<'a> {
         root: &Assignment,
     ) -> Result<Outcome, Infeasible> {
         let n_free = root.n_free();
-        let patience = CUTS_PAY
+        let nodes_without_cuts = CUTS_PAY
             .contains(&n_free)
             .then_some(NODES_WITHOUT_CUTS * n_free as u64);
         self.push(Node::root(root, self.problem.objective().min()));
         loop {
-            // The threads that expand nodes are not this one.
+            // The threads that expand nodes are not the one that is interrupted.
             interrupt::check();
             let bound = self.open_bound();
             if bound == f64::INFINITY {
-                break;
+                let best = self.best.ok_or(Infeasible)?;
+                return Ok(best.proved(self.nodes));
             }
             if self.is_over(bound) {
-                return Ok(self.stopped(bound));
+                return Ok(stopped(self.best, bound, self.nodes));
             }
-            if !self.has_cuts
-                && self.best.is_some()
-                && patience.is_some_and(|patience| self.nodes > patience)
-            {
+            let is_large = nodes_without_cuts.is_some_and(|most| self.nodes > most);
+            if is_large && !self.has_cuts && self.best.is_some() {
                 self.restart(root, bound);
             }
-            let batch = self.next_batch(workers.len());
-            let is_root = batch.first().is_some_and(|node| node.depth == 0);
-            for expansion in self.expand(workers, batch) {
-                self.absorb(expansion);
-            }
-            if is_root {
-                share_cuts(workers);
-            }
+            self.expand_some(workers);
         }
-        let Some((x, value)) = self.best else {
-            return Err(Infeasible);
-        };
-        Ok(Outcome::Found(Solution {
-            status: Status::Optimal,
-            x,
-            value,
-            bound: value,
-            nodes: self.nodes,
-        }))
+    }
+
+    /// Expands the nodes that are next.
+    fn expand_some(&mut self, workers: &mut [Worker<'_>]) {
+        let batch = self.next_batch(workers.len());
+        let is_root = batch.first().is_some_and(|node| node.depth == 0);
+        for expansion in self.expand(workers, batch) {
+            self.absorb(expansion);
+        }
+        if is_root {
+            share_cuts(workers);
+        }
     }
 
     /// Begins again, with triangle inequalities at the root: they cost more than a small tree, and save most of a
@@ -169,21 +180,23 @@ impl<'a> Tree<'a> {
     /// The next nodes, those left out that can hold nothing better.
     fn next_batch(&mut self, n_threads: usize) -> Vec<Node> {
         let n_open = self.heap.len() + self.stack.len();
+        // A quarter of what is open: nodes with a higher bound may never have to be expanded.
         let size = if n_threads == 1 {
             1
         } else {
             (BATCH * n_threads).min(n_open.div_ceil(4))
         };
-        let left = self
+        let nodes_left = self
             .limits
             .nodes
             .map_or(u64::MAX, |limit| limit - self.nodes);
         let target = self.scene().target();
         let mut batch = Vec::with_capacity(size);
-        while (batch.len() as u64) < left.min(size as u64)
+        while (batch.len() as u64) < nodes_left.min(size as u64)
             && let Some(node) = self.stack.pop().or_else(|| self.heap.pop())
         {
-            self.kept -= node.inverse.as_ref().map_or(0, Vec::len);
+            self.kept -= node.n_kept();
+            // A better point may have been found since it was opened: then it costs no node of the limit.
             if node.bound < target {
                 batch.push(node);
             }
@@ -194,54 +207,38 @@ impl<'a> Tree<'a> {
 
     /// Expands nodes side by side; their expansions in the same order.
     fn expand(&self, workers: &mut [Worker<'_>], batch: Vec<Node>) -> Vec<Expansion> {
+        // A thread costs more than a node of a small problem.
         if batch.len() < 2 {
-            return batch
-                .into_iter()
-                .map(|node| workers[0].expand(self.scene(), node))
-                .collect();
+            return self.expand_all(&mut workers[0], batch);
         }
-        let n_workers = workers.len();
-        let mut shares: Vec<Vec<Node>> = workers.iter().map(|_| Vec::new()).collect();
-        for (at, node) in batch.into_iter().enumerate() {
-            shares[at % n_workers].push(node);
-        }
-        let work = |worker: &mut Worker<'_>, share: Vec<Node>| -> Vec<Expansion> {
-            share
-                .into_iter()
-                .map(|node| worker.expand(self.scene(), node))
-                .collect()
-        };
-        let mut parts: Vec<_> = std::thread::scope(|scope| {
+        let shares = dealt(batch, workers.len());
+        let parts = std::thread::scope(|scope| {
             let pairs = workers.iter_mut().zip(shares);
             let running: Vec<_> = pairs
-                .map(|(worker, share)| scope.spawn(|| work(worker, share)))
+                .map(|(worker, share)| scope.spawn(|| self.expand_all(worker, share)))
                 .collect();
-            let join =
-                |thread: std::thread::ScopedJoinHandle<'_, Vec<Expansion>>| match thread.join() {
-                    Ok(part) => part.into_iter(),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                };
-            running.into_iter().map(join).collect()
+            running.into_iter().map(joined).collect()
         });
-        let mut expansions = Vec::new();
-        while let Some(expansion) = parts
-            .get_mut(expansions.len() % n_workers)
-            .and_then(Iterator::next)
-        {
-            expansions.push(expansion);
-        }
-        expansions
+        gathered(parts)
+    }
+
+    fn expand_all(&self, worker: &mut Worker<'_>, nodes: Vec<Node>) -> Vec<Expansion> {
+        nodes
+            .into_iter()
+            .map(|node| worker.expand(self.scene(), node))
+            .collect()
     }
 
     fn absorb(&mut self, expansion: Expansion) {
-        if let Some((x, value)) = expansion.found
-            && self.best.as_ref().is_none_or(|(_, best)| value < *best)
+        let best = self.best.as_ref();
+        if let Some(found) = expansion.found
+            && best.is_none_or(|best| found.value < best.value)
         {
             // With a point at hand, the lowest bound goes first.
             if self.best.is_none() {
                 self.heap.extend(self.stack.drain(..));
             }
-            self.best = Some((x, value));
+            self.best = Some(found);
         }
         for child in expansion.children {
             self.push(child);
@@ -254,7 +251,7 @@ impl<'a> Tree<'a> {
             propagator: self.propagator,
             groups: &self.groups,
             deadline: self.deadline,
-            best: self.best.as_ref().map(|(_, value)| *value),
+            best: self.best.as_ref().map(|best| best.value),
             step: self.step,
             has_cuts: self.has_cuts,
             has_room: self.kept < MAX_KEPT,
@@ -262,50 +259,32 @@ impl<'a> Tree<'a> {
     }
 
     fn is_over(&self, bound: f64) -> bool {
-        let is_closed = |value: f64| value - bound <= self.limits.gap * value.abs().max(1.0);
-        self.limits.nodes.is_some_and(|limit| self.nodes >= limit)
-            || self
-                .deadline
+        let is_spent = self.limits.nodes.is_some_and(|limit| self.nodes >= limit);
+        let is_late = || {
+            self.deadline
                 .is_some_and(|deadline| Instant::now() >= deadline)
-            || (self.limits.gap > 0.0
-                && self
-                    .best
-                    .as_ref()
-                    .is_some_and(|(_, value)| is_closed(*value)))
+        };
+        is_spent || is_late() || self.is_close(bound)
     }
 
-    fn stopped(self, bound: f64) -> Outcome {
-        match self.best {
-            None => Outcome::Unknown {
-                bound,
-                nodes: self.nodes,
-            },
-            Some((x, value)) => {
-                let bound = bound.min(value);
-                Outcome::Found(Solution {
-                    status: Status::LimitReached,
-                    x,
-                    value,
-                    bound,
-                    nodes: self.nodes,
-                })
-            }
-        }
+    /// Whether the gap that may stay open is reached.
+    fn is_close(&self, bound: f64) -> bool {
+        let gap = self.limits.gap;
+        let is_close = |best: &Incumbent| best.value - bound <= gap * best.value.abs().max(1.0);
+        gap > 0.0 && self.best.as_ref().is_some_and(is_close)
     }
 
     /// The lowest bound of the open nodes; infinite when there is none.
     fn open_bound(&self) -> f64 {
         let heap = self.heap.peek().map_or(f64::INFINITY, |node| node.bound);
-        self.stack
-            .iter()
-            .map(|node| node.bound)
-            .fold(heap, f64::min)
+        let stack = self.stack.iter().map(|node| node.bound);
+        stack.fold(heap, f64::min)
     }
 
     fn push(&mut self, mut node: Node) {
         self.next_id += 1;
         node.id = self.next_id;
-        self.kept += node.inverse.as_ref().map_or(0, Vec::len);
+        self.kept += node.n_kept();
         // Multipliers and free bits of a node, and what comes with them.
         let most = MAX_OPEN_BYTES / (24 * self.problem.n() + 512);
         if self.best.is_none() || self.heap.len() >= most {
@@ -316,17 +295,46 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Nodes dealt out in turn: those with the lowest bounds are spread evenly.
+fn dealt(batch: Vec<Node>, n_shares: usize) -> Vec<Vec<Node>> {
+    let mut shares: Vec<Vec<Node>> = (0..n_shares).map(|_| Vec::new()).collect();
+    for (at, node) in batch.into_iter().enumerate() {
+        shares[at % n_shares].push(node);
+    }
+    shares
+}
+
+/// What was dealt out, in the order before.
+fn gathered(parts: Vec<Vec<Expansion>>) -> Vec<Expansion> {
+    let n_parts = parts.len();
+    let mut parts: Vec<_> = parts.into_iter().map(Vec::into_iter).collect();
+    let mut all = Vec::new();
+    while let Some(expansion) = parts[all.len() % n_parts].next() {
+        all.push(expansion);
+    }
+    all
+}
+
+/// What a thread answers; its panic goes on in this thread.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    match thread.join() {
+        Ok(answer) => answer,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
 /// Gives the cuts that the first worker found to the others.
 fn share_cuts(workers: &mut [Worker<'_>]) {
-    let cuts: Vec<Cut> = workers[0]
-        .relaxation
-        .as_ref()
-        .map_or(vec![], |relaxation| relaxation.cuts.clone());
-    for relaxation in workers[1..]
-        .iter_mut()
-        .filter_map(|worker| worker.relaxation.as_mut())
-    {
-        relaxation.cuts.clone_from(&cuts);
+    let [first, others @ ..] = workers else {
+        return;
+    };
+    let cuts: &[Cut] = match &first.relaxation {
+        Some(relaxation) => &relaxation.cuts,
+        None => &[],
+    };
+    let others = others.iter_mut();
+    for relaxation in others.filter_map(|worker| worker.relaxation.as_mut()) {
+        relaxation.cuts = cuts.to_vec();
     }
 }
 

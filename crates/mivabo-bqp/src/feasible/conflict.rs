@@ -1,4 +1,4 @@
-//! Why a problem is infeasible: a [`Bqp`] enters, the names of a smallest set of its constraints in conflict leave.
+//! Why a problem is infeasible: a smallest set of its constraints that no point satisfies together.
 //!
 //! Each question "are these constraints infeasible together?" is a search. Where it finds a point, the constraints
 //! that the point violates are a *correction set*: every conflict has one of them. So a smallest conflict is a
@@ -60,12 +60,8 @@ pub fn smallest_conflict(
         .smaller_than(irreducible.len())
         .unwrap_or(irreducible);
     smallest.sort_unstable();
-    Some(
-        smallest
-            .into_iter()
-            .map(|id| inquiry.names[id].clone())
-            .collect(),
-    )
+    let names = smallest.into_iter().map(|id| inquiry.names[id].clone());
+    Some(names.collect())
 }
 
 /// What is known about the conflicts of a problem.
@@ -117,18 +113,13 @@ impl<'a> Inquiry<'a> {
     }
 
     fn violated(&self, x: &[bool]) -> Vec<usize> {
-        let rows = self
-            .problem
-            .rows()
-            .iter()
-            .filter(|row| !row.is_satisfied(row.form().value(x)));
-        let tables = self
-            .problem
-            .tables()
-            .iter()
-            .filter(|table| !table.allows(table.pattern(x)));
+        let is_violated = |row: &&Row| !row.is_satisfied(row.form().value(x));
+        let forbids = |table: &&Table| !table.allows(table.pattern(x));
+        let rows = self.problem.rows().iter().filter(is_violated);
+        let tables = self.problem.tables().iter().filter(forbids);
         let names = rows.map(Row::name).chain(tables.map(Table::name));
-        let ids: BTreeSet<_> = names
+        // A set: several rows may share a name.
+        let ids: BTreeSet<usize> = names
             .filter_map(|name| self.ids.get(name).copied())
             .collect();
         ids.into_iter().collect()
@@ -150,12 +141,10 @@ impl<'a> Inquiry<'a> {
         if candidates.len() == 1 {
             // Alone it may still be no part of the conflict: the very first question.
             let is_needed = has_grown || !self.is_conflict(kept);
-            return if is_needed {
-                candidates.to_vec()
-            } else {
-                Vec::new()
-            };
+            let needed = if is_needed { candidates } else { &[] };
+            return needed.to_vec();
         }
+        // What is needed of the second half beside the first, and then of the first beside that.
         let n_kept = kept.len();
         let (first, second) = candidates.split_at(candidates.len() / 2);
         kept.extend(first);
@@ -171,6 +160,7 @@ impl<'a> Inquiry<'a> {
     fn smaller_than(&mut self, size: usize) -> Option<Vec<usize>> {
         let mut n_names = 0;
         for _ in 0..QUESTIONS {
+            // Every conflict hits all corrections, so none is smaller than this: if it is one, it is a smallest.
             let hitting = self.hitting_set(&mut n_names, size)?;
             match self.ask(&hitting) {
                 Feasibility::Empty => return Some(hitting),

@@ -1,5 +1,5 @@
-//! One random dive: a component of a problem enters, a leaf all of whose completions are feasible leaves, with the
-//! reciprocal of the probability with which it was reached.
+//! One random dive through a component, to a leaf all of whose completions are feasible. It knows with which probability it
+//! went there.
 
 use super::odds::log_odds;
 use crate::propagation::{Assignment, Constraint, Propagator, Scratch};
@@ -13,7 +13,7 @@ const TRUSTS: [f64; 3] = [0.0, 0.5, 1.0];
 
 /// Fixes one random bit after the other, drawing the consequences of each.
 ///
-/// Both values of a bit are propagated before one is chosen: where one is refuted the other is no choice, and
+/// Both values of a bit are propagated before one is chosen: where one is refuted the other is not a choice, and
 /// counts with probability 1. The bit is any free one of the first constraint not settled yet; constraints come
 /// with the tightest first. Every other dive takes one of the largest coefficient instead: the digits of integers that must
 /// sum to something are then decided from the left, where a random order mostly ends dead.
@@ -69,6 +69,7 @@ impl Diver<'_, '_> {
                 [Some(only), None] | [None, Some(only)] => node.assignment = only,
                 [Some(zero), Some(one)] => {
                     let sibling = self.choose(trust, &mut node, bit, [zero, one]);
+                    // Without patience nobody comes back for it.
                     if patience > 0 {
                         siblings.push(sibling);
                     }
@@ -88,26 +89,8 @@ impl Diver<'_, '_> {
         while let Some(&id) = constraints.get(node.position) {
             let constraint = &self.propagator.constraints()[id];
             if constraint.branch(&node.assignment, &mut scratch).is_some() {
-                let size = |k: usize| match constraint {
-                    Constraint::Row(row) if by_size => row.linear()[k].abs(),
-                    _ => 0.0,
-                };
-                let sized = constraint
-                    .bits()
-                    .iter()
-                    .enumerate()
-                    .map(|(k, &bit)| (bit, size(k)));
-                let free: Vec<_> = sized
-                    .filter(|&(bit, _)| node.assignment.is_free(bit))
-                    .collect();
-                let largest = free
-                    .iter()
-                    .fold(0.0_f64, |largest, (_, size)| largest.max(*size));
-                let free: Vec<_> = free
-                    .into_iter()
-                    .filter(|(_, size)| *size == largest)
-                    .collect();
-                return self.random.choose(free.into_iter()).map(|(bit, _)| bit);
+                let candidates = candidates(constraint, &node.assignment, by_size);
+                return self.random.choose(candidates.into_iter());
             }
             node.position += 1;
         }
@@ -149,18 +132,28 @@ impl Diver<'_, '_> {
 impl Node {
     /// -ln of the probability with which a dive makes these choices, over all trusts.
     pub(crate) fn log_weight(&self) -> f64 {
-        let largest = self
-            .log_probabilities
-            .iter()
-            .copied()
-            .fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = self
-            .log_probabilities
-            .iter()
-            .map(|l| (l - largest).exp())
-            .sum();
+        let logs = self.log_probabilities.iter().copied();
+        // Relative to the largest, so that no exponential vanishes that counts.
+        let largest = logs.clone().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = logs.map(|log| (log - largest).exp()).sum();
         (TRUSTS.len() as f64 / sum).ln() - largest
     }
+}
+
+/// The free bits of a constraint: all of them, or in a row those of the largest coefficient.
+fn candidates(constraint: &Constraint<'_>, assignment: &Assignment, by_size: bool) -> Vec<usize> {
+    let size = |k: usize| match constraint {
+        Constraint::Row(row) if by_size => row.linear()[k].abs(),
+        _ => 0.0,
+    };
+    let bits = constraint.bits().iter().enumerate();
+    let free: Vec<(usize, f64)> = bits
+        .filter(|(_, bit)| assignment.is_free(**bit))
+        .map(|(k, bit)| (*bit, size(k)))
+        .collect();
+    let largest = free.iter().map(|(_, size)| *size).fold(0.0, f64::max);
+    let of_largest = free.into_iter().filter(|(_, size)| *size == largest);
+    of_largest.map(|(bit, _)| bit).collect()
 }
 
 /// ln 1 / (1 + e⁻ᵗ).

@@ -1,4 +1,4 @@
-//! Hitting sets: sets of numbers enter, at most k numbers that meet each of them leave, or a proof that k are too few.
+//! Hitting sets: at most k numbers that meet each of some sets, or a proof that k are too few.
 
 /// Searches for hitting sets, visiting at most `nodes_left` partial ones.
 pub(crate) struct HittingSets<'s> {
@@ -40,6 +40,7 @@ impl HittingSets<'_> {
                 return Ok(true);
             }
             chosen.pop();
+            // What follows looks for hitting sets without this number: each set is tried once.
             refused.push(candidate);
         }
         refused.truncate(n_refused);

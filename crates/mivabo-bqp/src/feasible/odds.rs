@@ -1,4 +1,4 @@
-//! How likely a free bit should be 1: a partial assignment enters, the log-odds of the bit leave.
+//! How likely a free bit should be 1 in a random dive.
 //!
 //! A random point of {0, 1}ⁿ hardly ever meets a tight row, so fair coins would dive into dead ends. Among all
 //! independent bits whose expected activity meets a row, those of largest entropy are
@@ -45,60 +45,70 @@ fn of_table(table: &Table, assignment: &Assignment, bit: usize) -> f64 {
     let Some(k) = table.bits().iter().position(|&b| b == bit) else {
         return 0.0;
     };
-    let counts = match table.supports() {
+    let [n_zero, n_one] = match table.supports() {
         Some(supports) => supports.counts(fixed(table, assignment), k),
         None => compatible(table, assignment).fold([0_u32; 2], |mut counts, pattern| {
             counts[usize::from(pattern >> k & 1 == 1)] += 1;
             counts
         }),
     };
-    (f64::from(counts[1]) / f64::from(counts[0]).max(0.5))
-        .max(f64::MIN_POSITIVE)
-        .ln()
+    // Neither 0 nor infinite where one of the numbers is 0: the odds are clamped later.
+    let odds = f64::from(n_one) / f64::from(n_zero).max(0.5);
+    odds.max(f64::MIN_POSITIVE).ln()
 }
 
 fn of_row(row: &IntervalRow, assignment: &Assignment, bit: usize) -> f64 {
-    let (coefficients, rest) = mean_field(row, assignment);
+    let MeanField { coefficients, rest } = MeanField::of(row, assignment);
     let Some(k) = row.bits().iter().position(|&b| b == bit) else {
         return 0.0;
     };
-    let free = row
-        .bits()
-        .iter()
-        .zip(&coefficients)
-        .filter(|&(&b, _)| assignment.is_free(b));
-    let free: Vec<f64> = free.map(|(_, &a)| a).collect();
+    let all = row.bits().iter().zip(&coefficients);
+    let free: Vec<f64> = all
+        .filter(|&(&b, _)| assignment.is_free(b))
+        .map(|(_, &a)| a)
+        .collect();
     -multiplier(&free, rest, row.row().sense()) * coefficients[k]
 }
 
-/// The aᵢ, for every bit of the row, and what the free bits should sum to.
-fn mean_field(row: &IntervalRow, assignment: &Assignment) -> (Vec<f64>, f64) {
-    let value = |k: usize| assignment.value(row.bits()[k]);
-    let mut coefficients = row.linear().to_vec();
-    let mut rest = row.row().rhs();
-    for &(a, b, q) in row.pairs() {
-        match (value(a), value(b)) {
-            (Some(false), _) | (_, Some(false)) => {}
-            (Some(true), Some(true)) => rest -= q,
-            (Some(true), None) => coefficients[b] += q,
-            (None, Some(true)) => coefficients[a] += q,
-            (None, None) => {
-                coefficients[a] += q / 4.0;
-                coefficients[b] += q / 4.0;
+/// A row where some bits are fixed, as a linear one over the others.
+struct MeanField {
+    /// The aᵢ, for every bit of the row.
+    coefficients: Vec<f64>,
+    /// What the free bits should sum to.
+    rest: f64,
+}
+
+impl MeanField {
+    fn of(row: &IntervalRow, assignment: &Assignment) -> MeanField {
+        let value = |k: usize| assignment.value(row.bits()[k]);
+        let mut field = MeanField {
+            coefficients: row.linear().to_vec(),
+            rest: row.row().rhs(),
+        };
+        for &(a, b, q) in row.pairs() {
+            match (value(a), value(b)) {
+                (Some(false), _) | (_, Some(false)) => {}
+                (Some(true), Some(true)) => field.rest -= q,
+                (Some(true), None) => field.coefficients[b] += q,
+                (None, Some(true)) => field.coefficients[a] += q,
+                (None, None) => {
+                    field.coefficients[a] += q / 4.0;
+                    field.coefficients[b] += q / 4.0;
+                }
             }
         }
+        let ones = (0..row.bits().len()).filter(|&k| value(k) == Some(true));
+        field.rest -= ones.map(|k| row.linear()[k]).sum::<f64>();
+        field
     }
-    rest -= (0..row.bits().len())
-        .filter(|&k| value(k) == Some(true))
-        .map(|k| row.linear()[k])
-        .sum::<f64>();
-    (coefficients, rest)
 }
 
 /// λ, by Newton's method from 0 with bounded steps.
 fn multiplier(a: &[f64], target: f64, sense: Sense) -> f64 {
     let scale = a.iter().fold(0.0_f64, |largest, c| largest.max(c.abs()));
-    if scale == 0.0 || (sense == Sense::LessEqual && a.iter().sum::<f64>() / 2.0 <= target) {
+    // Fair coins meet an inequality that is not tight.
+    let is_loose = || sense == Sense::LessEqual && a.iter().sum::<f64>() / 2.0 <= target;
+    if scale == 0.0 || is_loose() {
         return 0.0;
     }
     // In units of the largest coefficient, so that very large and very small rows behave alike.
@@ -111,6 +121,7 @@ fn multiplier(a: &[f64], target: f64, sense: Sense) -> f64 {
             excess += c * p;
             slope += c * c * p * (1.0 - p);
         }
+        // Far from the solution the curve is flat, and a whole step would overshoot.
         lambda += (excess / slope.max(1e-9)).clamp(-2.0, 2.0);
     }
     lambda / scale

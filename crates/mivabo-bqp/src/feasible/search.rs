@@ -1,4 +1,4 @@
-//! Depth-first search with propagation: a [`Bqp`] and a node limit enter, one feasible point or their number leaves.
+//! Depth-first search with propagation: one feasible point, or how many there are.
 //!
 //! The objective plays no part. Independent components are searched one after the other, never in combination: the
 //! work is the sum over the components, not the product.
@@ -43,23 +43,16 @@ pub fn feasible(problem: &Bqp, node_limit: u64) -> Feasibility {
     }
     let mut walker = Walker::new(&propagator, node_limit);
     for component in components(&propagator, &assignment) {
-        let mut found = None;
-        let end = walker.walk(&component.constraints, &assignment, |leaf| {
-            found = Some(leaf.clone());
-            ControlFlow::Break(())
-        });
-        match (found, end) {
-            (Some(leaf), _) => assignment = leaf,
-            (None, End::OutOfNodes) => return Feasibility::Unknown,
-            (None, End::Exhausted | End::Stopped) => return Feasibility::Empty,
+        match walker.first_leaf(&component, &assignment) {
+            Ok(Some(leaf)) => assignment = leaf,
+            Ok(None) => return Feasibility::Empty,
+            Err(OutOfNodes) => return Feasibility::Unknown,
         }
     }
     let point = assignment.to_point();
-    debug_assert!(
-        problem.is_feasible(&point),
-        "a leaf must satisfy every constraint"
-    );
-    if problem.is_feasible(&point) {
+    let is_feasible = problem.is_feasible(&point);
+    debug_assert!(is_feasible, "a leaf must satisfy every constraint");
+    if is_feasible {
         Feasibility::Found(point)
     } else {
         Feasibility::Unknown
@@ -91,6 +84,7 @@ pub fn count(problem: &Bqp, node_limit: u64) -> Option<u128> {
     let mut n_unconstrained = assignment.n_free();
     let mut product = 1_u128;
     for component in components(&propagator, &assignment) {
+        // The components share no bit, so their numbers multiply.
         n_unconstrained -= component.n_free;
         product = product.checked_mul(walker.count(&component, &assignment)?)?;
         if product == 0 {
@@ -104,6 +98,9 @@ pub fn count(problem: &Bqp, node_limit: u64) -> Option<u128> {
 fn power_of_two(k: usize) -> Option<u128> {
     1_u128.checked_shl(u32::try_from(k).ok()?)
 }
+
+/// The node limit was reached before there was an answer.
+struct OutOfNodes;
 
 /// Why a walk ended.
 pub(crate) enum End {
@@ -164,6 +161,7 @@ impl<'p, 'a> Walker<'p, 'a> {
             }
             match self.branch(constraints, &mut node) {
                 Some((bit, first)) => {
+                    // The stack is read from its end: the value to try first goes last.
                     stack.extend([!first, first].map(|value| node.child(bit, value)));
                 }
                 None if visit(&node.assignment).is_break() => return End::Stopped,
@@ -173,17 +171,36 @@ impl<'p, 'a> Walker<'p, 'a> {
         End::Exhausted
     }
 
+    /// The first leaf that the walk through a component meets; none when there is none.
+    fn first_leaf(
+        &mut self,
+        component: &Component,
+        start: &Assignment,
+    ) -> Result<Option<Assignment>, OutOfNodes> {
+        let mut found = None;
+        let end = self.walk(&component.constraints, start, |leaf| {
+            found = Some(leaf.clone());
+            ControlFlow::Break(())
+        });
+        match end {
+            End::OutOfNodes => Err(OutOfNodes),
+            End::Exhausted | End::Stopped => Ok(found),
+        }
+    }
+
     /// The number of ways to fill the free bits of one component.
     fn count(&mut self, component: &Component, start: &Assignment) -> Option<u128> {
         let n_outside = start.n_free() - component.n_free;
         let mut points = 0_u128;
         let end = self.walk(&component.constraints, start, |leaf| {
-            match power_of_two(leaf.n_free() - n_outside).and_then(|more| points.checked_add(more))
-            {
-                Some(sum) => points = sum,
-                None => return ControlFlow::Break(()),
+            let more = power_of_two(leaf.n_free() - n_outside);
+            match more.and_then(|more| points.checked_add(more)) {
+                Some(sum) => {
+                    points = sum;
+                    ControlFlow::Continue(())
+                }
+                None => ControlFlow::Break(()),
             }
-            ControlFlow::Continue(())
         });
         matches!(end, End::Exhausted).then_some(points)
     }

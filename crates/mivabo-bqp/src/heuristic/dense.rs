@@ -1,4 +1,4 @@
-//! The objective for one-flip moves: a [`Quadratic`] enters, its value and the slope of every bit are kept up to date.
+//! The objective for moves of one or two flips: the value of a [`Quadratic`], and the slope of every bit.
 
 use crate::model::Quadratic;
 
@@ -29,6 +29,7 @@ impl Dense {
         for &(i, l) in form.linear() {
             linear[i] = l / scale;
         }
+        // Both triangles, so that a flip reads one row and no column.
         let mut matrix = vec![0.0; n * n];
         for &(i, j, q) in form.quadratic() {
             matrix[i * n + j] = q / scale;

@@ -1,4 +1,4 @@
-//! Tiny problems: all 2ⁿ points are visited, each one flip from the last, and the best feasible one leaves.
+//! Tiny problems: a walk through all 2ⁿ points, each one flip from the last.
 
 use crate::model::Bqp;
 
@@ -15,6 +15,7 @@ pub(super) fn walk_everywhere(problem: &Bqp) -> Option<Vec<bool>> {
             (best, least) = (Some(state.x().to_vec()), value);
         }
         if visited < n_points {
+            // The reflected Gray code: point k differs from the one before at the lowest 1 of k.
             state.flip(visited.trailing_zeros() as usize);
         }
     }

@@ -1,4 +1,4 @@
-//! One-hot groups: the rows of a problem enter, those that say "exactly one of these bits" leave, without overlap.
+//! One-hot groups: rows that say "exactly one of these bits", as far as they do not overlap.
 
 use crate::model::{Row, Sense};
 
@@ -21,21 +21,19 @@ impl Groups {
     }
 
     fn claim(&mut self, row: &Row) -> bool {
-        let terms = row.form().linear();
-        let is_group = row.sense() == Sense::Equal
-            && row.rhs() == 1.0
-            && row.is_linear()
-            && !terms.is_empty()
-            && terms
-                .iter()
-                .all(|&(bit, c)| c == 1.0 && !self.is_member[bit]);
-        if is_group {
-            self.members.push(terms.iter().map(|t| t.0).collect());
-            for &(bit, _) in terms {
-                self.is_member[bit] = true;
-            }
+        if !is_one_hot(row) {
+            return false;
         }
-        is_group
+        let bits: Vec<usize> = row.form().linear().iter().map(|term| term.0).collect();
+        // A bit in two groups could not be swapped in one without breaking the other.
+        if bits.iter().any(|&bit| self.is_member[bit]) {
+            return false;
+        }
+        for &bit in &bits {
+            self.is_member[bit] = true;
+        }
+        self.members.push(bits);
+        true
     }
 
     pub(super) fn members(&self) -> &[Vec<usize>] {
@@ -60,12 +58,19 @@ impl Groups {
                 .iter()
                 .position(|&bit| x[bit])
                 .unwrap_or_else(|| pick(group.len()));
-            group
-                .iter()
-                .enumerate()
-                .for_each(|(k, &bit)| x[bit] = k == on);
+            for (k, &bit) in group.iter().enumerate() {
+                x[bit] = k == on;
+            }
         }
     }
+}
+
+/// Whether a row says that exactly one of some bits is 1.
+fn is_one_hot(row: &Row) -> bool {
+    let terms = row.form().linear();
+    let is_sum = row.is_linear() && terms.iter().all(|term| term.1 == 1.0);
+    let is_one = row.sense() == Sense::Equal && row.rhs() == 1.0;
+    is_sum && is_one && !terms.is_empty()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Tabu search: a problem and perhaps a start point enter, a good feasible point leaves, without any proof.
+//! Tabu search: a good feasible point in little time, without any proof.
 
 mod dense;
 mod gray;
@@ -97,26 +97,22 @@ impl Tabu {
         let found = if n <= LARGEST_WALKED && 1_u64 << n <= moves {
             gray::walk_everywhere(problem)
         } else {
-            let origin = || vec![false; n];
-            Search::new(
-                problem,
-                self.seed,
-                Until {
-                    moves,
-                    target,
-                    stop,
-                },
-            )
-            .run(start.map_or_else(origin, <[bool]>::to_vec))
+            let until = Until {
+                moves,
+                target,
+                stop,
+            };
+            let first = start.map_or_else(|| vec![false; n], <[bool]>::to_vec);
+            Search::new(problem, self.seed, until).run(first)
         };
         // The start competes by its exact value: the search compares values that carry rounding errors.
-        let start = start
-            .filter(|x| problem.is_feasible(x))
-            .map(<[bool]>::to_vec);
-        let valued = |x: Vec<bool>| (problem.objective().value(&x), x);
-        let candidates = found.into_iter().chain(start).map(valued);
+        let start = start.filter(|x| problem.is_feasible(x));
+        let candidates = found.into_iter().chain(start.map(<[bool]>::to_vec));
         candidates
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(value, x)| (x, value))
+            .map(|x| {
+                let value = problem.objective().value(&x);
+                (x, value)
+            })
+            .min_by(|a, b| a.1.total_cmp(&b.1))
     }
 }

@@ -1,6 +1,6 @@
-//! Rows for one-flip moves: a [`Row`] enters, its activity, its slopes and a weighted violation are kept up to date.
+//! Rows for moves of one or two flips: the violation of a [`Row`], and what each flip changes of it.
 
-use crate::model::{Row, Sense};
+use crate::model::{Quadratic, Row, Sense};
 
 use super::weight::Weight;
 
@@ -28,43 +28,33 @@ pub(super) struct SoftRow {
     pub(super) weight: Weight,
 }
 
+/// The flip of a bit of a row.
+#[derive(Clone, Copy)]
+pub(super) struct Flip {
+    /// The bit's place in the row.
+    pub(super) place: usize,
+    /// +1 where the bit is off, -1 where it is on.
+    pub(super) sign: f64,
+}
+
 impl SoftRow {
     /// The row at the point 0.
     pub(super) fn new(row: &Row, weight: Weight) -> Self {
         let form = row.form();
-        let pairs = form.quadratic();
-        let mut bits: Vec<usize> = form.linear().iter().map(|t| t.0).collect();
-        bits.extend(pairs.iter().flat_map(|&(i, j, _)| [i, j]));
-        bits.sort_unstable();
-        bits.dedup();
+        let bits = form.bits();
         let place = |bit: usize| bits.partition_point(|&other| other < bit);
         let mut coefficients = vec![0.0; bits.len()];
         for &(i, l) in form.linear() {
             coefficients[place(i)] = l;
         }
-        let mut neighbours = vec![Vec::new(); if pairs.is_empty() { 0 } else { bits.len() }];
-        for &(i, j, q) in pairs {
+        // A linear row has no lists at all: most rows are linear, and a flip looks for its list.
+        let n_lists = if row.is_linear() { 0 } else { bits.len() };
+        let mut neighbours = vec![Vec::new(); n_lists];
+        for &(i, j, q) in form.quadratic() {
             neighbours[place(i)].push((place(j), q));
             neighbours[place(j)].push((place(i), q));
         }
-        let sizes = || form.coefficients().map(f64::abs);
-        // The mean, not the largest: one coefficient that switches a row off says nothing about the others.
-        let mean = sizes().sum::<f64>() / sizes().count().max(1) as f64;
-        let scale = if mean > f64::MIN_POSITIVE.sqrt() {
-            mean
-        } else {
-            1.0
-        };
-        let below = if row.sense() == Sense::Equal {
-            -1.0
-        } else {
-            0.0
-        };
-        let reach = if row.is_linear() && row.sense() == Sense::LessEqual {
-            sizes().fold(0.0, larger)
-        } else {
-            f64::INFINITY
-        };
+        let is_equation = row.sense() == Sense::Equal;
         Self {
             slopes: coefficients.clone(),
             bits,
@@ -72,10 +62,10 @@ impl SoftRow {
             neighbours,
             excess: -row.rhs(),
             rhs: row.rhs(),
-            below,
+            below: if is_equation { -1.0 } else { 0.0 },
             tolerance: tolerance(row),
-            scale,
-            reach,
+            scale: scale(form),
+            reach: reach(row),
             weight,
         }
     }
@@ -118,19 +108,18 @@ impl SoftRow {
 
     /// Adds to `scores[i]`, for every bit i of the row, the change of the penalty when i flips.
     pub(super) fn add_to(&self, scores: &mut [f64], signs: &[f64]) {
+        // Satisfied, and no flip can violate it: the case of most rows at most points.
         if self.excess + self.reach <= 0.0 {
             return;
         }
-        let (price, now, excess, below) = (
-            self.price(),
-            self.violation(self.excess),
-            self.excess,
-            self.below,
-        );
+        // Copies, so that the loops need not read them again after each write to `scores`.
+        let (price, excess, below) = (self.price(), self.excess, self.below);
+        let now = self.violation(excess);
         let change = |sign: f64, slope: f64| {
             let next = excess + sign * slope;
             price * (larger(next, below * next) - now)
         };
+        // A row over all bits is a flat loop, which vectorises.
         if self.bits.len() == scores.len() {
             for ((score, sign), slope) in scores.iter_mut().zip(signs).zip(&self.slopes) {
                 *score += change(*sign, *slope);
@@ -142,16 +131,37 @@ impl SoftRow {
         }
     }
 
-    /// What flipping the bits at places `i` and `j` together changes beyond the sum of the two single changes.
-    pub(super) fn interaction(&self, i: (usize, f64), j: (usize, f64)) -> f64 {
-        let (step_i, step_j) = (i.1 * self.slopes[i.0], j.1 * self.slopes[j.0]);
-        let q = self
-            .neighbours
-            .get(i.0)
-            .map_or(0.0, |products| product(products, j.0));
-        let both = self.excess + step_i + step_j + i.1 * j.1 * q;
+    /// What two flips together change beyond the sum of their single changes.
+    pub(super) fn interaction(&self, i: Flip, j: Flip) -> f64 {
+        let step_i = i.sign * self.slopes[i.place];
+        let step_j = j.sign * self.slopes[j.place];
+        let products = self.neighbours.get(i.place);
+        let q = products.map_or(0.0, |products| product(products, j.place));
+        let both = self.excess + step_i + step_j + i.sign * j.sign * q;
         let singles = self.violation(self.excess + step_i) + self.violation(self.excess + step_j);
         self.price() * (self.violation(both) + self.violation(self.excess) - singles)
+    }
+}
+
+/// The size of a mean coefficient: violations are measured by it.
+fn scale(form: &Quadratic) -> f64 {
+    let sizes = || form.coefficients().map(f64::abs);
+    // The mean, not the largest: one coefficient that switches a row off says nothing about the others.
+    let mean = sizes().sum::<f64>() / sizes().count().max(1) as f64;
+    if mean > f64::MIN_POSITIVE.sqrt() {
+        mean
+    } else {
+        1.0
+    }
+}
+
+/// The most that a flip can raise the activity; infinite where that is not known or does not help.
+fn reach(row: &Row) -> f64 {
+    if row.is_linear() && row.sense() == Sense::LessEqual {
+        let sizes = row.form().coefficients().map(f64::abs);
+        sizes.fold(0.0, larger)
+    } else {
+        f64::INFINITY
     }
 }
 
@@ -180,7 +190,6 @@ fn tolerance(row: &Row) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Quadratic;
 
     /// 2x₀ + 3x₁ - x₀x₂ = 4.
     fn quadratic_row() -> SoftRow {
@@ -208,9 +217,10 @@ mod tests {
         row.flip(1, 1.0);
         let signs = [1.0, -1.0, 1.0];
         let mut scores = [0.0; 3];
+        let flip = |place| Flip { place, sign: 1.0 };
         row.add_to(&mut scores, &signs);
 
-        let predicted = row.penalty() + scores[0] + scores[2] + row.interaction((0, 1.0), (2, 1.0));
+        let predicted = row.penalty() + scores[0] + scores[2] + row.interaction(flip(0), flip(2));
         row.flip(0, 1.0);
         row.flip(2, 1.0);
 

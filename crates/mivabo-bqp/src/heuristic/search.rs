@@ -58,6 +58,7 @@ impl<'p, 'a> Search<'p, 'a> {
         self.restart_while(|search| {
             search.elite.is_empty() && 2 * search.moves < search.until.moves
         });
+        // Half of the moves have found nothing feasible: propagation may know more.
         if self.elite.is_empty() && !self.is_over {
             self.dive();
         }
@@ -91,13 +92,18 @@ impl<'p, 'a> Search<'p, 'a> {
             if self.record(&mut best) {
                 end = self.moves + patience;
             }
-            let is_asked = self.moves.is_multiple_of(STOP_CHECKED_EVERY);
-            if is_asked {
-                interrupt::check();
-            }
-            self.is_over |= self.moves >= self.until.moves || is_asked && (self.until.stop)();
+            self.look_at_limits();
         }
         self.admit(best);
+    }
+
+    fn look_at_limits(&mut self) {
+        self.is_over |= self.moves >= self.until.moves;
+        // A move takes less than a microsecond, so looking at a clock each time would show.
+        if self.moves.is_multiple_of(STOP_CHECKED_EVERY) {
+            interrupt::check();
+            self.is_over |= (self.until.stop)();
+        }
     }
 
     /// Makes the current point the best of its walk if it is; whether it was.
@@ -105,6 +111,7 @@ impl<'p, 'a> Search<'p, 'a> {
         let state = self.walk.state();
         let value = state.objective().value();
         let is_better = value < value_of(best.as_ref()) - LEAST_IMPROVEMENT
+            // The cheap, incremental answer comes first; the problem's own decides.
             && state.is_feasible()
             && self.problem.is_feasible(state.x());
         if is_better {
@@ -122,6 +129,7 @@ impl<'p, 'a> Search<'p, 'a> {
 
     fn admit(&mut self, found: Option<Incumbent>) {
         let Some(found) = found else { return };
+        // Equal points would make the elite one point, and restarts from it all alike.
         if self.elite.iter().all(|other| other.x != found.x) {
             let place = self
                 .elite
@@ -151,15 +159,13 @@ impl<'p, 'a> Search<'p, 'a> {
     /// Gives every table a random allowed pattern; where tables overlap, the last one wins.
     fn settle_tables(&mut self, x: &mut [bool]) {
         for table in self.problem.tables() {
-            if let Some(pattern) = table
-                .allowed()
-                .get(self.random.below(table.allowed().len()))
-            {
-                table
-                    .bits()
-                    .iter()
-                    .enumerate()
-                    .for_each(|(k, &bit)| x[bit] = pattern >> k & 1 == 1);
+            let allowed = table.allowed();
+            // A table that allows nothing has no pattern to give.
+            let Some(pattern) = allowed.get(self.random.below(allowed.len())) else {
+                continue;
+            };
+            for (k, &bit) in table.bits().iter().enumerate() {
+                x[bit] = pattern >> k & 1 == 1;
             }
         }
     }

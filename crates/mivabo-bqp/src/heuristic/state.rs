@@ -1,17 +1,17 @@
-//! The point of a walk: flips enter, the objective, every violation and the change that each flip would make leave.
+//! The point of a walk, with its objective, its violations, and the change that each flip would make.
 
 use crate::model::Bqp;
 
 use super::dense::Dense;
 use super::groups::Groups;
-use super::rows::SoftRow;
+use super::rows::{Flip, SoftRow};
 use super::tables::SoftTable;
 use super::weight::Weight;
 
 /// A point x with f(x) and the penalties of its violated constraints, for moves of one or two flips.
 ///
 /// ```text
-/// F(x) = f(x) + Σ_r weight_r · violation_r(x)          over the rows that are no groups, and the tables
+/// F(x) = f(x) + Σ_r weight_r · violation_r(x)          over the rows that are not groups, and the tables
 /// ```
 #[derive(Debug)]
 pub(super) struct State<'p> {
@@ -21,10 +21,18 @@ pub(super) struct State<'p> {
     objective: Dense,
     rows: Vec<SoftRow>,
     tables: Vec<SoftTable<'p>>,
-    /// For each bit, the rows that speak of it by rising index, and its place there.
-    in_rows: Vec<Vec<(usize, usize)>>,
-    in_tables: Vec<Vec<(usize, usize)>>,
+    /// For each bit, where it is in rows and in tables, by rising index.
+    in_rows: Vec<Vec<Occurrence>>,
+    in_tables: Vec<Vec<Occurrence>>,
     groups: Groups,
+}
+
+/// Where a bit is in a row or a table.
+#[derive(Debug, Clone, Copy)]
+struct Occurrence {
+    /// The index of the row or table.
+    id: usize,
+    place: usize,
 }
 
 impl<'p> State<'p> {
@@ -34,15 +42,10 @@ impl<'p> State<'p> {
         let objective = Dense::new(problem.objective(), n);
         let weight = Weight::new(objective.typical_slope());
         let (groups, rows) = Groups::split(problem.rows(), n);
-        let rows: Vec<_> = rows
-            .into_iter()
-            .map(|row| SoftRow::new(row, weight.clone()))
-            .collect();
-        let tables: Vec<_> = problem
-            .tables()
-            .iter()
-            .map(|t| SoftTable::new(t, weight.clone()))
-            .collect();
+        let soft = |row| SoftRow::new(row, weight.clone());
+        let rows: Vec<_> = rows.into_iter().map(soft).collect();
+        let soft = |table| SoftTable::new(table, weight.clone());
+        let tables: Vec<_> = problem.tables().iter().map(soft).collect();
         Self {
             x: vec![false; n],
             signs: vec![1.0; n],
@@ -76,7 +79,7 @@ impl<'p> State<'p> {
         !self.rows.is_empty() || !self.tables.is_empty()
     }
 
-    /// Whether a row that is no group speaks of `bit`.
+    /// Whether a row that is not a group speaks of `bit`.
     pub(super) fn is_in_row(&self, bit: usize) -> bool {
         !self.in_rows[bit].is_empty()
     }
@@ -94,11 +97,11 @@ impl<'p> State<'p> {
     pub(super) fn flip(&mut self, i: usize) {
         let sign = self.signs[i];
         self.objective.flip(i, sign);
-        for &(row, place) in &self.in_rows[i] {
-            self.rows[row].flip(place, sign);
+        for own in &self.in_rows[i] {
+            self.rows[own.id].flip(own.place, sign);
         }
-        for &(table, place) in &self.in_tables[i] {
-            self.tables[table].flip(place);
+        for own in &self.in_tables[i] {
+            self.tables[own.id].flip(own.place);
         }
         self.x[i] = !self.x[i];
         self.signs[i] = -sign;
@@ -133,13 +136,17 @@ impl<'p> State<'p> {
 
     /// What flipping `i` and `j` together changes the penalties beyond the sum of their single changes.
     pub(super) fn interaction(&self, i: usize, j: usize) -> f64 {
-        let (s, t) = (self.signs[i], self.signs[j]);
+        let flip = |bit: usize, place: usize| Flip {
+            place,
+            sign: self.signs[bit],
+        };
         let mut change = 0.0;
-        for (row, at_i, at_j) in common(&self.in_rows[i], &self.in_rows[j]) {
-            change += self.rows[row].interaction((at_i, s), (at_j, t));
+        for (of_i, of_j) in common(&self.in_rows[i], &self.in_rows[j]) {
+            let row = &self.rows[of_i.id];
+            change += row.interaction(flip(i, of_i.place), flip(j, of_j.place));
         }
-        for (table, at_i, at_j) in common(&self.in_tables[i], &self.in_tables[j]) {
-            change += self.tables[table].interaction(at_i, at_j);
+        for (of_i, of_j) in common(&self.in_tables[i], &self.in_tables[j]) {
+            change += self.tables[of_i.id].interaction(of_i.place, of_j.place);
         }
         change
     }
@@ -165,30 +172,28 @@ impl<'p> State<'p> {
     }
 }
 
-/// For each of `n` bits, the scopes it is in and its place there.
-fn occurrences<'a>(
-    scopes: impl Iterator<Item = &'a [usize]>,
-    n: usize,
-) -> Vec<Vec<(usize, usize)>> {
+/// For each of `n` bits, where it is in the scopes.
+fn occurrences<'a>(scopes: impl Iterator<Item = &'a [usize]>, n: usize) -> Vec<Vec<Occurrence>> {
     let mut occurrences = vec![Vec::new(); n];
     for (id, bits) in scopes.enumerate() {
-        bits.iter()
-            .enumerate()
-            .for_each(|(place, &bit)| occurrences[bit].push((id, place)));
+        for (place, &bit) in bits.iter().enumerate() {
+            occurrences[bit].push(Occurrence { id, place });
+        }
     }
     occurrences
 }
 
-/// The ids in both lists, which rise by id, with the place in each.
+/// The occurrences of two bits in the same rows or tables. Both lists rise by id, so one pass is enough.
 fn common<'a>(
-    a: &'a [(usize, usize)],
-    b: &'a [(usize, usize)],
-) -> impl Iterator<Item = (usize, usize, usize)> + 'a {
+    a: &'a [Occurrence],
+    b: &'a [Occurrence],
+) -> impl Iterator<Item = (Occurrence, Occurrence)> + 'a {
     let mut rest = b;
-    a.iter().filter_map(move |&(id, at_a)| {
-        while rest.first().is_some_and(|t| t.0 < id) {
+    a.iter().filter_map(move |own| {
+        while rest.first().is_some_and(|other| other.id < own.id) {
             rest = &rest[1..];
         }
-        rest.first().filter(|t| t.0 == id).map(|t| (id, at_a, t.1))
+        let other = rest.first().filter(|other| other.id == own.id)?;
+        Some((*own, *other))
     })
 }

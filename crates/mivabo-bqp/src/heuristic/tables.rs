@@ -1,4 +1,4 @@
-//! Tables for one-flip moves: a [`Table`] enters, the distance of the current pattern to an allowed one is kept.
+//! Tables for moves of one or two flips: how far the pattern is from an allowed one, and what each flip changes of that.
 
 use crate::model::Table;
 
@@ -71,23 +71,19 @@ impl<'p> SoftTable<'p> {
     /// Adds to `scores[i]`, for every bit i of the scope, the change of the penalty when i flips.
     pub(super) fn add_to(&self, scores: &mut [f64]) {
         let weight = self.weight.value();
+        let bits = self.bits().iter().enumerate();
         match &self.distances {
             Distances::Listed(_) => {
                 let now = f64::from(self.distances.to(self.pattern));
-                for (place, &bit) in self.bits().iter().enumerate() {
+                for (place, &bit) in bits {
                     let next = f64::from(self.distances.to(self.pattern ^ (1 << place)));
                     scores[bit] += weight * (next - now);
                 }
             }
             Distances::Scanned(allowed) => {
-                let (nearer, as_near) = steps(allowed, self.pattern);
-                for (place, &bit) in self.bits().iter().enumerate() {
-                    let change = if nearer >> place & 1 == 1 {
-                        -1.0
-                    } else {
-                        f64::from(u8::from(as_near >> place & 1 == 0))
-                    };
-                    scores[bit] += weight * change;
+                let steps = Steps::from(allowed, self.pattern);
+                for (place, &bit) in bits {
+                    scores[bit] += weight * steps.change(place);
                 }
             }
         }
@@ -142,25 +138,43 @@ fn listed(table: &Table) -> Vec<u8> {
     distances
 }
 
-/// The bits whose flip leads nearer to an allowed pattern, and those whose flip does not lead farther away.
-///
-/// With m the distance, a flip leads to m - 1 when some pattern at distance m differs there; else to m when some
-/// pattern at m + 1 differs there; else to m + 1. One scan finds all three.
-fn steps(allowed: &[u64], pattern: u64) -> (u64, u64) {
-    let (mut least, mut nearer, mut as_near) = (u32::MAX - 1, 0, 0);
-    for differences in allowed.iter().map(|a| a ^ pattern) {
-        let distance = differences.count_ones();
-        if distance + 1 < least {
-            (least, nearer, as_near) = (distance, differences, 0);
-        } else if distance + 1 == least {
-            (least, nearer, as_near) = (distance, differences, nearer);
-        } else if distance == least {
-            nearer |= differences;
-        } else if distance == least + 1 {
-            as_near |= differences;
+/// The bits whose flip leads nearer to an allowed pattern, and others whose flip does not lead farther away.
+struct Steps {
+    nearer: u64,
+    as_near: u64,
+}
+
+impl Steps {
+    /// With m the distance, a flip leads to m - 1 when some pattern at distance m differs there; else to m when some
+    /// pattern at m + 1 differs there; else to m + 1. One scan finds all three.
+    fn from(allowed: &[u64], pattern: u64) -> Steps {
+        let (mut least, mut nearer, mut as_near) = (u32::MAX - 1, 0, 0);
+        for differences in allowed.iter().map(|a| a ^ pattern) {
+            let distance = differences.count_ones();
+            if distance + 1 < least {
+                (least, nearer, as_near) = (distance, differences, 0);
+            } else if distance + 1 == least {
+                // What was at distance m is at m + 1 now.
+                (least, nearer, as_near) = (distance, differences, nearer);
+            } else if distance == least {
+                nearer |= differences;
+            } else if distance == least + 1 {
+                as_near |= differences;
+            }
+        }
+        Steps { nearer, as_near }
+    }
+
+    /// What the flip of the bit at `place` makes of the distance.
+    fn change(&self, place: usize) -> f64 {
+        if self.nearer >> place & 1 == 1 {
+            -1.0
+        } else if self.as_near >> place & 1 == 1 {
+            0.0
+        } else {
+            1.0
         }
     }
-    (nearer, as_near)
 }
 
 #[cfg(test)]

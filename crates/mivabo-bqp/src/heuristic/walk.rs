@@ -1,4 +1,4 @@
-//! Tabu moves: a [`State`] enters, one move after the other is chosen and made, and reversing it is banned a while.
+//! Tabu moves: the best one that is not banned is made, and reversing it is banned for a while.
 
 use super::state::State;
 use crate::random::Random;
@@ -41,6 +41,17 @@ struct Move {
     first: usize,
     second: Option<usize>,
     score: f64,
+}
+
+impl Move {
+    #[inline]
+    fn swap(on: usize, off: usize, score: f64) -> Move {
+        Move {
+            first: on,
+            second: Some(off),
+            score,
+        }
+    }
 }
 
 impl<'p> Walk<'p> {
@@ -105,19 +116,22 @@ impl<'p> Walk<'p> {
             let least = (self.state.groups().members().len() / 8).min(LONGEST_REST);
             least + random.below(least + 2)
         } else {
-            let is_on = self.state.x()[bit];
-            self.n_on = if is_on { self.n_on + 1 } else { self.n_on - 1 };
-            // In proportion to how many bits could do what undoes it: where only two bits may be on, a ban of five
-            // moves on both stops the walk.
-            let n_alike = if is_on {
-                self.n_on
-            } else {
-                self.n_free - self.n_on
-            };
-            let least = (n_alike / 4).min(LONGEST_REST);
+            let least = (self.count_flip(bit) / 4).min(LONGEST_REST);
             least + random.below(least + 6)
         };
         self.ready_at[bit] = self.clock + 1.0 + rest as f64;
+    }
+
+    /// Counts a flip outside groups; how many bits are now as this one has become. A rest is in proportion to them, which
+    /// could undo the flip: where only two bits may be on, a ban of five moves on both stops the walk.
+    fn count_flip(&mut self, bit: usize) -> usize {
+        if self.state.x()[bit] {
+            self.n_on += 1;
+            self.n_on
+        } else {
+            self.n_on -= 1;
+            self.n_free - self.n_on
+        }
     }
 
     fn choose(&mut self, best: f64, random: &mut Random) -> Option<Move> {
@@ -125,8 +139,12 @@ impl<'p> Walk<'p> {
         let aspiration = best - LEAST_IMPROVEMENT - value;
         let mut chosen = self.best_flip(aspiration, random);
         self.improve_by_group_swap(&mut chosen, aspiration, random);
-        let is_improving = chosen.is_some_and(|m| m.score < 0.0);
-        if !is_improving && !self.in_row.is_empty() && (self.is_wide || self.state.is_feasible()) {
+        let is_improving = chosen.is_some_and(|chosen| chosen.score < 0.0);
+        if is_improving || self.in_row.is_empty() {
+            return chosen;
+        }
+        // On the border of a row no flip alone may help: one bit must come as another goes.
+        if self.is_wide || self.state.is_feasible() {
             self.improve_by_exchange(&mut chosen, random);
         }
         chosen
@@ -136,6 +154,7 @@ impl<'p> Walk<'p> {
         let inputs = self.scores.iter().zip(&self.fences).zip(&self.ready_at);
         for (offer, ((score, fence), ready_at)) in self.offers.iter_mut().zip(inputs) {
             let score = score + fence;
+            // A ban does not count where the move leads below the best point of the walk.
             let is_allowed = *ready_at <= self.clock || score < aspiration;
             *offer = if is_allowed { score } else { f64::INFINITY };
         }
@@ -154,11 +173,8 @@ impl<'p> Walk<'p> {
         aspiration: f64,
         random: &mut Random,
     ) {
-        let mut limit = chosen.map_or(f64::INFINITY, |m| m.score);
-        for group in rotated(self.state.groups().members(), random)
-            .into_iter()
-            .flatten()
-        {
+        let groups = rotated(self.state.groups().members(), random);
+        for group in groups.into_iter().flatten() {
             let Some(&on) = group.iter().find(|&&bit| self.state.x()[bit]) else {
                 continue;
             };
@@ -166,13 +182,8 @@ impl<'p> Walk<'p> {
             for &off in group.iter().filter(|&&bit| bit != on) {
                 let score = self.swap_score(on, off, products);
                 let is_ready = self.ready_at[on].max(self.ready_at[off]) <= self.clock;
-                if score < limit && (is_ready || score < aspiration) {
-                    limit = score;
-                    *chosen = Some(Move {
-                        first: on,
-                        second: Some(off),
-                        score,
-                    });
+                if is_ready || score < aspiration {
+                    improve(chosen, Move::swap(on, off, score));
                 }
             }
         }
@@ -181,43 +192,66 @@ impl<'p> Walk<'p> {
     /// Pairs of one free bit on and one off, for as long as the change of f alone beats the best score so far. At
     /// feasible points that is a bound on the score, elsewhere a filter.
     fn improve_by_exchange(&mut self, chosen: &mut Option<Move>, random: &mut Random) {
-        let (x, slopes) = (self.state.x(), self.state.objective().slopes());
-        let is_ready = |bit: usize| self.ready_at[bit] <= self.clock;
-        self.offers.fill(f64::INFINITY);
-        for &off in self.in_row.iter().filter(|&&bit| !x[bit] && is_ready(bit)) {
-            self.offers[off] = slopes[off];
-        }
-        let mut limit = chosen.map_or(f64::INFINITY, |m| m.score);
+        self.offer_what_may_go_on();
+        let slopes = self.state.objective().slopes();
+        let may_go_off = |bit: &&usize| self.state.x()[**bit] && self.is_ready(**bit);
         let on_bits = rotated(&self.in_row, random)
             .into_iter()
             .flatten()
-            .filter(|&&bit| x[bit] && is_ready(bit));
+            .filter(may_go_off);
         for &on in on_bits.take(MOST_PAIRS.div_ceil(self.in_row.len())) {
             let products = self.state.objective().row(on);
+            let mut limit = score_of(*chosen);
             for (off, (offer, product)) in self.offers.iter().zip(products).enumerate() {
+                // The score costs a visit to every row of both bits, f alone a subtraction.
                 if offer - product < limit + slopes[on] {
                     let score = self.swap_score(on, off, products);
-                    if score < limit {
-                        limit = score;
-                        *chosen = Some(Move {
-                            first: on,
-                            second: Some(off),
-                            score,
-                        });
-                    }
+                    improve(chosen, Move::swap(on, off, score));
+                    limit = score_of(*chosen);
                 }
             }
         }
     }
 
+    /// Puts the slopes of the bits that are off and may go on into `offers`, and infinity for all others.
+    fn offer_what_may_go_on(&mut self) {
+        self.offers.fill(f64::INFINITY);
+        let slopes = self.state.objective().slopes();
+        for &bit in &self.in_row {
+            if !self.state.x()[bit] && self.ready_at[bit] <= self.clock {
+                self.offers[bit] = slopes[bit];
+            }
+        }
+    }
+
+    #[inline]
+    fn is_ready(&self, bit: usize) -> bool {
+        self.ready_at[bit] <= self.clock
+    }
+
     /// The change of the penalised objective when `on` goes off and `off` goes on.
     fn swap_score(&self, on: usize, off: usize, products: &[f64]) -> f64 {
+        // The signs of the two flips differ, so their product counts once with a minus.
         let score = self.scores[on] + self.scores[off] - products[off];
         if self.state.has_penalties() {
             score + self.state.interaction(on, off)
         } else {
             score
         }
+    }
+}
+
+/// The score of a move; infinite for none.
+#[inline]
+fn score_of(chosen: Option<Move>) -> f64 {
+    chosen.map_or(f64::INFINITY, |chosen| chosen.score)
+}
+
+/// Replaces the move by a better one.
+#[inline]
+fn improve(chosen: &mut Option<Move>, other: Move) {
+    if other.score < score_of(*chosen) {
+        *chosen = Some(other);
     }
 }
 

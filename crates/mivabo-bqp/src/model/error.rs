@@ -1,9 +1,9 @@
-//! What can be wrong with a problem or a point: enters nothing, leaves as data that reads as a sentence.
+//! What can be wrong with a problem or a point.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Why a part was refused by a [`Bqp`](crate::Bqp), or a point by [`Bqp::check`](crate::Bqp::check).
+/// Why a part was refused by a [`Bqp`](crate::Bqp), or a wish by [`nearest`](crate::nearest).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -11,7 +11,7 @@ pub enum Error {
     #[error("{place}: {term} is {value}; it must be finite")]
     NonFinite {
         /// Where the number stands.
-        place: Place,
+        place: ProblemPart,
         /// Which number it is.
         term: Term,
         /// Its value.
@@ -20,11 +20,11 @@ pub enum Error {
     /// The numbers are finite, but their sum could overflow.
     #[error(
         "{place}: absolute coefficients sum to {magnitude:e}; at most {:e} is supported",
-        crate::LARGEST_MAGNITUDE
+        super::problem::LARGEST_MAGNITUDE
     )]
     TooLarge {
         /// Where the numbers stand.
-        place: Place,
+        place: ProblemPart,
         /// The sum of their absolute values.
         magnitude: f64,
     },
@@ -32,7 +32,7 @@ pub enum Error {
     #[error("{place} uses bit {index}; the problem has {n} bits, so indices must be below {n}")]
     IndexOutOfRange {
         /// Where the bit is used.
-        place: Place,
+        place: ProblemPart,
         /// The bit's index.
         index: usize,
         /// The number of bits of the problem.
@@ -78,7 +78,7 @@ pub enum Error {
 
 /// The part of a problem that an [`Error`] is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ProblemPart {
     /// The objective.
     Objective,
     /// The row of this name.
@@ -87,7 +87,7 @@ pub enum Place {
     Table(Arc<str>),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ProblemPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Objective => write!(f, "the objective"),
@@ -97,7 +97,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The number inside a [`Place`] that an [`Error`] is about.
+/// The number inside a [`ProblemPart`] that an [`Error`] is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Term {
     /// The constant of a form.
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn an_error_names_the_place_the_term_and_the_value() {
         let error = Error::NonFinite {
-            place: Place::Row("budget".into()),
+            place: ProblemPart::Row("budget".into()),
             term: Term::Quadratic(1, 3),
             value: f64::INFINITY,
         };
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn an_index_error_says_what_would_be_in_range() {
         let error = Error::IndexOutOfRange {
-            place: Place::Objective,
+            place: ProblemPart::Objective,
             index: 7,
             n: 5,
         };

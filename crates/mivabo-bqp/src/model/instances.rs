@@ -1,10 +1,10 @@
-//! Instances on disk: one line of JSON enters, a checked [`Bqp`] with what is known about its optimum leaves.
+//! Problems written as lines of JSON, with what is known about their optima.
 
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::error::{Error, Place};
+use super::error::{Error, ProblemPart};
 use super::problem::Bqp;
 use super::quadratic::Quadratic;
 use super::read_error::{InstancePart, LARGEST_N, ReadError};
@@ -29,7 +29,7 @@ pub struct Instance {
 /// | key | what it holds |
 /// |---|---|
 /// | `name`, `family` | text; `family` may be missing and is not used |
-/// | `n` | the number of bits, from 1 to [`LARGEST_N`] |
+/// | `n` | the number of bits, from 1 to 10,000 |
 /// | `linear` | the n coefficients of the objective |
 /// | `quadratic` | products `[i, j, value]` of the objective |
 /// | `rows` | `{"idx", "coef", "sense", "rhs"}`, sense `<=`, `==` or `>=`; may have `quadratic` and `name` |
@@ -56,10 +56,7 @@ pub struct Instance {
 pub fn read_instance(line: &str) -> Result<Instance, ReadError> {
     let written: Written =
         serde_json::from_str(line).map_err(|error| ReadError::from_json(line, &error))?;
-    let n = usize::try_from(written.n)
-        .ok()
-        .filter(|n| (1..=LARGEST_N).contains(n));
-    let n = n.ok_or(ReadError::NumberOfBits { n: written.n })?;
+    let n = written.n_bits()?;
     let mut problem = Bqp::new(n);
     problem.set_objective(written.objective(n)?)?;
     for (k, row) in written.rows.iter().enumerate() {
@@ -132,20 +129,26 @@ struct WrittenTable {
 }
 
 impl Written {
+    fn n_bits(&self) -> Result<usize, ReadError> {
+        usize::try_from(self.n)
+            .ok()
+            .filter(|n| (1..=LARGEST_N).contains(n))
+            .ok_or(ReadError::NumberOfBits { n: self.n })
+    }
+
     fn objective(&self, n: usize) -> Result<Quadratic, ReadError> {
         let found = self.linear.len();
         if found != n {
-            let (list, partner) = ("linear", "n");
             return Err(ReadError::Length {
                 part: InstancePart::Objective,
-                list,
-                partner,
+                list: "linear",
+                partner: "n",
                 expected: n,
                 found,
             });
         }
         let linear = self.linear.iter().copied().enumerate();
-        Ok(form(n, &Place::Objective, linear, &self.quadratic)?)
+        Ok(form(n, &ProblemPart::Objective, linear, &self.quadratic)?)
     }
 }
 
@@ -166,13 +169,9 @@ impl WrittenRow {
             return Err(ReadError::NoBit { part });
         }
         let name = self.name.clone().unwrap_or_else(|| part.to_string());
+        let place = ProblemPart::Row(name.as_str().into());
         let linear = self.idx.iter().copied().zip(self.coef.iter().copied());
-        let form = form(
-            n,
-            &Place::Row(name.as_str().into()),
-            linear,
-            &self.quadratic,
-        )?;
+        let form = form(n, &place, linear, &self.quadratic)?;
         Ok(match self.sense {
             WrittenSense::LessEqual => Row::new(name, form, Sense::LessEqual, self.rhs),
             WrittenSense::Equal => Row::new(name, form, Sense::Equal, self.rhs),
@@ -200,7 +199,7 @@ impl WrittenTable {
 /// A form whose indices are in range even where a coefficient is 0 and so will be forgotten.
 fn form(
     n: usize,
-    place: &Place,
+    place: &ProblemPart,
     linear: impl Iterator<Item = (usize, f64)> + Clone,
     quadratic: &[(usize, usize, f64)],
 ) -> Result<Quadratic, Error> {
@@ -224,21 +223,27 @@ fn group_rows(n: usize, groups: &[Vec<usize>], rows: &[Row]) -> Result<Vec<Row>,
     let mut missing = Vec::new();
     for (k, group) in groups.iter().enumerate() {
         let part = InstancePart::Group(k);
-        let mut bits = group.clone();
-        bits.sort_unstable();
-        if bits.is_empty() {
-            return Err(ReadError::NoBit { part });
-        }
-        if let Some(pair) = bits.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(ReadError::RepeatedBit { part, bit: pair[0] });
-        }
-        let place = Place::Row(part.to_string().into());
+        let bits = distinct(group, part)?;
+        let place = ProblemPart::Row(part.to_string().into());
         let sum = form(n, &place, bits.iter().map(|&bit| (bit, 1.0)), &[])?;
         if known.insert(bits) {
             missing.push(Row::new(part.to_string(), sum, Sense::Equal, 1.0));
         }
     }
     Ok(missing)
+}
+
+/// The bits of a group, rising.
+fn distinct(group: &[usize], part: InstancePart) -> Result<Vec<usize>, ReadError> {
+    let mut bits = group.to_vec();
+    bits.sort_unstable();
+    if bits.is_empty() {
+        return Err(ReadError::NoBit { part });
+    }
+    match bits.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(ReadError::RepeatedBit { part, bit: pair[0] }),
+        None => Ok(bits),
+    }
 }
 
 /// The bits of a row that says that exactly one of them is 1.

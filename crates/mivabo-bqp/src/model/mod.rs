@@ -1,6 +1,5 @@
 //! The problem as data: what is minimised, rows, tables, and whether a point satisfies them.
 
-mod check;
 mod error;
 #[cfg(feature = "json")]
 mod instances;
@@ -12,15 +11,14 @@ mod row;
 mod supports;
 mod table;
 
-pub use check::{Check, Violation};
-pub use error::{Error, Place, Term};
+pub use error::{Error, ProblemPart, Term};
 #[cfg(feature = "json")]
 pub use instances::{Instance, read_instance};
-pub use problem::{Bqp, LARGEST_MAGNITUDE};
+pub use problem::Bqp;
 pub use quadratic::Quadratic;
 pub(crate) use quadratic::Role;
 #[cfg(feature = "json")]
-pub use read_error::{InstancePart, LARGEST_N, ReadError};
-pub use row::{REAL_ROW_TOLERANCE, Row, Sense};
+pub use read_error::{InstancePart, ReadError};
+pub use row::{Row, Sense};
 pub(crate) use supports::{Common, Fixed};
 pub use table::Table;

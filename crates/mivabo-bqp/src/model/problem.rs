@@ -1,13 +1,13 @@
-//! The problem as data: an objective, rows and tables enter, a checked [`Bqp`] leaves.
+//! A problem: an objective, rows and tables, checked as they are added.
 
-use super::error::{Error, Place, Term};
+use super::error::{Error, ProblemPart, Term};
 use super::quadratic::Quadratic;
 use super::row::Row;
 use super::table::Table;
 
 /// The largest sum of absolute coefficients (with the right-hand side) that a form may have: far from overflow,
 /// so that no sum of its terms can become infinite.
-pub const LARGEST_MAGNITUDE: f64 = 1e300;
+pub(super) const LARGEST_MAGNITUDE: f64 = 1e300;
 
 /// A binary quadratic program over `n` bits; see the [crate] documentation for its mathematical statement.
 ///
@@ -49,7 +49,7 @@ impl Bqp {
     /// # Errors
     /// [`Error::NonFinite`], [`Error::TooLarge`] or [`Error::IndexOutOfRange`]; the problem is then unchanged.
     pub fn set_objective(&mut self, objective: Quadratic) -> Result<(), Error> {
-        self.check_form(&objective, 0.0, || Place::Objective)?;
+        self.check_form(&objective, 0.0, || ProblemPart::Objective)?;
         self.objective = objective;
         Ok(())
     }
@@ -59,7 +59,9 @@ impl Bqp {
     /// # Errors
     /// [`Error::NonFinite`], [`Error::TooLarge`] or [`Error::IndexOutOfRange`]; the problem is then unchanged.
     pub fn add_row(&mut self, row: Row) -> Result<(), Error> {
-        self.check_form(row.form(), row.rhs(), || Place::Row(row.name().clone()))?;
+        self.check_form(row.form(), row.rhs(), || {
+            ProblemPart::Row(row.name().clone())
+        })?;
         self.rows.push(row);
         Ok(())
     }
@@ -70,7 +72,7 @@ impl Bqp {
     /// [`Error::IndexOutOfRange`]; the problem is then unchanged.
     pub fn add_table(&mut self, table: Table) -> Result<(), Error> {
         if let Some(&index) = table.bits().iter().find(|&&bit| bit >= self.n) {
-            let place = Place::Table(table.name().clone());
+            let place = ProblemPart::Table(table.name().clone());
             return Err(Error::IndexOutOfRange {
                 place,
                 index,
@@ -114,22 +116,21 @@ impl Bqp {
     /// # Ok::<(), mivabo_bqp::Error>(())
     /// ```
     pub fn restricted_to(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let rows = self.rows.iter().filter(|row| keep(row.name()));
+        let tables = self.tables.iter().filter(|table| keep(table.name()));
         Self {
             n: self.n,
             objective: self.objective.clone(),
-            rows: self
-                .rows
-                .iter()
-                .filter(|row| keep(row.name()))
-                .cloned()
-                .collect(),
-            tables: self
-                .tables
-                .iter()
-                .filter(|table| keep(table.name()))
-                .cloned()
-                .collect(),
+            rows: rows.cloned().collect(),
+            tables: tables.cloned().collect(),
         }
+    }
+
+    /// Whether `x` has `n` bits and satisfies every constraint; stops at the first that it violates.
+    pub fn is_feasible(&self, x: &[bool]) -> bool {
+        let holds = |row: &Row| row.is_satisfied(row.form().value(x));
+        let allows = |table: &Table| table.allows(table.pattern(x));
+        x.len() == self.n && self.rows.iter().all(holds) && self.tables.iter().all(allows)
     }
 
     /// The problem over `n` bits made of parts of a valid one, which need no check.
@@ -154,7 +155,7 @@ impl Bqp {
         &self,
         form: &Quadratic,
         rhs: f64,
-        place: impl Fn() -> Place,
+        place: impl Fn() -> ProblemPart,
     ) -> Result<(), Error> {
         if let Some((term, value)) = first_non_finite(form, rhs) {
             return Err(Error::NonFinite {
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(
             refused,
             Error::IndexOutOfRange {
-                place: Place::Row("row".into()),
+                place: ProblemPart::Row("row".into()),
                 index: 1,
                 n: 1
             }
@@ -279,10 +280,20 @@ mod tests {
         assert_eq!(
             refused,
             Error::IndexOutOfRange {
-                place: Place::Table("t".into()),
+                place: ProblemPart::Table("t".into()),
                 index: 9,
                 n: 3
             }
         );
+    }
+
+    #[test]
+    fn a_point_of_the_wrong_length_is_not_feasible() {
+        assert!(!Bqp::new(2).is_feasible(&[true]));
+    }
+
+    #[test]
+    fn the_only_point_of_no_bits_is_feasible_without_constraints() {
+        assert!(Bqp::new(0).is_feasible(&[]));
     }
 }

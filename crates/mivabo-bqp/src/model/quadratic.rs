@@ -1,4 +1,4 @@
-//! Quadratic functions of bits: terms in any order enter, one canonical form leaves.
+//! Quadratic functions of bits, in one canonical form.
 
 /// Below 2⁵³ every whole number is a f64, so sums of whole numbers are exact.
 pub(crate) const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
@@ -198,6 +198,11 @@ impl Quadratic {
             .max(self.pairs.iter().map(|t| t.1).max())
     }
 
+    /// The number of terms but the constant.
+    pub(crate) fn n_terms(&self) -> usize {
+        self.linear.len() + self.pairs.len()
+    }
+
     /// All coefficients but the constant, in the order of summation.
     pub(crate) fn coefficients(&self) -> impl Iterator<Item = f64> {
         self.linear
@@ -206,10 +211,20 @@ impl Quadratic {
             .chain(self.pairs.iter().map(|t| t.2))
     }
 
+    /// The bits that the form speaks of, rising.
+    pub(crate) fn bits(&self) -> Vec<usize> {
+        let in_pairs = self.pairs.iter().flat_map(|&(i, j, _)| [i, j]);
+        let mut bits: Vec<usize> = self.linear.iter().map(|t| t.0).chain(in_pairs).collect();
+        bits.sort_unstable();
+        bits.dedup();
+        bits
+    }
+
     /// The form that is left where some bits have values and the others new numbers.
     pub(crate) fn substituted(&self, role: impl Fn(usize) -> Role) -> Self {
         let mut constant = self.constant;
         let mut linear = Vec::with_capacity(self.linear.len());
+        let mut pairs = Vec::with_capacity(self.pairs.len());
         for &(i, l) in &self.linear {
             match role(i) {
                 Role::Zero => {}
@@ -217,7 +232,6 @@ impl Quadratic {
                 Role::Bit(i) => linear.push((i, l)),
             }
         }
-        let mut pairs = Vec::with_capacity(self.pairs.len());
         for &(i, j, q) in &self.pairs {
             match (role(i), role(j)) {
                 (Role::Zero, _) | (_, Role::Zero) => {}
@@ -235,7 +249,7 @@ impl Quadratic {
         if self.is_integral() && magnitude < EXACT_BELOW {
             return 0.0;
         }
-        16.0 * (self.linear.len() + self.pairs.len() + 2) as f64 * f64::EPSILON * magnitude
+        16.0 * (self.n_terms() + 2) as f64 * f64::EPSILON * magnitude
     }
 
     /// The same form with constant 0.

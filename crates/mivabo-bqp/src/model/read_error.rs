@@ -1,11 +1,11 @@
-//! What can be wrong with a line of JSON: enters nothing, leaves as data that reads as a sentence.
+//! What can be wrong with a line of JSON.
 
 use std::fmt;
 
 use super::error::Error;
 
-/// The largest number of bits that [`read_instance`](crate::read_instance) accepts.
-pub const LARGEST_N: usize = 10_000;
+/// The largest number of bits that an instance may have.
+pub(super) const LARGEST_N: usize = 10_000;
 
 /// How much an error shows of the text before the place where reading stopped, in characters.
 const EXCERPT: usize = 20;
@@ -78,6 +78,7 @@ impl ReadError {
             .split_inclusive('\n')
             .take(error.line().saturating_sub(1));
         let end = lines_before.map(str::len).sum::<usize>() + error.column();
+        // The place is said in our own way: a line number means nothing in a file of one instance for each line.
         let whole = error.to_string();
         let reason = whole.split(" at line ").next().unwrap_or(&whole);
         Self::Json {

@@ -1,4 +1,4 @@
-//! Row constraints: a form, a sense and a right-hand side enter, a [`Row`] with its exact tolerance leaves.
+//! Row constraints: a form, compared with a number within an exact tolerance.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::quadratic::{EXACT_BELOW, Quadratic};
 
 /// Relative tolerance of rows with real coefficients, see [`Row::tolerance`].
-pub const REAL_ROW_TOLERANCE: f64 = 5e-10;
+const REAL_ROW_TOLERANCE: f64 = 5e-10;
 
 /// How a row compares its activity with its right-hand side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Row {
     /// By how much the activity may miss the right-hand side.
     ///
     /// Exactly 0 when all numbers are whole and their absolute values sum to less than 2⁵³: then every sum is exact
-    /// and nothing needs to be forgiven. Otherwise [`REAL_ROW_TOLERANCE`] · max(1, |rhs|, largest |coefficient|),
+    /// and nothing needs to be forgiven. Otherwise 5·10⁻¹⁰ · max(1, |rhs|, largest |coefficient|),
     /// because 0.1 + 0.2 must be allowed to equal 0.3.
     pub fn tolerance(&self) -> f64 {
         self.tolerance

@@ -77,18 +77,13 @@ impl Supports {
                 continue;
             }
             is_supported = true;
+            // A bit that was met with both values has nothing in common any more.
             let mut open = free & !(as_one & as_zero);
             while open != 0 {
                 let k = open.trailing_zeros() as usize;
                 let set = &self.sets[k][first..];
-                let meets = |bit: u64| {
-                    block
-                        .iter()
-                        .zip(set)
-                        .any(|(word, set)| word & (set ^ bit) != 0)
-                };
-                as_one |= u64::from(meets(0)) << k;
-                as_zero |= u64::from(meets(u64::MAX)) << k;
+                as_one |= u64::from(meets(&block, set, 0)) << k;
+                as_zero |= u64::from(meets(&block, set, u64::MAX)) << k;
                 open &= open - 1;
             }
             if as_one & as_zero == free {
@@ -104,28 +99,49 @@ impl Supports {
     /// The set of patterns that agree, with the number of the first word of each block.
     fn blocks(&self, at: Fixed) -> impl Iterator<Item = (usize, [u64; BLOCK])> + '_ {
         let n_words = self.n_patterns.div_ceil(64);
-        (0..n_words).step_by(BLOCK).map(move |first| {
-            let mut block = [0; BLOCK];
-            let n = BLOCK.min(n_words - first);
-            block[..n].fill(u64::MAX);
-            if first + n == n_words && !self.n_patterns.is_multiple_of(64) {
-                block[n - 1] = (1 << (self.n_patterns % 64)) - 1;
-            }
-            let (mut fixed, mut any) = (at.fixed, u64::MAX);
-            // The highest bit first: patterns rise, so it is the same in most of a block.
-            while fixed != 0 && any != 0 {
-                let k = fixed.ilog2() as usize;
-                let flip = if at.ones >> k & 1 == 1 { 0 } else { u64::MAX };
-                any = 0;
-                for (word, set) in block.iter_mut().zip(&self.sets[k][first..first + n]) {
-                    *word &= set ^ flip;
-                    any |= *word;
-                }
-                fixed &= !(1 << k);
-            }
-            (first, block)
-        })
+        (0..n_words)
+            .step_by(BLOCK)
+            .map(move |first| (first, self.block(at, first)))
     }
+
+    #[inline]
+    fn block(&self, at: Fixed, first: usize) -> [u64; BLOCK] {
+        let (mut block, n) = self.all_of_block(first);
+        let (mut fixed, mut any) = (at.fixed, u64::MAX);
+        // The highest bit first: patterns rise, so it is the same in most of a block.
+        while fixed != 0 && any != 0 {
+            let k = fixed.ilog2() as usize;
+            let flip = if at.ones >> k & 1 == 1 { 0 } else { u64::MAX };
+            any = 0;
+            for (word, set) in block.iter_mut().zip(&self.sets[k][first..first + n]) {
+                *word &= set ^ flip;
+                any |= *word;
+            }
+            fixed &= !(1 << k);
+        }
+        block
+    }
+
+    /// All patterns of a block, and how many words they take.
+    #[inline]
+    fn all_of_block(&self, first: usize) -> ([u64; BLOCK], usize) {
+        let n_words = self.n_patterns.div_ceil(64);
+        let mut block = [0; BLOCK];
+        let n = BLOCK.min(n_words - first);
+        block[..n].fill(u64::MAX);
+        // The last word of the set may be begun only.
+        if first + n == n_words && !self.n_patterns.is_multiple_of(64) {
+            block[n - 1] = (1 << (self.n_patterns % 64)) - 1;
+        }
+        (block, n)
+    }
+}
+
+/// Whether a pattern of the block is in the set; with all bits in `flip`, whether one is not.
+#[inline]
+fn meets(block: &[u64], set: &[u64], flip: u64) -> bool {
+    let mut words = block.iter().zip(set);
+    words.any(|(word, set)| word & (set ^ flip) != 0)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Table constraints: a scope of bits and the patterns allowed on it enter, a checked [`Table`] leaves.
+//! Table constraints: the patterns that some bits may take together.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -77,6 +77,7 @@ impl Table {
         }
         allowed.sort_unstable();
         allowed.dedup();
+        // If one does not fit, the largest does not.
         if let Some(&pattern) = allowed.last().filter(|&&p| n_bits < 64 && p >> n_bits != 0) {
             return Err(Error::PatternOutOfRange {
                 name,

@@ -1,4 +1,4 @@
-//! Partial points: fixed bits enter, who is free and who is not leaves; two machine bits for each bit.
+//! Partial points: which bits are fixed, and to what, in two machine bits each.
 
 /// For each bit: free, 0 or 1.
 ///
@@ -65,6 +65,7 @@ impl Assignment {
     /// # Panics
     /// When `bit` is not below [`n`](Self::n).
     pub fn fix(&mut self, bit: usize, value: bool) {
+        // Whatever it was before: so the number of free bits stays right.
         self.release(bit);
         let (word, mask) = self.place(bit);
         self.n_free -= 1;

@@ -1,4 +1,4 @@
-//! Independent parts of a problem: a partial assignment enters, groups of constraints that share no free bit leave.
+//! Independent parts of a problem: constraints, and bits, that a partial assignment leaves unconnected.
 
 use super::assignment::Assignment;
 use super::constraint::Constraint;
@@ -23,22 +23,23 @@ pub(crate) fn components(propagator: &Propagator, assignment: &Assignment) -> Ve
     let mut found = Vec::new();
     let mut index_of_root = vec![None; assignment.n()];
     for (id, constraint) in propagator.constraints().iter().enumerate() {
-        if let Some(first) = free_bits(constraint, assignment).next() {
-            let root = sets.root(first);
-            let index = *index_of_root[root].get_or_insert(found.len());
-            if index == found.len() {
-                found.push(Component {
-                    constraints: Vec::new(),
-                    n_free: sets.size(root),
-                });
-            }
-            found[index].constraints.push(id);
+        // A constraint without free bits holds: propagation has decided it.
+        let Some(first) = free_bits(constraint, assignment).next() else {
+            continue;
+        };
+        let root = sets.root(first);
+        let index = *index_of_root[root].get_or_insert(found.len());
+        if index == found.len() {
+            found.push(Component {
+                constraints: Vec::new(),
+                n_free: sets.size(root),
+            });
         }
+        found[index].constraints.push(id);
     }
+    let tightness = |id: &usize| tightness(&propagator.constraints()[*id], assignment);
     for component in &mut found {
-        component
-            .constraints
-            .sort_by_key(|&id| tightness(&propagator.constraints()[id], assignment));
+        component.constraints.sort_by_key(tightness);
     }
     found
 }
@@ -50,15 +51,14 @@ pub(crate) fn independent_bits<'c>(
     constraints: impl Iterator<Item = &'c Constraint<'c>>,
     assignment: &Assignment,
 ) -> Vec<Vec<usize>> {
-    let free: Vec<usize> = (0..assignment.n())
-        .filter(|&bit| assignment.is_free(bit))
-        .collect();
+    let is_free = |bit: &usize| assignment.is_free(*bit);
+    let free: Vec<usize> = (0..assignment.n()).filter(is_free).collect();
     let mut sets = DisjointSets::new(assignment.n());
     for constraint in constraints {
         sets.join_all(free_bits(constraint, assignment));
     }
     for &(i, j, _) in objective.quadratic() {
-        if assignment.is_free(i) && assignment.is_free(j) {
+        if is_free(&i) && is_free(&j) {
             sets.join(i, j);
             // A dense objective connects all in its first few terms.
             if sets.largest == free.len() {
@@ -66,16 +66,7 @@ pub(crate) fn independent_bits<'c>(
             }
         }
     }
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    let mut index_of_root = vec![None; assignment.n()];
-    for bit in free {
-        let index = *index_of_root[sets.root(bit)].get_or_insert(groups.len());
-        if index == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[index].push(bit);
-    }
-    groups
+    sets.groups(free)
 }
 
 /// Tables and equalities before inequalities, few free bits before many: what leaves the fewest choices is first.
@@ -123,6 +114,7 @@ impl DisjointSets {
         if a == b {
             return;
         }
+        // The smaller set goes under the larger one, so that paths stay short.
         let (small, large) = if self.size[a] < self.size[b] {
             (a, b)
         } else {
@@ -141,6 +133,20 @@ impl DisjointSets {
 
     fn size(&self, root: usize) -> usize {
         self.size[root]
+    }
+
+    /// These bits by their sets, in the order of the first of each.
+    fn groups(&mut self, bits: Vec<usize>) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut index_of_root = vec![None; self.parent.len()];
+        for bit in bits {
+            let index = *index_of_root[self.root(bit)].get_or_insert(groups.len());
+            if index == groups.len() {
+                groups.push(Vec::new());
+            }
+            groups[index].push(bit);
+        }
+        groups
     }
 }
 

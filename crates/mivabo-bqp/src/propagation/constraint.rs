@@ -1,4 +1,4 @@
-//! One constraint at a time: a partial assignment enters, the bits that a row or a table forces leave.
+//! One row or table: what it forces, whether it is settled, and where to branch on it.
 
 use std::sync::Arc;
 
@@ -35,23 +35,11 @@ impl Constraint<'_> {
         }
     }
 
-    /// Whether the constraint holds whatever the free bits become; may miss it for rows, never claims it wrongly.
+    /// Whether the constraint holds whatever the free bits become. A yes is certain, and for tables so is a no.
     pub(crate) fn is_settled(&self, assignment: &Assignment, scratch: &mut Scratch) -> bool {
         match self {
             Self::Row(row) => row.is_settled(assignment, scratch),
-            Self::Table(table) => {
-                let n_free = table
-                    .bits()
-                    .iter()
-                    .filter(|&&bit| assignment.is_free(bit))
-                    .count();
-                let n_points = 1_u128 << n_free;
-                let n_patterns = || match table.supports() {
-                    Some(supports) => u128::from(supports.count(fixed(table, assignment))),
-                    None => compatible(table, assignment).count() as u128,
-                };
-                n_points <= table.allowed().len() as u128 && n_patterns() == n_points
-            }
+            Self::Table(table) => is_settled_table(table, assignment),
         }
     }
 
@@ -82,6 +70,21 @@ impl Constraint<'_> {
             Self::Table(table) => tighten_table(table, assignment, fixed),
         }
     }
+}
+
+/// Whether a table allows every completion of the assignment.
+fn is_settled_table(table: &Table, assignment: &Assignment) -> bool {
+    let bits = table.bits().iter();
+    let n_points = 1_u128 << bits.filter(|&&bit| assignment.is_free(bit)).count();
+    // Most tables are too short to allow them all: no need to count.
+    if n_points > table.allowed().len() as u128 {
+        return false;
+    }
+    let n_patterns = match table.supports() {
+        Some(supports) => u128::from(supports.count(fixed(table, assignment))),
+        None => compatible(table, assignment).count() as u128,
+    };
+    n_patterns == n_points
 }
 
 /// Fixes the free bits on which all patterns that agree with the assignment agree.
@@ -119,6 +122,7 @@ fn common(patterns: impl Iterator<Item = u64>, free: u64) -> Option<Common> {
             in_any: in_any | pattern & free,
         };
         found = Some(both);
+        // No further pattern can take more away.
         if both.in_all == 0 && both.in_any == free {
             break;
         }

@@ -1,4 +1,4 @@
-//! Interval reasoning on one row: a partial assignment enters, the bits that the row forces leave.
+//! Interval reasoning on one row: which values of its free bits are impossible.
 //!
 //! With Lᵢ = lᵢ + Σ_{j fixed to 1} qᵢⱼ for a free bit i, and c the part that is already fixed, the least activity is
 //!
@@ -43,24 +43,17 @@ pub(crate) struct Impossible;
 impl<'a> IntervalRow<'a> {
     pub(crate) fn new(row: &'a Row) -> Self {
         let form = row.form();
-        let in_pairs = form.quadratic().iter().flat_map(|&(i, j, _)| [i, j]);
-        let mut bits: Vec<_> = form.linear().iter().map(|t| t.0).chain(in_pairs).collect();
-        bits.sort_unstable();
-        bits.dedup();
-        let local = |bit| bits.partition_point(|&b| b < bit);
+        let bits = form.bits();
+        let place = |bit| bits.partition_point(|&other| other < bit);
         let mut linear = vec![0.0; bits.len()];
         for &(i, l) in form.linear() {
-            linear[local(i)] = l;
+            linear[place(i)] = l;
         }
-        let pairs = form
-            .quadratic()
-            .iter()
-            .map(|&(i, j, q)| (local(i), local(j), q))
-            .collect();
+        let pairs = form.quadratic().iter();
         Self {
             row,
             linear,
-            pairs,
+            pairs: pairs.map(|&(i, j, q)| (place(i), place(j), q)).collect(),
             rounding: rounding(row),
             bits,
         }
@@ -97,6 +90,7 @@ impl<'a> IntervalRow<'a> {
         scratch: &mut Scratch,
         fixed: &mut Vec<usize>,
     ) -> Result<(), Impossible> {
+        // Each visit may complete the row, and then its own test decides, without the margin for rounding.
         if !self.is_complete(assignment) {
             self.tighten_towards(1.0, assignment, scratch, fixed)?;
         }
@@ -110,7 +104,7 @@ impl<'a> IntervalRow<'a> {
         }
     }
 
-    /// Whether the row holds for every assignment of its free bits; may miss it, never claims it wrongly.
+    /// Whether the row holds for every assignment of its free bits. A yes is certain, a no is not.
     pub(crate) fn is_settled(&self, assignment: &Assignment, scratch: &mut Scratch) -> bool {
         if self.is_complete(assignment) {
             return self.decide(assignment).is_ok();
@@ -174,15 +168,17 @@ impl<'a> IntervalRow<'a> {
             if scratch.state[k].is_some() {
                 continue;
             }
-            match (
-                scratch.floor_at_zero(k) > limit,
-                scratch.floor_at_one(k) > limit,
-            ) {
-                (false, false) => continue,
+            let zero_is_impossible = scratch.floor_at_zero(k) > limit;
+            let one_is_impossible = scratch.floor_at_one(k) > limit;
+            match (zero_is_impossible, one_is_impossible) {
+                (false, false) => {}
                 (true, true) => return Err(Impossible),
-                (zero_is_impossible, _) => assignment.fix(bit, zero_is_impossible),
+                // The floors stay those of before: they are valid, and the next visit sees the fixing.
+                (value, _) => {
+                    assignment.fix(bit, value);
+                    fixed.push(bit);
+                }
             }
-            fixed.push(bit);
         }
         Ok(())
     }
@@ -191,9 +187,9 @@ impl<'a> IntervalRow<'a> {
 impl Scratch {
     /// Computes Lᵢ, the floor, and what leaves it at zero, for the row with its coefficients times `sign`.
     fn load(&mut self, row: &IntervalRow, sign: f64, assignment: &Assignment) {
+        let values = row.bits.iter().map(|&bit| assignment.value(bit));
         self.state.clear();
-        self.state
-            .extend(row.bits.iter().map(|&bit| assignment.value(bit)));
+        self.state.extend(values);
         self.linear.clear();
         self.linear.extend(row.linear.iter().map(|l| sign * l));
         self.leaves_at_zero.clear();
@@ -202,6 +198,7 @@ impl Scratch {
         for &(a, b, q) in &row.pairs {
             self.add_pair(a, b, sign * q);
         }
+        // After the pairs: those with a bit fixed to 1 are part of Lᵢ.
         for (state, &l) in self.state.iter().zip(&self.linear) {
             self.floor += match state {
                 Some(true) => l,
@@ -257,6 +254,6 @@ fn joined(l: f64, q: f64) -> f64 {
 /// larger than twice the magnitude. Twice that is kept as the margin; for whole numbers of ordinary size it is far
 /// below 1 and so changes nothing.
 fn rounding(row: &Row) -> f64 {
-    let n_terms = row.form().linear().len() + row.form().quadratic().len();
-    16.0 * (n_terms + 2) as f64 * f64::EPSILON * (row.form().magnitude() + row.rhs().abs())
+    let magnitude = row.form().magnitude() + row.rhs().abs();
+    16.0 * (row.form().n_terms() + 2) as f64 * f64::EPSILON * magnitude
 }

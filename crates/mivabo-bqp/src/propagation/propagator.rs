@@ -1,4 +1,4 @@
-//! Constraint propagation: a partial assignment enters, the bits that follow from it are fixed, or a conflict leaves.
+//! Constraint propagation: fixes the bits that follow from a partial assignment, or finds a conflict.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -126,11 +126,14 @@ impl<'a> Propagator<'a> {
                 .map_err(|Impossible| Conflict {
                     name: constraint.name().clone(),
                 })?;
+            let is_settled = constraint.is_settled_by_one_visit();
             for bit in fixed.drain(..) {
-                let touched = self.occurrences[bit].iter();
-                touched
-                    .filter(|&&other| other != id || !constraint.is_settled_by_one_visit())
-                    .for_each(|&other| queue.push(other));
+                for &other in &self.occurrences[bit] {
+                    // What a constraint has fixed itself mostly tells it nothing new.
+                    if other != id || !is_settled {
+                        queue.push(other);
+                    }
+                }
             }
         }
         Ok(())
@@ -152,6 +155,7 @@ impl Queue {
     }
 
     fn push(&mut self, id: usize) {
+        // Waiting twice would be a visit in vain.
         if !self.is_waiting[id] {
             self.is_waiting[id] = true;
             self.waiting.push_back(id);

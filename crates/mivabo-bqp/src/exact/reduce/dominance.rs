@@ -1,4 +1,4 @@
-//! Bits with a value that is never worse: a partial assignment enters, it leaves with these bits fixed.
+//! Fixes bits that have a value which is never worse than the other.
 //!
 //! Setting bit i adds lᵢ + Σⱼ qᵢⱼ xⱼ to a form, whatever the other free bits are between
 //!
@@ -19,6 +19,7 @@ pub(crate) fn fix_dominated(
     propagator: &Propagator<'_>,
     assignment: &mut Assignment,
 ) -> Result<(), Conflict> {
+    // What is fixed may settle a constraint that kept other bits from being dominated.
     loop {
         let dominated = dominated(problem, propagator, assignment);
         if dominated.is_empty() {
@@ -39,61 +40,59 @@ fn dominated(
     assignment: &Assignment,
 ) -> Vec<(usize, bool)> {
     let mut safe = safe_for_objective(problem, assignment);
+    // Products with bits of both signs make most bits unsafe: then no constraint need be looked at.
     if safe.iter().all(|safe| safe.value().is_none()) {
         return Vec::new();
     }
     let mut scratch = Scratch::default();
-    for constraint in propagator.constraints() {
-        if constraint.is_settled(assignment, &mut scratch) {
-            continue;
-        }
-        match constraint {
-            Constraint::Row(row) if row.row().sense() == Sense::LessEqual => {
-                for (&bit, in_row) in row.bits().iter().zip(safe_for_row(row, assignment)) {
-                    safe[bit].restrict_to(in_row);
-                }
-            }
-            _ => constraint
-                .bits()
-                .iter()
-                .for_each(|&bit| safe[bit] = Safe::default()),
-        }
+    let constraints = propagator.constraints().iter();
+    for constraint in constraints.filter(|c| !c.is_settled(assignment, &mut scratch)) {
+        restrict_to(&mut safe, constraint, assignment);
     }
-    safe.iter()
-        .enumerate()
+    let dominated = safe.iter().enumerate();
+    dominated
         .filter_map(|(bit, safe)| Some((bit, safe.value()?)))
         .collect()
 }
 
+/// Leaves the values that are safe for a constraint too.
+fn restrict_to(safe: &mut [Safe], constraint: &Constraint<'_>, assignment: &Assignment) {
+    match constraint {
+        Constraint::Row(row) if row.row().sense() == Sense::LessEqual => {
+            for (&bit, in_row) in row.bits().iter().zip(safe_for_row(row, assignment)) {
+                safe[bit].restrict_to(in_row);
+            }
+        }
+        // Either value of a bit may break an equation or a table.
+        _ => {
+            for &bit in constraint.bits() {
+                safe[bit] = Safe::default();
+            }
+        }
+    }
+}
+
 fn safe_for_objective(problem: &Bqp, assignment: &Assignment) -> Vec<Safe> {
     let objective = problem.objective();
-    let mut effects = Effects::new((0..problem.n()).map(|bit| assignment.value(bit)).collect());
-    objective
-        .linear()
-        .iter()
-        .for_each(|&(i, l)| effects.add_linear(i, l));
-    objective
-        .quadratic()
-        .iter()
-        .for_each(|&(i, j, q)| effects.add_pair(i, j, q));
+    let mut effects = Effects::new(0..problem.n(), assignment);
+    for &(i, l) in objective.linear() {
+        effects.add_linear(i, l);
+    }
+    for &(i, j, q) in objective.quadratic() {
+        effects.add_pair(i, j, q);
+    }
     effects.safe(objective.rounding())
 }
 
 /// In the order of the row's bits.
 fn safe_for_row(row: &IntervalRow<'_>, assignment: &Assignment) -> Vec<Safe> {
-    let mut effects = Effects::new(
-        row.bits()
-            .iter()
-            .map(|&bit| assignment.value(bit))
-            .collect(),
-    );
-    row.linear()
-        .iter()
-        .enumerate()
-        .for_each(|(i, &l)| effects.add_linear(i, l));
-    row.pairs()
-        .iter()
-        .for_each(|&(i, j, q)| effects.add_pair(i, j, q));
+    let mut effects = Effects::new(row.bits().iter().copied(), assignment);
+    for (i, &l) in row.linear().iter().enumerate() {
+        effects.add_linear(i, l);
+    }
+    for &(i, j, q) in row.pairs() {
+        effects.add_pair(i, j, q);
+    }
     effects.safe(row.row().form().rounding())
 }
 
@@ -138,7 +137,8 @@ impl Effect {
 }
 
 impl Effects {
-    fn new(state: Vec<Option<bool>>) -> Self {
+    fn new(bits: impl Iterator<Item = usize>, assignment: &Assignment) -> Self {
+        let state: Vec<_> = bits.map(|bit| assignment.value(bit)).collect();
         let of = vec![Effect::default(); state.len()];
         Self { state, of }
     }

@@ -1,4 +1,4 @@
-//! The gap that may stay open, shared between parts: a relative gap of the sum enters, one for each part leaves.
+//! The relative gap that may stay open, shared between the parts of a problem.
 //!
 //! With V = Σ vₖ, stopping part k once vₖ - boundₖ <= Aₖ keeps the promise of the whole if Σ Aₖ <= gap · max(1, |V|).
 //! The final V is at most the value V₀ that is known at the start, so max(1, -V₀) is safe in place of max(1, |V|).
@@ -17,6 +17,7 @@ pub(super) struct Allowance {
 
 impl Allowance {
     pub fn new(gap: f64, constant: f64, known: &[Known]) -> Self {
+        // No value of the whole is known as long as one part has none.
         let value: Option<f64> = known.iter().map(Known::value).sum();
         let least_size = value.map_or(1.0, |value| (-value - constant).max(1.0));
         let undivided = (known.len() == 1).then_some(gap);
@@ -37,6 +38,7 @@ impl Allowance {
             .unwrap_or_else(|| share / objective.min().abs().max(most.abs()).max(1.0))
     }
 
+    /// Takes away what a part has used.
     pub fn spend(&mut self, outcome: &Outcome) {
         if let Outcome::Found(found) = outcome {
             self.left = (self.left - (found.value - found.bound)).max(0.0);

@@ -1,4 +1,4 @@
-//! Presolve: a problem enters, independent smaller ones leave; their answers enter, the problem's answer leaves.
+//! Presolve: a problem as independent smaller ones, and its answer from theirs.
 //!
 //! ```text
 //! propagate ──▶ fix dominated bits ──▶ drop what always holds ──▶ split ──▶ solve each ──▶ put together
@@ -15,12 +15,13 @@ use std::borrow::Cow;
 use self::dominance::fix_dominated;
 use self::gap::Allowance;
 use self::split::Split;
+use super::incumbent::{Incumbent, stopped};
 use crate::model::Bqp;
-use crate::oracle::{Infeasible, Limits, Outcome, Solution, Status};
+use crate::oracle::{Infeasible, Limits, Outcome, Status};
 use crate::propagation::{Assignment, Propagator, Scratch, independent_bits};
 
 /// A problem as parts that can be minimised one by one.
-pub(crate) struct Reduced<'a> {
+pub(super) struct Reduced<'a> {
     problem: &'a Bqp,
     /// Bits that some minimum has these values at.
     fixed: Assignment,
@@ -32,24 +33,33 @@ pub(crate) struct Reduced<'a> {
 }
 
 /// A problem over some bits of a larger one.
-pub(crate) struct Part<'a> {
+pub(super) struct Part<'a> {
     pub problem: Cow<'a, Bqp>,
     /// Their numbers in the larger one, rising.
     bits: Vec<usize>,
 }
 
 /// What is known of a part before the proof.
-pub(crate) struct Known {
-    /// A feasible point and its value.
-    pub best: Option<(Vec<bool>, f64)>,
+pub(super) struct Known {
+    pub best: Option<Incumbent>,
     /// Whether nothing is better.
     pub is_minimum: bool,
 }
 
 impl Known {
     fn value(&self) -> Option<f64> {
-        self.best.as_ref().map(|best| best.1)
+        self.best.as_ref().map(|best| best.value)
     }
+}
+
+/// A part to be minimised.
+pub(super) struct Task<'t> {
+    /// The number of the part.
+    pub part: usize,
+    pub problem: &'t Bqp,
+    pub known: Known,
+    /// What the parts before have left.
+    pub limits: Limits,
 }
 
 impl<'a> Reduced<'a> {
@@ -64,36 +74,39 @@ impl<'a> Reduced<'a> {
         let mut open: Vec<_> = propagator.constraints().iter().collect();
         open.retain(|constraint| !constraint.is_settled(&fixed, &mut scratch));
         let groups = independent_bits(problem.objective(), open.iter().copied(), &fixed);
-        let is_reduced =
-            fixed.n_free() < problem.n() || open.len() < propagator.constraints().len();
-        if !is_reduced && groups.len() == 1 {
-            let part = Part {
-                problem: Cow::Borrowed(problem),
-                bits: (0..problem.n()).collect(),
-            };
-            return Ok(Self {
-                problem,
-                fixed,
-                constant: 0.0,
-                rounding: 0.0,
-                parts: vec![part],
-            });
+        let is_fixed = fixed.n_free() < problem.n();
+        let is_dropped = open.len() < propagator.constraints().len();
+        if !is_fixed && !is_dropped && groups.len() == 1 {
+            return Ok(Self::unchanged(problem));
         }
-        let rounding = problem.objective().rounding();
-        let (constant, parts) = Split {
+        let split = Split {
             problem,
             open,
             fixed: &fixed,
             groups,
-        }
-        .parts();
+        };
+        let (constant, parts) = split.parts();
         Ok(Self {
             problem,
             fixed,
             constant,
-            rounding,
+            rounding: problem.objective().rounding(),
             parts,
         })
+    }
+
+    fn unchanged(problem: &'a Bqp) -> Self {
+        let whole = Part {
+            problem: Cow::Borrowed(problem),
+            bits: (0..problem.n()).collect(),
+        };
+        Self {
+            problem,
+            fixed: Assignment::new(problem.n()),
+            constant: 0.0,
+            rounding: 0.0,
+            parts: vec![whole],
+        }
     }
 
     /// What a point of the problem is in a part, with the fixed bits as they are now; none where that is infeasible.
@@ -105,16 +118,16 @@ impl<'a> Reduced<'a> {
 
     /// Solves part after part, the smallest first, and puts the answers together.
     ///
-    /// `known` is what is known of each part; `prove` minimises one, given by its number, within the limits that the
-    /// others leave.
+    /// `known` is what is known of each part; `prove` minimises one within the limits that the others leave.
     pub fn minimise(
         &self,
         known: Vec<Known>,
         limits: Limits,
-        mut prove: impl FnMut(usize, &Bqp, Known, Limits) -> Result<Outcome, Infeasible>,
+        mut prove: impl FnMut(Task<'_>) -> Result<Outcome, Infeasible>,
     ) -> Result<Outcome, Infeasible> {
         let mut allowance = Allowance::new(limits.gap, self.constant, &known);
         let mut order: Vec<_> = self.parts.iter().zip(known).enumerate().collect();
+        // What small parts leave of the limits goes to the large ones, which need it.
         order.sort_by_key(|(_, (part, _))| part.bits.len());
         let mut sum = Sum {
             x: Some(self.fixed.to_point()),
@@ -122,19 +135,19 @@ impl<'a> Reduced<'a> {
             nodes: 0,
             is_optimal: true,
         };
-        for (at, (part, known)) in order {
+        for (number, (part, known)) in order {
             let gap = allowance.share(part.problem.objective(), known.value());
             let nodes = limits.nodes.map(|nodes| nodes.saturating_sub(sum.nodes));
-            let outcome = prove(
-                at,
-                &part.problem,
+            let outcome = prove(Task {
+                part: number,
+                problem: &part.problem,
                 known,
-                Limits {
+                limits: Limits {
                     nodes,
                     gap,
                     ..limits
                 },
-            )?;
+            })?;
             allowance.spend(&outcome);
             sum.add(part, outcome);
         }
@@ -142,32 +155,15 @@ impl<'a> Reduced<'a> {
     }
 
     fn answer(&self, sum: Sum) -> Outcome {
-        let (nodes, bound) = (sum.nodes, sum.bound - self.rounding);
-        let Some(x) = sum.x else {
-            return Outcome::Unknown { bound, nodes };
-        };
+        let best = sum.x.map(|x| Incumbent::new(self.problem, x));
         debug_assert!(
-            self.problem.is_feasible(&x),
+            best.iter().all(|best| self.problem.is_feasible(&best.x)),
             "the points of the parts make a feasible one"
         );
-        let value = self.problem.objective().value(&x);
-        if sum.is_optimal {
-            return Outcome::Found(Solution {
-                status: Status::Optimal,
-                x,
-                value,
-                bound: value,
-                nodes,
-            });
+        match best {
+            Some(best) if sum.is_optimal => best.proved(sum.nodes),
+            best => stopped(best, sum.bound - self.rounding, sum.nodes),
         }
-        let bound = bound.min(value);
-        Outcome::Found(Solution {
-            status: Status::LimitReached,
-            x,
-            value,
-            bound,
-            nodes,
-        })
     }
 }
 
@@ -190,10 +186,9 @@ impl Sum {
         };
         self.is_optimal &= found.status == Status::Optimal;
         if let Some(x) = &mut self.x {
-            part.bits
-                .iter()
-                .zip(found.x)
-                .for_each(|(&bit, value)| x[bit] = value);
+            for (&bit, value) in part.bits.iter().zip(found.x) {
+                x[bit] = value;
+            }
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Independent parts: a problem with some bits fixed enters, one smaller problem for each group of bits leaves.
+//! A problem with some bits fixed, as one smaller problem for each group of independent bits.
 
 use std::borrow::Cow;
 
 use super::Part;
-use crate::model::{Bqp, Quadratic, Role, Row, Sense};
+use crate::model::{Bqp, Quadratic, Role, Row, Sense, Table};
 use crate::propagation::{Assignment, Constraint, compatible};
 
 /// What the parts are made from.
-pub(crate) struct Split<'p, 'a> {
+pub(super) struct Split<'p, 'a> {
     pub problem: &'p Bqp,
     /// The constraints that can still be violated.
     pub open: Vec<&'p Constraint<'a>>,
@@ -16,31 +16,17 @@ pub(crate) struct Split<'p, 'a> {
     pub groups: Vec<Vec<usize>>,
 }
 
-impl Split<'_, '_> {
+impl<'p, 'a> Split<'p, 'a> {
     /// The constant that belongs to no part, and the parts; a single part has the constant itself.
     pub fn parts(self) -> (f64, Vec<Part<'static>>) {
-        let mut part_of = vec![0; self.problem.n()];
-        for (part, group) in self.groups.iter().enumerate() {
-            for &bit in group {
-                part_of[bit] = part;
-            }
-        }
-        let mut constraints = vec![Vec::new(); self.groups.len()];
-        for &constraint in &self.open {
-            if let Some(&first) = constraint
-                .bits()
-                .iter()
-                .find(|&&bit| self.fixed.is_free(bit))
-            {
-                constraints[part_of[first]].push(constraint);
-            }
-        }
-        let drafts = self
-            .groups
-            .iter()
-            .zip(&constraints)
-            .map(|(group, own)| Draft::new(group, own, self.fixed));
-        let mut drafts: Vec<Draft> = drafts.collect();
+        let part_of = self.part_of_bits();
+        let constraints = self.constraints_of_parts(&part_of);
+        let drafts = self.groups.iter().zip(&constraints);
+        let mut drafts: Vec<Draft> = drafts
+            .map(|(group, own)| Draft::new(group, own, self.fixed))
+            .collect();
+        // Free bits belong to one part, but a bit that is held may have a number in several. So each part writes its
+        // numbers again before its constraints are rewritten.
         let mut number = vec![0; self.problem.n()];
         for draft in &drafts {
             draft.enumerate(&mut number);
@@ -54,15 +40,36 @@ impl Split<'_, '_> {
         }
         let is_single = drafts.len() == 1;
         let own = if is_single { left.constant() } else { 0.0 };
-        let parts = drafts
-            .into_iter()
-            .zip(&constraints)
-            .map(|(draft, constraints)| {
-                draft.enumerate(&mut number);
-                draft.finish(own, constraints, self.fixed, &number)
-            });
+        let drafts = drafts.into_iter().zip(&constraints);
+        let parts = drafts.map(|(draft, constraints)| {
+            draft.enumerate(&mut number);
+            draft.finish(own, constraints, self.fixed, &number)
+        });
         let parts = parts.collect();
         (left.constant() - own, parts)
+    }
+
+    /// The number of the part that each free bit is in.
+    fn part_of_bits(&self) -> Vec<usize> {
+        let mut part_of = vec![0; self.problem.n()];
+        for (part, group) in self.groups.iter().enumerate() {
+            for &bit in group {
+                part_of[bit] = part;
+            }
+        }
+        part_of
+    }
+
+    fn constraints_of_parts(&self, part_of: &[usize]) -> Vec<Vec<&'p Constraint<'a>>> {
+        let mut constraints = vec![Vec::new(); self.groups.len()];
+        for &constraint in &self.open {
+            let mut bits = constraint.bits().iter();
+            // All free bits of a constraint are in one part.
+            if let Some(&first) = bits.find(|&&bit| self.fixed.is_free(bit)) {
+                constraints[part_of[first]].push(constraint);
+            }
+        }
+        constraints
     }
 
     /// The objective over the free bits, under their old numbers.
@@ -128,21 +135,11 @@ impl Draft {
         let mut tables = Vec::new();
         for constraint in constraints {
             match constraint {
-                Constraint::Row(row) => rows.push(restricted(row.row(), fixed, number)),
-                Constraint::Table(table) => {
-                    let number = |bit| fixed.is_free(bit).then(|| number[bit]);
-                    tables.push(table.projected(compatible(table, fixed), number));
-                }
+                Constraint::Row(row) => rows.push(restricted_row(row.row(), fixed, number)),
+                Constraint::Table(table) => tables.push(restricted_table(table, fixed, number)),
             }
         }
-        rows.extend(self.held.iter().map(|&bit| {
-            Row::new(
-                "held",
-                Quadratic::new(0.0, [(number[bit], 1.0)], []),
-                Sense::Equal,
-                1.0,
-            )
-        }));
+        rows.extend(self.held.iter().map(|&bit| held(number[bit])));
         let objective = Quadratic::new(constant, self.linear, self.pairs);
         let problem = Bqp::of_parts(self.bits.len(), objective, rows, tables);
         Part {
@@ -152,15 +149,26 @@ impl Draft {
     }
 }
 
+/// The row that a bit is 1.
+fn held(bit: usize) -> Row {
+    let form = Quadratic::new(0.0, [(bit, 1.0)], []);
+    Row::new("held", form, Sense::Equal, 1.0)
+}
+
 fn is_of_reals(constraint: &Constraint<'_>) -> bool {
     matches!(constraint, Constraint::Row(row) if row.row().tolerance() > 0.0)
 }
 
-fn restricted(row: &Row, fixed: &Assignment, number: &[usize]) -> Row {
+fn restricted_row(row: &Row, fixed: &Assignment, number: &[usize]) -> Row {
     let is_exact = row.tolerance() == 0.0;
     row.with_form(row.form().substituted(|bit| match fixed.value(bit) {
         Some(false) => Role::Zero,
         Some(true) if is_exact => Role::One,
         _ => Role::Bit(number[bit]),
     }))
+}
+
+fn restricted_table(table: &Table, fixed: &Assignment, number: &[usize]) -> Table {
+    let number = |bit| fixed.is_free(bit).then(|| number[bit]);
+    table.projected(compatible(table, fixed), number)
 }

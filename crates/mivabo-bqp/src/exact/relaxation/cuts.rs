@@ -7,6 +7,8 @@
 //! One of the three may be the constant spin 1. Written as s'Qs + 2q's - 1 <= 0, each has a multiplier in the dual like
 //! a row; its Q has three entries, so its share of a Newton step costs little.
 
+use super::newton::Point;
+use super::spins::spin;
 use crate::propagation::Assignment;
 
 /// Stands for the constant spin.
@@ -14,6 +16,14 @@ const CONSTANT: usize = usize::MAX;
 
 /// A violation below this is not worth a multiplier.
 const LEAST_VIOLATION: f64 = 0.05;
+
+/// The signs with product 1.
+const SIGNS: [[f64; 3]; 4] = [
+    [1.0, 1.0, 1.0],
+    [1.0, -1.0, -1.0],
+    [-1.0, 1.0, -1.0],
+    [-1.0, -1.0, 1.0],
+];
 
 /// A triangle inequality between three bits, or two bits and the constant.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +40,7 @@ const PAIRS: [(usize, usize); 3] = [(0, 1), (0, 2), (1, 2)];
 /// A cut over the two or three of its bits that are free in a node. With two, the third position repeats the first and
 /// has no part in anything.
 #[derive(Debug, Clone)]
-pub(crate) struct NodeCut {
+pub(super) struct NodeCut {
     pub index: usize,
     /// Places of its free bits.
     pub places: [usize; 3],
@@ -49,17 +59,16 @@ impl Cut {
     }
 
     /// What is left of the cut where some of its bits are fixed; `None` when that always holds.
-    pub fn restrict(
+    pub(super) fn restrict(
         &self,
         index: usize,
         assignment: &Assignment,
         place: &[usize],
     ) -> Option<NodeCut> {
-        let spin = |bit: usize| match bit {
+        let spins = self.bits.map(|bit| match bit {
             CONSTANT => Some(1.0),
-            _ => assignment.value(bit).map(|b| if b { 1.0 } else { -1.0 }),
-        };
-        let spins = self.bits.map(spin);
+            _ => spin(assignment, bit),
+        });
         if spins.iter().filter(|spin| spin.is_none()).count() < 2 {
             return None;
         }
@@ -71,27 +80,27 @@ impl Cut {
             linear: [0.0; 3],
             slope: [0.0; 3],
         };
-        for (at, bit) in self
-            .bits
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| spins[*at].is_none())
-        {
-            cut.places[at] = place[*bit];
+        for at in (first..3).filter(|at| spins[*at].is_none()) {
+            cut.places[at] = place[self.bits[at]];
         }
-        for (at, ((a, b), sign)) in PAIRS.into_iter().zip(self.signs).enumerate() {
-            match (spins[a], spins[b]) {
-                (None, None) => cut.pairs[at] = -sign / 2.0,
-                (None, Some(s)) => cut.linear[a] -= sign * s / 2.0,
-                (Some(s), None) => cut.linear[b] -= sign * s / 2.0,
-                (Some(_), Some(_)) => {}
-            }
-        }
+        cut.set_terms(spins, self.signs);
         Some(cut)
     }
 }
 
 impl NodeCut {
+    /// Q and q, where some of the three spins are known.
+    fn set_terms(&mut self, spins: [Option<f64>; 3], signs: [f64; 3]) {
+        for (at, ((a, b), sign)) in PAIRS.into_iter().zip(signs).enumerate() {
+            match (spins[a], spins[b]) {
+                (None, None) => self.pairs[at] = -sign / 2.0,
+                (None, Some(s)) => self.linear[a] -= sign * s / 2.0,
+                (Some(s), None) => self.linear[b] -= sign * s / 2.0,
+                (Some(_), Some(_)) => {}
+            }
+        }
+    }
+
     /// The entries of Q that are not zero: two places and the entry.
     pub fn entries(&self) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
         let pairs = PAIRS.iter().zip(&self.pairs).filter(|(_, q)| **q != 0.0);
@@ -108,38 +117,37 @@ impl NodeCut {
     }
 
     /// <Q, X> + 2q'u
-    pub fn activity(&self, u: &[f64], w: &[f64], tau: f64) -> f64 {
-        let m = u.len();
+    pub fn activity(&self, at: Point<'_>) -> f64 {
         let linear: f64 = self
             .places
             .iter()
             .zip(&self.linear)
-            .map(|(place, q)| q * u[*place])
+            .map(|(place, q)| q * at.centre[*place])
             .sum();
-        let square: f64 = self
-            .entries()
-            .map(|(i, j, q)| q * (u[i] * u[j] + tau * w[i * m + j]))
-            .sum();
+        let square: f64 = self.entries().map(|(i, j, q)| q * at.entry(i, j)).sum();
         2.0 * (linear + square)
     }
 
-    /// 2 u_i (Wp)_i + τ (WQW)_ii
-    pub fn column(&self, w: &[f64], u: &[f64], tau: f64, column: &mut [f64]) {
-        let m = u.len();
-        let [a, b, c] = self.places.map(|place| &w[place * m..(place + 1) * m]);
-        let ([p, q, r], [ab, ac, bc]) = (self.slope, self.pairs.map(|q| tau * q));
-        for ((((entry, u), a), b), c) in column.iter_mut().zip(u).zip(a).zip(b).zip(c) {
+    /// 2 uᵢ (Wp)ᵢ + τ (WQW)ᵢᵢ, for all i
+    pub fn column(&self, at: Point<'_>, column: &mut [f64]) {
+        let [a, b, c] = self.places.map(|place| at.inverse.row(place));
+        let [p, q, r] = self.slope;
+        let [ab, ac, bc] = self.pairs.map(|q| at.tau * q);
+        let rows = at.centre.iter().zip(a).zip(b).zip(c);
+        for (entry, (((u, a), b), c)) in column.iter_mut().zip(rows) {
             *entry = 2.0 * (u * (p * a + q * b + r * c) + ab * a * b + ac * a * c + bc * b * c);
         }
     }
 
     /// 2 p'Wp' + τ <QW, WQ'> of two cuts.
-    pub fn curvature(&self, other: &NodeCut, w: &[f64], m: usize, tau: f64) -> f64 {
-        let w = self.places.map(|i| other.places.map(|j| w[i * m + j]));
+    pub fn curvature(&self, other: &NodeCut, at: Point<'_>) -> f64 {
+        let w = self
+            .places
+            .map(|i| other.places.map(|j| at.inverse.at(i, j)));
+        let [x, y, z] = other.slope;
         let mut linear = 0.0;
         for (row, p) in w.iter().zip(self.slope) {
-            linear +=
-                p * (row[0] * other.slope[0] + row[1] * other.slope[1] + row[2] * other.slope[2]);
+            linear += p * (row[0] * x + row[1] * y + row[2] * z);
         }
         let mut square = 0.0;
         for ((a, b), q) in PAIRS.into_iter().zip(self.pairs) {
@@ -147,13 +155,13 @@ impl NodeCut {
                 square += q * p * (w[a][c] * w[b][d] + w[a][d] * w[b][c]);
             }
         }
-        2.0 * (linear + tau * square)
+        2.0 * (linear + at.tau * square)
     }
 }
 
 /// The most violated triangle inequalities of X, at most `limit` of them; `x(i, j)` is an entry of X between the
-/// `m` free bits, and `x(i, m)` one with the constant.
-pub(crate) fn separate(free: &[usize], x: impl Fn(usize, usize) -> f64, limit: usize) -> Vec<Cut> {
+/// free bits, and `x(i, m)` one with the constant, where there are m of them.
+pub(super) fn separate(free: &[usize], x: impl Fn(usize, usize) -> f64, limit: usize) -> Vec<Cut> {
     let m = free.len();
     let bit = |i: usize| free.get(i).copied().unwrap_or(CONSTANT);
     let mut found: Vec<(f64, Cut)> = Vec::new();
@@ -161,29 +169,25 @@ pub(crate) fn separate(free: &[usize], x: impl Fn(usize, usize) -> f64, limit: u
         for j in i + 1..m {
             let ij = x(i, j);
             for k in j + 1..=m {
-                let (ik, jk) = (x(i, k), x(j, k));
-                for signs in [
-                    [1.0, 1.0, 1.0],
-                    [1.0, -1.0, -1.0],
-                    [-1.0, 1.0, -1.0],
-                    [-1.0, -1.0, 1.0],
-                ] {
-                    let violation = -1.0 - (signs[0] * ij + signs[1] * ik + signs[2] * jk);
-                    if violation > LEAST_VIOLATION {
-                        found.push((
-                            violation,
-                            Cut {
-                                bits: [bit(i), bit(j), bit(k)],
-                                signs,
-                            },
-                        ));
-                    }
-                }
+                let violated = violated_signs([ij, x(i, k), x(j, k)]);
+                found.extend(violated.map(|(violation, signs)| {
+                    let bits = [bit(i), bit(j), bit(k)];
+                    (violation, Cut { bits, signs })
+                }));
             }
         }
     }
-    // The most violated ones, and among equals always the same.
+    // The sort is stable: among equals always the same ones are kept.
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     found.truncate(limit);
     found.into_iter().map(|(_, cut)| cut).collect()
+}
+
+/// By how much three products of spins violate the inequalities, and the signs of those.
+#[inline]
+fn violated_signs([ij, ik, jk]: [f64; 3]) -> impl Iterator<Item = (f64, [f64; 3])> {
+    SIGNS.into_iter().filter_map(move |signs| {
+        let violation = -1.0 - (signs[0] * ij + signs[1] * ik + signs[2] * jk);
+        (violation > LEAST_VIOLATION).then_some((violation, signs))
+    })
 }

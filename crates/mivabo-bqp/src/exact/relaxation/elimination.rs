@@ -1,4 +1,4 @@
-//! Dense linear algebra for symmetric matrices of up to a few hundred rows.
+//! Elimination in dense symmetric matrices of up to a few hundred rows: inverses, solutions, signs of pivots.
 //!
 //! Matrices are eliminated four pivots at a time: a row is loaded and stored once for four multiples of other rows,
 //! two rows at a time. `pulp` picks the widest instructions that the machine has when the program runs, so a portable
@@ -17,6 +17,8 @@ use std::cmp::Ordering;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use super::square::Square;
+
 /// A pivot below this share of the largest diagonal entry counts as zero: what follows would not be accurate.
 const LEAST_PIVOT: f64 = 1e-9;
 
@@ -26,94 +28,103 @@ const BLOCK: usize = 4;
 /// Rows begin at multiples of this: no vector is longer.
 const WIDTH: usize = 8;
 
-/// A symmetric matrix of which the upper triangle counts, with room to work on it.
-#[derive(Debug, Default)]
-pub(crate) struct Work {
+/// Room to eliminate a symmetric matrix, of which the upper triangle counts.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    arch: Arch,
     /// Rows of `stride` entries.
     entries: Vec<f64>,
     /// The four rows that are being eliminated, and their multiples.
     panel: Vec<f64>,
 }
 
-impl Work {
-    /// Replaces the upper triangle of a positive definite m×m matrix by its inverse, in full storage.
+impl Workspace {
+    pub fn new() -> Workspace {
+        Workspace {
+            arch: Arch::new(),
+            entries: Vec::new(),
+            panel: Vec::new(),
+        }
+    }
+
+    /// Replaces the upper triangle of a positive definite matrix by its inverse, in full storage.
     ///
     /// The sweep operator, for blocks B of four pivots: `A_ij ← A_ij - A_iB A_BB⁻¹ A_Bj`. Its pivots are those of a
     /// Cholesky factorisation, so they tell whether the matrix is positive definite; `false` when it is not, clearly.
-    pub fn invert(&mut self, arch: Arch, a: &mut [f64], m: usize) -> bool {
-        let stride = self.load(a, m);
-        let largest = (0..m).map(|i| a[i * m + i]).fold(0.0, f64::max);
+    pub fn invert(&mut self, matrix: &mut Square) -> bool {
+        let m = matrix.n();
+        let stride = self.load(matrix);
+        let largest = matrix.diagonal().fold(0.0, f64::max);
         self.panel.clear();
         self.panel.resize(2 * BLOCK * stride, 0.0);
-        let least = LEAST_PIVOT * largest;
         let sweep = Sweep {
             a: &mut self.entries,
             panel: &mut self.panel,
             m,
             stride,
-            least,
+            least: LEAST_PIVOT * largest,
         };
-        if !arch.dispatch(sweep) {
+        if !self.arch.dispatch(sweep) {
             return false;
         }
+        // A sweep over all pivots leaves minus the inverse.
         for i in 0..m {
-            for (j, entry) in self.entries[i * stride..]
-                .iter()
-                .enumerate()
-                .take(m)
-                .skip(i)
-            {
-                a[i * m + j] = -entry;
-                a[j * m + i] = -entry;
+            let row = &self.entries[i * stride..i * stride + m];
+            for (j, entry) in row.iter().enumerate().skip(i) {
+                *matrix.at_mut(i, j) = -entry;
+                *matrix.at_mut(j, i) = -entry;
             }
         }
         true
     }
 
     /// Solves `H x = g` for a positive definite `H` given by its upper triangle; `g` becomes x.
-    pub fn solve(&mut self, arch: Arch, h: &[f64], m: usize, g: &mut [f64]) -> bool {
-        let stride = self.load(h, m);
-        if !arch.dispatch(Eliminate {
+    pub fn solve(&mut self, h: &Square, g: &mut [f64]) -> bool {
+        let m = h.n();
+        let stride = self.load(h);
+        if !self.arch.dispatch(Eliminate {
             a: &mut self.entries,
             m,
             stride,
         }) {
             return false;
         }
-        let h = &self.entries;
+        let row = |k: usize| &self.entries[k * stride..k * stride + m];
         for k in 0..m {
-            let factor = g[k] / h[k * stride + k];
-            for (x, a) in g[k + 1..m].iter_mut().zip(&h[k * stride + k + 1..]) {
+            let factor = g[k] / row(k)[k];
+            for (x, a) in g[k + 1..].iter_mut().zip(&row(k)[k + 1..]) {
                 *x -= factor * a;
             }
         }
         for k in (0..m).rev() {
-            let row = &h[k * stride + k + 1..k * stride + m];
-            let known: f64 = row.iter().zip(&g[k + 1..m]).map(|(a, x)| a * x).sum();
-            g[k] = (g[k] - known) / h[k * stride + k];
+            let known = row(k)[k + 1..].iter().zip(&g[k + 1..]);
+            let known: f64 = known.map(|(a, x)| a * x).sum();
+            g[k] = (g[k] - known) / row(k)[k];
         }
         true
     }
 
     /// Whether Gaussian elimination of the upper triangle meets only positive pivots.
-    pub fn has_positive_pivots(&mut self, arch: Arch, a: &[f64], m: usize) -> bool {
-        let stride = self.load(a, m);
-        arch.dispatch(Eliminate {
+    pub fn has_positive_pivots(&mut self, matrix: &Square) -> bool {
+        let stride = self.load(matrix);
+        self.arch.dispatch(Eliminate {
             a: &mut self.entries,
-            m,
+            m: matrix.n(),
             stride,
         })
     }
 
     /// Copies the upper triangle and adds unit pivots until there are whole blocks; the stride.
-    fn load(&mut self, a: &[f64], m: usize) -> usize {
+    fn load(&mut self, matrix: &Square) -> usize {
+        let m = matrix.n();
         let stride = m.next_multiple_of(WIDTH);
         self.entries.clear();
         self.entries.resize(m.next_multiple_of(BLOCK) * stride, 0.0);
         for (i, row) in self.entries.chunks_exact_mut(stride.max(1)).enumerate() {
             if i < m {
-                row[i..m].copy_from_slice(&a[i * m + i..(i + 1) * m]);
+                row[i..m].copy_from_slice(&matrix.row(i)[i..]);
             } else {
+                // Nothing couples it with the matrix, so it changes no other entry.
                 row[i] = 1.0;
             }
         }
@@ -121,7 +132,7 @@ impl Work {
     }
 }
 
-/// Inverts, by blocks of pivots; see [`Work::invert`].
+/// Inverts, by blocks of pivots; see [`Workspace::invert`].
 struct Sweep<'a> {
     a: &'a mut [f64],
     panel: &'a mut [f64],
@@ -157,31 +168,10 @@ impl WithSimd for Sweep<'_> {
             }
             let (above, rest) = a.split_at_mut(k * stride);
             let (block, below) = rest.split_at_mut(BLOCK * stride);
-            for (first, part) in [(0, &mut *above), (k + BLOCK, below)] {
-                for (pair, rows) in part.chunks_exact_mut(2 * stride).enumerate() {
-                    let i = first + 2 * pair;
-                    subtract(
-                        simd,
-                        &mut halves(rows),
-                        [column(columns, i), column(columns, i + 1)],
-                        images,
-                        i,
-                    );
-                }
-            }
-            for (p, (row, image)) in block
-                .chunks_exact_mut(stride)
-                .zip(images.chunks_exact(stride))
-                .enumerate()
-            {
-                for (above, image) in above.chunks_exact_mut(stride).zip(image) {
-                    above[k + p] = *image;
-                }
-                row[k + BLOCK..].copy_from_slice(&image[k + BLOCK..]);
-                for (entry, inverse) in row[k..k + BLOCK].iter_mut().zip(&inverse[p]) {
-                    *entry = -inverse;
-                }
-            }
+            subtract_pairs(simd, above, columns, images, 0);
+            subtract_pairs(simd, below, columns, images, k + BLOCK);
+            store_images(above, block, images, k);
+            store_inverse(block, &inverse, k);
         }
         true
     }
@@ -203,18 +193,8 @@ impl WithSimd for Eliminate<'_> {
         for k in (0..m).step_by(BLOCK) {
             let (above, below) = a.split_at_mut((k + BLOCK) * stride);
             let block = &mut above[k * stride..];
-            for p in 0..BLOCK {
-                let (rows, rest) = block.split_at_mut((p + 1) * stride);
-                let row = &rows[p * stride..];
-                if !is_above(row[k + p], 0.0) {
-                    return false;
-                }
-                for (q, next) in rest.chunks_exact_mut(stride).enumerate() {
-                    let factor = row[k + p + 1 + q] / row[k + p];
-                    for (x, y) in next[k..].iter_mut().zip(&row[k..]) {
-                        *x -= factor * y;
-                    }
-                }
+            if !eliminate_block(block, k, stride) {
+                return false;
             }
             for (pair, rows) in below.chunks_exact_mut(2 * stride).enumerate() {
                 let i = k + BLOCK + 2 * pair;
@@ -227,6 +207,68 @@ impl WithSimd for Eliminate<'_> {
             }
         }
         true
+    }
+}
+
+/// Eliminates within the rows of a block of pivots, the first of which is the k-th; whether all pivots are positive.
+#[inline(always)]
+fn eliminate_block(block: &mut [f64], k: usize, stride: usize) -> bool {
+    for p in 0..BLOCK {
+        let (rows, rest) = block.split_at_mut((p + 1) * stride);
+        let row = &rows[p * stride..];
+        if !is_above(row[k + p], 0.0) {
+            return false;
+        }
+        for (q, next) in rest.chunks_exact_mut(stride).enumerate() {
+            let factor = row[k + p + 1 + q] / row[k + p];
+            for (x, y) in next[k..].iter_mut().zip(&row[k..]) {
+                *x -= factor * y;
+            }
+        }
+    }
+    true
+}
+
+/// Takes from the rows of `part` their multiples of the images, two rows at a time; the first is row `first`.
+#[inline(always)]
+fn subtract_pairs<S: Simd>(
+    simd: S,
+    part: &mut [f64],
+    columns: &[f64],
+    images: &[f64],
+    first: usize,
+) {
+    let stride = images.len() / BLOCK;
+    for (pair, rows) in part.chunks_exact_mut(2 * stride).enumerate() {
+        let i = first + 2 * pair;
+        let factors = [column(columns, i), column(columns, i + 1)];
+        subtract(simd, &mut halves(rows), factors, images, i);
+    }
+}
+
+/// Puts the images of a block of pivots where its columns and rows were.
+#[inline(always)]
+fn store_images(above: &mut [f64], block: &mut [f64], images: &[f64], k: usize) {
+    let stride = images.len() / BLOCK;
+    for p in 0..BLOCK {
+        let image = &images[p * stride..(p + 1) * stride];
+        for (row, entry) in above.chunks_exact_mut(stride).zip(image) {
+            row[k + p] = *entry;
+        }
+        let row = &mut block[p * stride..(p + 1) * stride];
+        row[k + BLOCK..].copy_from_slice(&image[k + BLOCK..]);
+    }
+}
+
+/// Puts minus the inverse of a block of pivots in its place.
+#[inline(always)]
+fn store_inverse(block: &mut [f64], inverse: &[[f64; BLOCK]; BLOCK], k: usize) {
+    let stride = block.len() / BLOCK;
+    for p in 0..BLOCK {
+        let row = &mut block[p * stride + k..p * stride + k + BLOCK];
+        for (entry, inverse) in row.iter_mut().zip(&inverse[p]) {
+            *entry = -inverse;
+        }
     }
 }
 
@@ -258,6 +300,7 @@ fn invert_block(
         if !is_above(pivot, least(p)) {
             return None;
         }
+        // A sweep: the pivot's row and column hold what a Gauss-Jordan step would write into an identity beside it.
         let row = a[p];
         for q in 0..BLOCK {
             if q == p {
@@ -289,12 +332,13 @@ fn subtract<S: Simd, const N: usize>(
     from: usize,
 ) {
     let stride = images.len() / BLOCK;
+    // Whole vectors only: what they cover before `from` lies below the diagonal, which nobody reads.
     let start = from / S::F64_LANES * S::F64_LANES;
     let zero = simd.splat_f64s(0.0);
-    let mut splat = [[zero; BLOCK]; N];
+    let mut multiples = [[zero; BLOCK]; N];
     for r in 0..N {
         for p in 0..BLOCK {
-            splat[r][p] = simd.splat_f64s(-factors[r][p]);
+            multiples[r][p] = simd.splat_f64s(-factors[r][p]);
         }
     }
     let (one, rest) = images.split_at(stride);
@@ -310,7 +354,7 @@ fn subtract<S: Simd, const N: usize>(
             let entry = &mut S::as_mut_simd_f64s(&mut rows[r][start..]).0[at];
             let mut sum = *entry;
             for p in 0..BLOCK {
-                sum = simd.mul_add_e_f64s(splat[r][p], image[p], sum);
+                sum = simd.mul_add_e_f64s(multiples[r][p], image[p], sum);
             }
             *entry = sum;
         }
@@ -346,17 +390,16 @@ mod tests {
     use super::*;
 
     /// Diagonally dominant, and so positive definite.
-    fn matrix(m: usize) -> Vec<f64> {
+    fn matrix(m: usize) -> Square {
         let entry = |i: usize, j: usize| ((i * 7 + j * 7 + i * j) % 5) as f64 - 2.0;
-        (0..m * m)
-            .map(|k| {
-                if k / m == k % m {
-                    3.0 * m as f64
-                } else {
-                    entry(k / m, k % m)
-                }
-            })
-            .collect()
+        let mut matrix = Square::zeros(m);
+        for i in 0..m {
+            for j in 0..m {
+                *matrix.at_mut(i, j) = entry(i, j);
+            }
+            *matrix.at_mut(i, i) = 3.0 * m as f64;
+        }
+        matrix
     }
 
     #[test]
@@ -364,10 +407,10 @@ mod tests {
         for m in [0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 33] {
             let a = matrix(m);
             let mut inverse = a.clone();
-            assert!(Work::default().invert(Arch::new(), &mut inverse, m));
+            assert!(Workspace::new().invert(&mut inverse));
             for i in 0..m {
                 for j in 0..m {
-                    let product: f64 = (0..m).map(|k| a[i * m + k] * inverse[k * m + j]).sum();
+                    let product: f64 = (0..m).map(|k| a.at(i, k) * inverse.at(k, j)).sum();
                     assert!((product - f64::from(u8::from(i == j))).abs() < 1e-12);
                 }
             }
@@ -380,10 +423,10 @@ mod tests {
             let a = matrix(m);
             let wanted: Vec<f64> = (0..m).map(|i| i as f64 - 8.0).collect();
             let mut g: Vec<f64> = (0..m)
-                .map(|i| (0..m).map(|j| a[i * m + j] * wanted[j]).sum())
+                .map(|i| (0..m).map(|j| a.at(i, j) * wanted[j]).sum())
                 .collect();
 
-            assert!(Work::default().solve(Arch::new(), &a, m, &mut g));
+            assert!(Workspace::new().solve(&a, &mut g));
 
             assert!(g.iter().zip(&wanted).all(|(x, y)| (x - y).abs() < 1e-10));
         }
@@ -391,10 +434,10 @@ mod tests {
 
     #[test]
     fn an_indefinite_matrix_is_refused() {
-        let mut a = vec![1.0, 2.0, 2.0, 1.0];
+        let mut a = Square::from_entries(2, vec![1.0, 2.0, 2.0, 1.0]);
 
-        assert!(!Work::default().has_positive_pivots(Arch::new(), &a, 2));
-        assert!(!Work::default().solve(Arch::new(), &a, 2, &mut [1.0, 1.0]));
-        assert!(!Work::default().invert(Arch::new(), &mut a, 2));
+        assert!(!Workspace::new().has_positive_pivots(&a));
+        assert!(!Workspace::new().solve(&a, &mut [1.0, 1.0]));
+        assert!(!Workspace::new().invert(&mut a));
     }
 }

@@ -1,9 +1,9 @@
-//! Bits that go together: a table or a choice enters, the patterns that a node still allows leave.
+//! Bits that go together, in a table or a choice, and the patterns of them that a node still allows.
 //!
 //! Fixing a whole pattern p of bits B costs the relaxation at least (p - u_B)' (W_BB)⁻¹ (p - u_B), which is more than any
 //! of its bits costs alone. A value of a bit that only dear patterns have is ruled out with them.
 
-use crate::model::{Bqp, Row, Sense};
+use crate::model::{Bqp, Row, Sense, Table};
 use crate::propagation::Assignment;
 
 /// Larger groups are looked at only through their bits.
@@ -18,7 +18,7 @@ pub(crate) struct Group {
 }
 
 /// What is left of a group where some of its bits are fixed.
-pub(crate) struct Open {
+pub(super) struct Open {
     /// Its free bits, as places among the free bits of the node.
     pub places: Vec<usize>,
     /// Bit i of a pattern is the value at `places[i]`.
@@ -28,21 +28,45 @@ pub(crate) struct Open {
 impl Group {
     /// The groups of a problem: its tables, and its rows that let at most one bit be set.
     pub fn of(problem: &Bqp) -> Vec<Group> {
-        let tables = problem
-            .tables()
-            .iter()
-            .map(|table| (table.bits().to_vec(), table.allowed().to_vec()));
-        let choices = problem.rows().iter().filter_map(choice);
-        let fits = |(bits, _): &(Vec<usize>, Vec<u64>)| (2..=MAX_BITS).contains(&bits.len());
+        let tables = problem.tables().iter().map(Group::of_table);
+        let choices = problem.rows().iter().filter_map(Group::of_choice);
         tables
             .chain(choices)
-            .filter(fits)
-            .map(|(bits, patterns)| Group { bits, patterns })
+            .filter(|group| (2..=MAX_BITS).contains(&group.bits.len()))
             .collect()
     }
 
-    /// The patterns that an assignment allows, over its free bits; `None` where there is nothing to gain.
-    pub fn open(&self, assignment: &Assignment, place: &[usize], most: usize) -> Option<Open> {
+    fn of_table(table: &Table) -> Group {
+        Group {
+            bits: table.bits().to_vec(),
+            patterns: table.allowed().to_vec(),
+        }
+    }
+
+    /// A row c Σ x <= c or c Σ x == c, as patterns.
+    fn of_choice(row: &Row) -> Option<Group> {
+        let terms = row.form().linear();
+        let c = terms.first()?.1;
+        let is_sum = row.is_linear() && terms.iter().all(|term| term.1 == c);
+        let is_one = c > 0.0 && row.rhs() == c && row.tolerance() == 0.0;
+        if !is_sum || !is_one || terms.len() > MAX_BITS {
+            return None;
+        }
+        let none = (row.sense() == Sense::LessEqual).then_some(0);
+        Some(Group {
+            bits: terms.iter().map(|term| term.0).collect(),
+            patterns: (0..terms.len()).map(|at| 1 << at).chain(none).collect(),
+        })
+    }
+
+    /// The patterns that an assignment allows, over its free bits; `None` where there is nothing to gain, or where the
+    /// patterns would take more than `most` multiplications.
+    pub(super) fn open(
+        &self,
+        assignment: &Assignment,
+        place: &[usize],
+        most: usize,
+    ) -> Option<Open> {
         let (mut fixed, mut values, mut free) = (0_u64, 0_u64, Vec::new());
         for (at, bit) in self.bits.iter().enumerate() {
             match assignment.value(*bit) {
@@ -53,6 +77,7 @@ impl Group {
                 }
             }
         }
+        // One bit is looked at alone already.
         if free.len() < 2 {
             return None;
         }
@@ -61,11 +86,7 @@ impl Group {
             if (patterns.len() + 1) * free.len() * free.len() > most {
                 return None;
             }
-            patterns.push(
-                free.iter()
-                    .enumerate()
-                    .fold(0, |p, (i, at)| p | (pattern >> at & 1) << i),
-            );
+            patterns.push(gathered(*pattern, &free));
         }
         Some(Open {
             places: free.iter().map(|at| place[self.bits[*at]]).collect(),
@@ -74,15 +95,10 @@ impl Group {
     }
 }
 
-/// A row c Σ x <= c or c Σ x == c, as patterns.
-fn choice(row: &Row) -> Option<(Vec<usize>, Vec<u64>)> {
-    let terms = row.form().linear();
-    let c = terms.first()?.1;
-    let is_choice = row.is_linear() && row.tolerance() == 0.0 && row.rhs() == c;
-    if !is_choice || c <= 0.0 || terms.len() > MAX_BITS || terms.iter().any(|term| term.1 != c) {
-        return None;
-    }
-    let none = (row.sense() == Sense::LessEqual).then_some(0);
-    let patterns = (0..terms.len()).map(|at| 1 << at).chain(none).collect();
-    Some((terms.iter().map(|term| term.0).collect(), patterns))
+/// The bits of a pattern at these positions, as a pattern.
+fn gathered(pattern: u64, positions: &[usize]) -> u64 {
+    positions
+        .iter()
+        .enumerate()
+        .fold(0, |gathered, (to, at)| gathered | (pattern >> at & 1) << to)
 }

@@ -7,17 +7,27 @@
 //!
 //! Tables have no part in it; propagation keeps them.
 
-use crate::model::{Bqp, Sense};
+use super::square::Square;
+use crate::model::{Bqp, Quadratic, Row, Sense};
+use crate::propagation::Assignment;
 
 /// How strongly the square of an equation is added to the objective, relative to a mean coefficient.
 const PENALTY: f64 = 20.0;
+
+/// The spin of a bit that is fixed.
+#[inline]
+pub(super) fn spin(assignment: &Assignment, bit: usize) -> Option<f64> {
+    assignment
+        .value(bit)
+        .map(|is_set| if is_set { 1.0 } else { -1.0 })
+}
 
 /// Objective and rows in spins.
 #[derive(Debug)]
 pub(crate) struct Spins {
     pub n: usize,
-    /// M, row by row.
-    pub quadratic: Vec<f64>,
+    /// M
+    pub quadratic: Square,
     /// c
     pub linear: Vec<f64>,
     /// κ
@@ -47,78 +57,92 @@ impl Spins {
         let objective = problem.objective();
         let mut spins = Spins {
             n,
-            quadratic: vec![0.0; n * n],
+            quadratic: Square::zeros(n),
             linear: vec![0.0; n],
             constant: objective.constant(),
             rows: Vec::new(),
             magnitude: objective.magnitude(),
         };
-        for &(i, l) in objective.linear() {
-            spins.linear[i] += l / 4.0;
-            spins.constant += l / 2.0;
-        }
-        for &(i, j, q) in objective.quadratic() {
-            spins.quadratic[i * n + j] += q / 8.0;
-            spins.quadratic[j * n + i] += q / 8.0;
-            spins.linear[i] += q / 8.0;
-            spins.linear[j] += q / 8.0;
-            spins.constant += q / 4.0;
-        }
-        spins.add_rows(problem);
+        spins.add_objective(objective);
+        let size = spins.size_of_penalties();
+        let rows = problem.rows().iter();
+        spins.rows = rows.filter_map(|row| SpinRow::new(row, n, size)).collect();
         spins
     }
 
-    /// Scales each row so that its largest coefficient is 1/2, as for a sum of bits.
-    fn add_rows(&mut self, problem: &Bqp) {
-        let n_pairs = (self.n * self.n.saturating_sub(1)).max(1) as f64;
-        let mean = self.quadratic.iter().map(|q| q.abs()).sum::<f64>() / n_pairs;
-        for row in problem.rows() {
-            let largest = row.form().coefficients().map(f64::abs).fold(0.0, f64::max);
-            if largest == 0.0 {
-                continue;
-            }
-            let mut alpha = vec![0.0; self.n];
-            // The tolerance of a row belongs to what it allows.
-            let mut beta = (row.rhs() + row.tolerance()) / largest;
-            for &(i, a) in row.form().linear() {
-                alpha[i] = a / largest / 2.0;
-                beta -= alpha[i];
-            }
-            let mut pairs = Vec::new();
-            for &(i, j, a) in row.form().quadratic() {
-                let quarter = a / largest / 4.0;
-                pairs.push((i, j, quarter / 2.0));
-                alpha[i] += quarter;
-                alpha[j] += quarter;
-                beta -= quarter;
-            }
-            let is_equation = row.sense() == Sense::Equal && row.tolerance() == 0.0;
-            let mut penalty = 0.0;
-            if is_equation && row.is_linear() {
-                let square =
-                    alpha.iter().map(|a| a * a).sum::<f64>() / row.form().linear().len() as f64;
-                penalty = PENALTY / 4.0 * mean.max(1e-3 * self.magnitude / n_pairs) / square;
-            }
-            let size = row.rhs().abs() / largest + 2.0 * row.form().magnitude() / largest;
-            self.rows.push(SpinRow {
-                alpha,
-                beta,
-                pairs,
-                is_equation,
-                size,
-                penalty,
-            });
+    fn add_objective(&mut self, objective: &Quadratic) {
+        for &(i, l) in objective.linear() {
+            self.linear[i] += l / 4.0;
+            self.constant += l / 2.0;
         }
+        for &(i, j, q) in objective.quadratic() {
+            self.quadratic.add_symmetric(i, j, q / 8.0);
+            self.linear[i] += q / 8.0;
+            self.linear[j] += q / 8.0;
+            self.constant += q / 4.0;
+        }
+    }
+
+    /// ρ for an equation whose α has squares of mean 1.
+    fn size_of_penalties(&self) -> f64 {
+        let n_pairs = (self.n * self.n.saturating_sub(1)).max(1) as f64;
+        let mean = self
+            .quadratic
+            .entries()
+            .iter()
+            .map(|q| q.abs())
+            .sum::<f64>()
+            / n_pairs;
+        // An objective that is almost linear has no pairs to compare with.
+        let least = 1e-3 * self.magnitude / n_pairs;
+        PENALTY / 4.0 * mean.max(least)
     }
 }
 
 impl SpinRow {
-    /// Σ α_i s_i over the spins that are known.
-    pub fn fixed_part(&self, spin: impl Fn(usize) -> Option<f64>) -> f64 {
-        self.alpha
-            .iter()
-            .enumerate()
-            .filter_map(|(i, a)| Some(a * spin(i)?))
-            .sum()
+    /// The row over `n` spins, scaled so that its largest coefficient is 1/2, as for a sum of bits; none where it has
+    /// no coefficients.
+    fn new(row: &Row, n: usize, size_of_penalties: f64) -> Option<SpinRow> {
+        let form = row.form();
+        let largest = form.coefficients().map(f64::abs).fold(0.0, f64::max);
+        if largest == 0.0 {
+            return None;
+        }
+        // What the tolerance of a row lets through is feasible, so the relaxation must let it through too.
+        let is_equation = row.sense() == Sense::Equal && row.tolerance() == 0.0;
+        let mut scaled = SpinRow {
+            alpha: vec![0.0; n],
+            beta: (row.rhs() + row.tolerance()) / largest,
+            pairs: Vec::new(),
+            is_equation,
+            size: row.rhs().abs() / largest + 2.0 * form.magnitude() / largest,
+            penalty: 0.0,
+        };
+        scaled.add_terms(form, largest);
+        if is_equation && row.is_linear() {
+            let squares = scaled.alpha.iter().map(|a| a * a).sum::<f64>();
+            scaled.penalty = size_of_penalties / (squares / form.linear().len() as f64);
+        }
+        Some(scaled)
+    }
+
+    fn add_terms(&mut self, form: &Quadratic, largest: f64) {
+        for &(i, a) in form.linear() {
+            self.alpha[i] = a / largest / 2.0;
+            self.beta -= self.alpha[i];
+        }
+        for &(i, j, a) in form.quadratic() {
+            let quarter = a / largest / 4.0;
+            self.pairs.push((i, j, quarter / 2.0));
+            self.alpha[i] += quarter;
+            self.alpha[j] += quarter;
+            self.beta -= quarter;
+        }
+    }
+
+    /// Σ αᵢsᵢ over the spins that are fixed.
+    pub fn fixed_part(&self, assignment: &Assignment) -> f64 {
+        let fixed = |(i, a): (usize, &f64)| Some(a * spin(assignment, i)?);
+        self.alpha.iter().enumerate().filter_map(fixed).sum()
     }
 }

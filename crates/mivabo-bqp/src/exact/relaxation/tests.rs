@@ -2,7 +2,7 @@
 
 use super::groups::Group;
 use super::spins::Spins;
-use super::{Dual, Relaxation};
+use super::{Dual, Gain, Relaxation};
 use crate::exact::Exhaustive;
 use crate::model::{Bqp, Quadratic, Row, Sense, Table};
 use crate::propagation::Assignment;
@@ -125,7 +125,7 @@ fn no_feasible_point_is_below_a_certified_bound_whatever_the_multipliers() {
             n_tight += usize::from((value - certified).abs() < 1e-6 * value.abs().max(1.0));
             relaxation.evaluate(&dual).unwrap();
             let gains = relaxation.gains(&assignment, &groups);
-            for (&bit, (zero, one)) in free.iter().zip(gains) {
+            for (&bit, Gain { zero, one }) in free.iter().zip(gains) {
                 for (gain, is_set) in [(zero, false), (one, true)] {
                     let mut child = assignment.clone();
                     child.fix(bit, is_set);

@@ -1,14 +1,15 @@
-//! Random feasible points: a [`Bqp`] and a seed enter, points spread over the whole feasible set leave.
+//! Random feasible points, spread over the whole feasible set.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+mod plan;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::dive::{DeadEnd, Diver, Node};
-use super::search::{End, Walker};
+use self::plan::{Leaf, Part};
+pub use self::plan::{Plan, Root};
+use super::dive::{DeadEnd, Diver};
 use crate::model::Bqp;
-use crate::propagation::{Assignment, Component, Constraint, Propagator, compatible, components};
+use crate::propagation::{Assignment, Propagator};
 use crate::random::{Random, Weights};
 
 /// How often more dives are tried than wanted, where some end in a dead end.
@@ -85,87 +86,6 @@ pub struct Sampler<'a> {
     work: AtomicU64,
 }
 
-/// What a [`Sampler`] found out about its problem before the first sample. It can be kept for the next sampler of the
-/// same problem, since it borrows nothing.
-#[derive(Debug)]
-pub struct Plan {
-    /// What follows without any choice; none when that is a conflict.
-    root: Option<Root>,
-    parts: Vec<Part>,
-    effort: Effort,
-}
-
-/// What follows from some given bits: where [`Sampler::sample_from`] may start.
-#[derive(Debug, Clone)]
-pub struct Root {
-    assignment: Assignment,
-    /// For each listed part how many points of each leaf agree with it, up to a common factor.
-    weights: Vec<Option<Arc<Weights>>>,
-}
-
-/// Weights of the leaves of a part, by its number and what is fixed of its bits.
-type Known = BTreeMap<(usize, Vec<Option<bool>>), Arc<Weights>>;
-
-impl Root {
-    /// Makes the weights that are not known yet.
-    fn new(assignment: Assignment, parts: &[Part], known: &mut Known) -> Self {
-        let weights = parts.iter().enumerate().map(|(number, part)| {
-            let (leaves, fixed) = (part.leaves.as_ref()?, part.fixed(&assignment));
-            let made = || Arc::new(agreeing(leaves, &fixed));
-            Some(
-                known
-                    .entry((number, fixed.clone()))
-                    .or_insert_with(made)
-                    .clone(),
-            )
-        });
-        Self {
-            weights: weights.collect(),
-            assignment,
-        }
-    }
-
-    /// Its weights, for other roots.
-    fn known(&self, parts: &[Part]) -> Known {
-        let weights = self.weights.iter().zip(parts).enumerate();
-        weights
-            .filter_map(|(number, (weights, part))| {
-                Some(((number, part.fixed(&self.assignment)), weights.clone()?))
-            })
-            .collect()
-    }
-
-    /// The value of a bit; none where both are possible, as far as is known.
-    ///
-    /// # Panics
-    /// When the bit is not below the problem's number of bits.
-    pub fn value(&self, bit: usize) -> Option<bool> {
-        self.assignment.value(bit)
-    }
-}
-
-/// A component, listed if it is small.
-#[derive(Debug)]
-struct Part {
-    /// The bits that are free at the root.
-    bits: Vec<usize>,
-    constraints: Vec<usize>,
-    leaves: Option<Vec<Leaf>>,
-}
-
-impl Part {
-    fn fixed(&self, assignment: &Assignment) -> Vec<Option<bool>> {
-        self.bits.iter().map(|&bit| assignment.value(bit)).collect()
-    }
-}
-
-/// Values for the bits of a part; every completion of those left free is feasible.
-#[derive(Debug)]
-struct Leaf {
-    values: Vec<Option<bool>>,
-    log_weight: f64,
-}
-
 impl<'a> Sampler<'a> {
     /// Prepares `problem` with the default [`Effort`].
     pub fn new(problem: &'a Bqp) -> Self {
@@ -205,14 +125,14 @@ impl<'a> Sampler<'a> {
         &self.plan
     }
 
-    /// One random feasible point. None proves nothing, see [`feasible`](crate::feasible): there may be no such
-    /// point, or it was not found within [`Effort::nodes`].
+    /// One random feasible point. A none proves nothing, unlike that of [`feasible`](crate::feasible()): there may be no
+    /// such point, or it was not found within [`Effort::nodes`].
     pub fn sample(&self, seed: u64) -> Option<Vec<bool>> {
         self.sample_from(self.plan.root.as_ref()?, seed)
     }
 
     /// What follows when these bits have these values, for each of many such givens: where [`sample_from`](Self::sample_from) may
-    /// start. None when that is a conflict. What roots have in common they share.
+    /// start. None when that is a conflict. Roots share what they have in common.
     ///
     /// # Panics
     /// When a bit is not below the problem's number of bits.
@@ -248,25 +168,20 @@ impl<'a> Sampler<'a> {
         let mut random = Random::new(seed);
         let mut assignment = root.assignment.clone();
         for (part, weights) in self.plan.parts.iter().zip(&root.weights) {
-            if let Some((leaves, weights)) = part.leaves.as_ref().zip(weights.as_ref()) {
-                fix(
-                    &mut assignment,
-                    &part.bits,
-                    &leaves[random.weighted(weights)?].values,
-                );
+            if let (Some(leaves), Some(weights)) = (&part.leaves, weights) {
+                let picked = random.weighted(weights)?;
+                leaves[picked].fix(&part.bits, &mut assignment);
             } else {
+                // Parts share no free bit: what the others were given does not matter here.
                 let leaf = self.explore(part, &root.assignment, &mut random)?;
-                fix(&mut assignment, &part.bits, &leaf.values);
+                leaf.fix(&part.bits, &mut assignment);
             }
         }
-        let point: Vec<_> = (0..assignment.n())
-            .map(|bit| assignment.value(bit).unwrap_or_else(|| random.coin()))
-            .collect();
-        debug_assert!(
-            self.problem.is_feasible(&point),
-            "a leaf must satisfy every constraint"
-        );
-        self.problem.is_feasible(&point).then_some(point)
+        let mut value = |bit| assignment.value(bit).unwrap_or_else(|| random.coin());
+        let point: Vec<bool> = (0..assignment.n()).map(&mut value).collect();
+        let is_feasible = self.problem.is_feasible(&point);
+        debug_assert!(is_feasible, "a leaf must satisfy every constraint");
+        is_feasible.then_some(point)
     }
 
     /// At most `n` independent samples: those of `n` that were found. A point may come more than once.
@@ -283,72 +198,30 @@ impl<'a> Sampler<'a> {
             nodes_left: self.plan.effort.nodes,
         };
         let n_bits = part.bits.len();
-        let n_dives = self.plan.effort.dives.max(1);
-        let n_dives =
-            (n_dives.saturating_mul(FULL_DIVES.pow(2)) / n_bits.max(FULL_DIVES).pow(2)).max(1);
+        let n_dives = self.n_dives(n_bits);
         let tries = 0..n_dives.saturating_mul(TRIES_PER_DIVE);
         let ends = tries.filter_map(|_| diver.dive(&part.constraints, root, 0).ok());
         let mut leaves: Vec<_> = ends
             .take(n_dives)
-            .map(|node| Leaf::new(&part.bits, &node))
+            .map(|node| Leaf::of_dive(&part.bits, &node))
             .collect();
-        let found = match diver
-            .random
-            .weighted(&Weights::of_logs(leaves.iter().map(|leaf| leaf.log_weight)))
-        {
+        // Sampling-importance resampling: a leaf counts by the reciprocal of the probability with which a dive ends there.
+        let weights = Weights::of_logs(leaves.iter().map(|leaf| leaf.log_weight));
+        let found = match diver.random.weighted(&weights) {
             Some(picked) => Some(leaves.swap_remove(picked)),
             None => search(&mut diver, part, root),
         };
         let n_nodes = self.plan.effort.nodes - diver.nodes_left;
-        self.work
-            .fetch_add(n_nodes.saturating_mul(n_bits as u64), Ordering::Relaxed);
+        let work = n_nodes.saturating_mul(n_bits as u64);
+        self.work.fetch_add(work, Ordering::Relaxed);
         found
     }
-}
 
-impl Plan {
-    fn new(propagator: &Propagator, n: usize, effort: Effort) -> Self {
-        let mut root = Assignment::new(n);
-        if propagator.propagate_all(&mut root).is_err() {
-            return Self {
-                root: None,
-                parts: Vec::new(),
-                effort,
-            };
-        }
-        let mut found = components(propagator, &root);
-        found.sort_by_key(|component| component.n_free);
-        let mut nodes_left = effort.listing;
-        let parts = found
-            .into_iter()
-            .map(|component| part(propagator, &root, component, &mut nodes_left));
-        let parts: Vec<_> = parts.collect();
-        Self {
-            root: Some(Root::new(root, &parts, &mut Known::new())),
-            parts,
-            effort,
-        }
-    }
-}
-
-impl Leaf {
-    /// The end of a dive.
-    fn new(bits: &[usize], node: &Node) -> Self {
-        let box_of_points = Self::of_box(bits, &node.assignment);
-        Self {
-            log_weight: node.log_weight() + box_of_points.log_weight,
-            ..box_of_points
-        }
-    }
-
-    /// All points that agree with the assignment: its weight is their number.
-    fn of_box(bits: &[usize], assignment: &Assignment) -> Self {
-        let values: Vec<_> = bits.iter().map(|&bit| assignment.value(bit)).collect();
-        let n_free = values.iter().filter(|value| value.is_none()).count();
-        Self {
-            values,
-            log_weight: n_free as f64 * std::f64::consts::LN_2,
-        }
+    /// Dives for a component of so many bits.
+    fn n_dives(&self, n_bits: usize) -> usize {
+        let wanted = self.plan.effort.dives.max(1);
+        let affordable = wanted.saturating_mul(FULL_DIVES.pow(2)) / n_bits.max(FULL_DIVES).pow(2);
+        affordable.max(1)
     }
 }
 
@@ -357,118 +230,12 @@ fn search(diver: &mut Diver, part: &Part, root: &Assignment) -> Option<Leaf> {
     let mut patience = FIRST_PATIENCE;
     while diver.nodes_left > 1 {
         match diver.dive(&part.constraints, root, patience) {
-            Ok(node) => return Some(Leaf::new(&part.bits, &node)),
+            Ok(node) => return Some(Leaf::of_dive(&part.bits, &node)),
             Err(DeadEnd::Proved) => return None,
             Err(DeadEnd::GivenUp) => patience = patience.saturating_mul(2),
         }
     }
     None
-}
-
-/// Lists a component within half of the nodes left, so that one that is too large starves no other.
-fn part(
-    propagator: &Propagator,
-    root: &Assignment,
-    component: Component,
-    nodes_left: &mut u64,
-) -> Part {
-    let constraints = component.constraints;
-    let mut bits: Vec<_> = constraints
-        .iter()
-        .flat_map(|&id| propagator.constraints()[id].bits())
-        .copied()
-        .collect();
-    bits.retain(|&bit| root.is_free(bit));
-    bits.sort_unstable();
-    bits.dedup();
-    let leaves = match constraints[..] {
-        [id] => list_table(&propagator.constraints()[id], root, &bits),
-        _ => None,
-    };
-    let leaves = leaves.or_else(|| {
-        let mut walker = Walker::new(propagator, *nodes_left / 2);
-        let leaves = list(&mut walker, &constraints, root, &bits);
-        *nodes_left -= *nodes_left / 2 - walker.nodes_left;
-        leaves
-    });
-    Part {
-        bits,
-        constraints,
-        leaves,
-    }
-}
-
-/// The patterns of a lone table.
-fn list_table(constraint: &Constraint, root: &Assignment, bits: &[usize]) -> Option<Vec<Leaf>> {
-    let Constraint::Table(table) = constraint else {
-        return None;
-    };
-    let positions: Vec<_> = bits
-        .iter()
-        .map(|bit| table.bits().iter().position(|b| b == bit))
-        .collect::<Option<_>>()?;
-    let values = |pattern: u64| {
-        positions
-            .iter()
-            .map(|k| Some(pattern >> k & 1 == 1))
-            .collect()
-    };
-    Some(
-        compatible(table, root)
-            .map(|p| Leaf {
-                values: values(p),
-                log_weight: 0.0,
-            })
-            .collect(),
-    )
-}
-
-/// All leaves of a component, or none when there are too many.
-fn list(
-    walker: &mut Walker,
-    constraints: &[usize],
-    root: &Assignment,
-    bits: &[usize],
-) -> Option<Vec<Leaf>> {
-    let mut leaves = Vec::new();
-    let end = walker.walk(constraints, root, |leaf| {
-        leaves.push(Leaf::of_box(bits, leaf));
-        ControlFlow::Continue(())
-    });
-    matches!(end, End::Exhausted).then_some(leaves)
-}
-
-/// How many points of each leaf have these bits, up to a common factor.
-fn agreeing(leaves: &[Leaf], fixed: &[Option<bool>]) -> Weights {
-    let fixed: Vec<(usize, bool)> = fixed
-        .iter()
-        .enumerate()
-        .filter_map(|(k, value)| Some((k, (*value)?)))
-        .collect();
-    let log_weight = |leaf: &Leaf| {
-        let agrees =
-            |(k, value): &(usize, bool)| leaf.values[*k].is_none_or(|other| other == *value);
-        if !fixed.iter().all(agrees) {
-            return f64::NEG_INFINITY;
-        }
-        let halved = fixed.iter().map(|(k, _)| {
-            if leaf.values[*k].is_none() {
-                -std::f64::consts::LN_2
-            } else {
-                0.0
-            }
-        });
-        leaf.log_weight + halved.sum::<f64>()
-    };
-    Weights::of_logs(leaves.iter().map(log_weight))
-}
-
-fn fix(assignment: &mut Assignment, bits: &[usize], values: &[Option<bool>]) {
-    for (&bit, value) in bits.iter().zip(values) {
-        if let Some(value) = value {
-            assignment.fix(bit, *value);
-        }
-    }
 }
 
 #[cfg(test)]
