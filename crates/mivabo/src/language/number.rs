@@ -15,7 +15,7 @@ use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Signed, ToPrimi
 /// take part and everything is small, the 1 is the size of what the sides are made of.
 ///
 /// It plays no part between exact numbers: integers, decimals and fractions of them.
-pub const TOLERANCE: f64 = 1e-9;
+pub(crate) const TOLERANCE: f64 = 1e-9;
 
 /// A number that knows whether it is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -23,7 +23,7 @@ pub(super) enum Form {
 
 /// a·x <= b, or a·x == b, over unit coordinates, with |a| = 1.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AffineRow {
+pub(crate) struct AffineRow {
     /// a
     pub coefficients: Vec<f64>,
     /// b

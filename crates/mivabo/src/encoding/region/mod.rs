@@ -9,7 +9,7 @@ pub mod minimise;
 
 use mivabo_bqp::interrupt;
 
-pub use self::limit::AffineRow;
+pub(crate) use self::limit::AffineRow;
 pub(crate) use self::limit::Limit;
 use self::limit::{Form, is_impossible};
 use super::{Encoding, scale};
@@ -58,7 +58,6 @@ pub struct Region<'a> {
     /// The places of constraints that hold nowhere at these bits.
     refuted: Vec<usize>,
     is_empty: bool,
-    is_opaque: bool,
 }
 
 impl<'a> Region<'a> {
@@ -80,7 +79,6 @@ impl<'a> Region<'a> {
             comparisons: vec![],
             refuted: vec![],
             is_empty: false,
-            is_opaque: false,
         };
         region.translate(&encoding.model, &evaluator, &axes);
         region.settings = evaluator.into_point().settings;
@@ -121,13 +119,8 @@ impl<'a> Region<'a> {
 
     /// Whether it is proved that no point of a part of the unit box belongs to the region, by the ranges of both sides of
     /// every constraint over the part. `within` has one range for each coordinate.
-    pub fn misses(&self, within: &[(f64, f64)]) -> bool {
+    pub(crate) fn misses(&self, within: &[(f64, f64)]) -> bool {
         self.is_empty || self.limits.iter().any(|limit| limit.is_impossible(within))
-    }
-
-    /// Whether a constraint is neither affine nor smooth, so that it can only be tested.
-    pub fn is_opaque(&self) -> bool {
-        self.is_opaque
     }
 
     /// Whether the point that `x` decodes to satisfies every constraint: the same test as
@@ -159,22 +152,12 @@ impl<'a> Region<'a> {
         coordinates.map(canonical).collect()
     }
 
-    /// The affine constraints.
-    pub fn rows(&self) -> impl Iterator<Item = &AffineRow> {
-        self.rows_and_slacks().map(|(row, _)| row)
-    }
-
     /// The affine constraints, each with what a point of the region may fail it by.
     pub(crate) fn rows_and_slacks(&self) -> impl Iterator<Item = (&AffineRow, f64)> {
         self.limits.iter().filter_map(|limit| match &limit.form {
             Form::Affine(row) => Some((row, limit.slack)),
             Form::Smooth(..) => None,
         })
-    }
-
-    /// How many constraints are smooth but not affine.
-    pub fn n_smooth(&self) -> usize {
-        self.limits.len() - self.rows().count()
     }
 
     /// [0, 1], or a single value for a coordinate that is held.
@@ -205,7 +188,7 @@ impl<'a> Region<'a> {
     fn add(&mut self, c: usize, claim: Claim, unit: &[(f64, f64)]) {
         self.is_empty |= claim.is_false;
         self.refuted.extend(claim.is_false.then_some(c));
-        self.is_opaque |= claim.is_opaque;
+
         for comparison in claim.comparisons {
             self.is_empty |= is_impossible(&comparison, unit);
             self.comparisons.push((c, comparison.clone()));
