@@ -226,6 +226,7 @@ impl Region<'_> {
                 break;
             }
             let next = self.stepped(&x, &demands);
+            // A step that leads nowhere, or out of floating point, is the last: the caller looks at where it ended.
             if next == x || next.iter().any(|x| !x.is_finite()) {
                 break;
             }
@@ -295,9 +296,11 @@ impl Region<'_> {
                 is_converged: next.is_converged && missed <= 1e-6,
                 ..next
             };
+            // NaN: the function or a limit is undefined here, and no multiplier changes that.
             if missed <= CLOSE || missed.is_nan() {
                 break;
             }
+            // The multipliers alone do not bring it down fast enough.
             if missed > 0.25 * missed_before {
                 lagrangian.raise_penalty();
                 // x·y >= 0.2 has no slope at the origin: once there, no penalty leads away. Start again, and stay closer.

@@ -11,7 +11,7 @@ use mivabo_bqp::interrupt;
 
 pub(crate) use self::limit::AffineRow;
 pub(crate) use self::limit::Limit;
-use self::limit::{Form, is_impossible};
+use self::limit::{Form, UNIT, is_impossible};
 use super::{Encoding, scale};
 use crate::encoding::Error;
 use crate::language::check;
@@ -23,9 +23,7 @@ use crate::language::formula::Axis;
 use crate::language::model::Model;
 use crate::language::point::{Point, Setting};
 
-/// The bounds of a coordinate that is free.
-const UNIT: (f64, f64) = (0.0, 1.0);
-/// Those of one that is inactive, or has a single value.
+/// The bounds of a coordinate that is inactive, or has a single value.
 const HELD: (f64, f64) = (scale::CANONICAL, scale::CANONICAL);
 
 /// Sides of pieces are not halved below this.
@@ -81,6 +79,7 @@ impl<'a> Region<'a> {
             is_empty: false,
         };
         region.translate(&encoding.model, &evaluator, &axes);
+        // Only now: until here the evaluator was asked.
         region.settings = evaluator.into_point().settings;
         Ok(region)
     }
@@ -130,6 +129,7 @@ impl<'a> Region<'a> {
         if self.is_empty || x.len() != self.bounds.len() || !is_in_box {
             return false;
         }
+        // Decoded as a suggestion would be: rounded to short decimals, it may fail where `x` itself does not.
         let mut settings = self.settings.clone();
         for (p, x) in self.encoding.reals.iter().zip(x) {
             let domain = &self.encoding.model.parameters[*p].domain;
