@@ -1,4 +1,6 @@
-//! What an evaluation gives, and what is wanted of it: finite numbers by name, goals, limits, and which trial is better.
+//! What an evaluation gives and what is wanted of it: finite numbers by name, goals, limits, and which trial is better.
+//!
+//! This room knows nothing of spaces and points: it says how good an outcome is, not where it came from.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, btree_map};
@@ -6,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The measure that a bare number is.
+/// The name of the measure that a bare number stands for.
 pub const VALUE: &str = "value";
 
 /// Finite numbers by name, in the order of their names.
@@ -241,26 +243,19 @@ impl Limit {
     /// [`Error::BadLimit`].
     pub fn parse(measure: &str, text: &str) -> Result<Limit, Error> {
         let text = text.trim();
-        let relation = if text.starts_with("<=") {
-            Relation::AtMost
-        } else {
-            Relation::AtLeast
-        };
-        let number = text
-            .strip_prefix("<=")
-            .or_else(|| text.strip_prefix(">="))
-            .and_then(|number| number.trim().parse::<f64>().ok())
-            .filter(|bound| bound.is_finite());
-        let Some(bound) = number else {
-            return Err(Error::BadLimit {
+        let at_most = text.strip_prefix("<=").map(|n| (Relation::AtMost, n));
+        let at_least = text.strip_prefix(">=").map(|n| (Relation::AtLeast, n));
+        let limit = at_most.or(at_least).and_then(|(relation, number)| {
+            let bound: f64 = number.trim().parse().ok()?;
+            bound.is_finite().then(|| Limit {
                 measure: measure.to_owned(),
-                text: text.to_owned(),
-            });
-        };
-        Ok(Limit {
+                relation,
+                bound,
+            })
+        });
+        limit.ok_or_else(|| Error::BadLimit {
             measure: measure.to_owned(),
-            relation,
-            bound,
+            text: text.to_owned(),
         })
     }
 
@@ -375,6 +370,7 @@ impl Aims {
             .into_iter()
             .filter_map(|(what, outcome)| Some((self.rank(outcome)?, what)));
         let mut ranked: Vec<(Rank, T)> = with_rank.collect();
+        // A stable sort: of equal ones, the first was there first.
         ranked.sort_by(|(a, _), (b, _)| a.compare(b));
         ranked.into_iter().map(|(_, what)| what).collect()
     }
@@ -438,7 +434,9 @@ pub enum Error {
         value: f64,
     },
     /// An empty name, or one with a backtick or a control character.
-    #[error("the name {measure:?} of a measure is empty or has a backtick or a control character")]
+    #[error(
+        "the name {measure:?} of a measure is empty or contains a backtick or a control character"
+    )]
     BadName {
         /// The name.
         measure: String,

@@ -346,7 +346,7 @@ def _name(what: str, name: object) -> str:
     if not plain:
         raise SpaceError(f"a {what} needs a name; this one is empty")
     if any(c == "`" or ord(c) < 32 or 127 <= ord(c) < 160 for c in plain):
-        raise SpaceError(f"the name {plain!r} holds a backtick or a control character")
+        raise SpaceError(f"the name {plain!r} contains a backtick or a control character")
     return cast(str, plain)
 
 

@@ -16,7 +16,7 @@ use super::random::RandomPoints;
 use super::{Feasible, distance};
 use crate::acquire::Error;
 use crate::encoding::Encoded;
-use crate::encoding::region::minimise::Settings;
+use crate::encoding::region::minimise::DescentSettings;
 use crate::language::domain::Coding;
 use crate::math::random::{Purpose, stream};
 use crate::space::{Point, Space};
@@ -149,7 +149,7 @@ impl Search<'_> {
         let found = region.minimise(
             &squares,
             std::slice::from_ref(&self.code.unit),
-            Settings::default(),
+            DescentSettings::default(),
         )?;
         Feasible::of_code(self.space, bits, &found.x)
     }

@@ -152,6 +152,7 @@ impl BitPolynomial {
         for (x, p) in &a {
             for (y, q) in &b {
                 let mut bits = [x.as_slice(), y].concat();
+                // x² = x
                 bits.sort_unstable();
                 bits.dedup();
                 product.add(bits, p.times(*q));

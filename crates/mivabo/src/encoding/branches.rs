@@ -49,6 +49,7 @@ impl Encoding {
             let mut given: Vec<Vec<GivenBit>> = vec![Vec::new()];
             for p in self.switches() {
                 let Some(code) = &self.codes[p] else { continue };
+                // Those that are left out do not distinguish branches; every feasible point still belongs to one.
                 if given.len() as u64 * code.size() > MAX_BRANCHES {
                     break;
                 }

@@ -72,11 +72,13 @@ impl Code {
         match self.coding {
             Coding::Binary if self.size == 1 << self.width => vec![],
             Coding::Binary => {
+                // Σ 2^k x_k <= size - 1
                 let terms = bits.enumerate().map(|(k, bit)| (bit, (1_u64 << k) as f64));
                 let last = (self.size - 1) as f64;
                 vec![row(terms.collect(), Sense::LessEqual, last)]
             }
             Coding::Unary => {
+                // No bit is set unless the one before it is.
                 let falls = |bit| row(vec![(bit, 1.0), (bit - 1, -1.0)], Sense::LessEqual, 0.0);
                 bits.skip(1).map(falls).collect()
             }

@@ -90,6 +90,7 @@ impl<'a> Lowering<'a> {
     fn part(&mut self, part: Part<'_>, scope: &Scope) -> Result<Enforced, Error> {
         let guarded = part.guarded();
         let clauses = self.normaliser.clauses(&guarded, true);
+        // Not a case for a table: over reals the statement has no meaning.
         if clauses == Err(NoForm::ExcludedReal) {
             return Err(Error::of_no_form(NoForm::ExcludedReal, part.name));
         }
@@ -117,6 +118,7 @@ impl<'a> Lowering<'a> {
         };
         match (enumeration.table(), rows) {
             (Ok(table), _) => Ok(Lowered::of_table(table)),
+            // Rows enforce it too, only with weaker propagation or a tolerance of their own.
             (Err(Refusal::TooLarge(_)), Some(rows)) => Ok(Lowered::of_rows(rows)),
             (Err(refusal), _) => Err(refusal.into()),
         }

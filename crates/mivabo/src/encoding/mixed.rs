@@ -27,7 +27,7 @@ pub(crate) fn validate(
     part: &Expr,
 ) -> Result<Class, Error> {
     let model = context.model;
-    // First, because everything else recurses over the part.
+    // First, because what follows recurses over the conditions that are written out in it.
     check_extent(model, constraint, part)?;
     check_defined(model, constraint, part)?;
     let clauses = Normaliser::new(model, None)
@@ -78,7 +78,7 @@ fn check_clauses(model: &Model, constraint: &Constraint, clauses: &[Clause]) -> 
     let has_cases = |clause: &Clause| clause.iter().filter(|atom| is_real(model, atom)).count() > 1;
     if clauses.iter().any(has_cases) {
         return Err(refused(
-            "it offers a choice between two comparisons of continuous parameters; a case may have at most one",
+            "it has two comparisons of continuous parameters as alternatives; at most one is allowed",
             "introduce an auxiliary integer `k` for the cases: `k == 0 -> …`, `k == 1 -> …`",
         ));
     }

@@ -129,6 +129,7 @@ impl Encoding {
         if let Some(plan) = self.plan.get() {
             return Sampler::with_plan(&self.problem, plan.clone());
         }
+        // Two threads may both get here; their plans are equal, and the first one stays.
         let sampler = Sampler::new(&self.problem);
         let _ = self.plan.set(sampler.plan().clone());
         sampler

@@ -62,6 +62,7 @@ fn exact_rows(
     if relation == ZeroRelation::Below {
         p.constant += 1;
     }
+    // Where a literal holds, p <= M is all that is asked, which always holds.
     let at_most = |p: &IntegerForm| {
         let guarded = p.plus_scaled(any, -p.max().max(0))?;
         Some(exact_row(name, &guarded, Sense::LessEqual))
@@ -88,6 +89,7 @@ fn exact_row(name: &str, p: &IntegerForm, sense: Sense) -> Option<Row> {
     }
     let (form, rhs) = match sense {
         _ if is_constant => (p.form(), rhs),
+        // The left side is whole, so the right side may be rounded down: the row is tighter and accepts the same.
         Sense::LessEqual => (reduced.form(), Integer::div_floor(&rhs, &divisor)),
         Sense::Equal if rhs % divisor == 0 => (reduced.form(), rhs / divisor),
         // An equation that the divisor does not divide has no solution; it stays as it is and says so.
@@ -167,6 +169,7 @@ impl RealRows<'_> {
 
     /// p <= M Σ l_i
     fn at_most(&self, p: &Affine) -> Option<Row> {
+        // Slightly more than the maximum: rounding must not leave the row active where a literal holds.
         let m = (p.constant + p.form.max()).max(0.0) * (1.0 + TOLERANCE);
         let guarded = p.form.plus(&self.any.form.scaled(-m));
         let rhs = m * self.any.constant - p.constant;

@@ -70,6 +70,7 @@ fn digits_before_point(x: f64) -> i32 {
 
 /// The decimal with this many places that is nearest to `x`; a negative number of them rounds to tens, hundreds, …
 fn round_to(x: f64, places: i32) -> f64 {
+    // By way of the text: x · 10^places, rounded and divided again, would not always be the nearest decimal.
     if let Ok(places) = usize::try_from(places) {
         return format!("{x:.places$}").parse().unwrap_or(x);
     }

@@ -67,6 +67,7 @@ impl<'a> Enumeration<'a> {
 
     /// The discrete parameters of the scope and their codes, in the order of their bits.
     fn codes(&self) -> Vec<(usize, &'a Code)> {
+        // The bits of a table ascend; only the trials follow the order of activation.
         let mut parameters = self.scope.parameters.clone();
         parameters.sort_unstable();
         let codes = self.context.codes;
@@ -142,6 +143,7 @@ impl Walk<'_> {
         }
         match self.of.context.model.parameters[p].domain.size() {
             None => {
+                // A continuous parameter has one value here, or none that is asked for.
                 self.settings[p] = self.of.context.fixed.and_then(|fixed| fixed[p]);
                 self.from(depth + 1)
             }
@@ -182,6 +184,7 @@ impl Walk<'_> {
     fn is_allowed(&self) -> Result<bool, Fault> {
         let evaluator = self.evaluator();
         for condition in self.of.part.conditions {
+            // In their order: a condition may be undefined where one before it is not met.
             if !evaluator.holds(condition, true)? {
                 return Ok(true);
             }

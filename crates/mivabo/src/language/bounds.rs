@@ -97,6 +97,7 @@ fn linear(model: &Model, part: &Expr) -> Vec<Linear> {
         let Some(linear) = Linear::of(&compared.polynomial) else {
             continue;
         };
+        // p == 0 is p <= 0 and -p <= 0.
         if compared.relation == ZeroRelation::Equal {
             found.push(linear.negated());
         }
@@ -144,6 +145,7 @@ impl Bounds {
 
     /// Whether it is proved that nothing satisfies all of these.
     pub fn contradict(mut self, necessities: &[&Necessity]) -> bool {
+        // Bounds can go on moving in ever smaller steps.
         for _ in 0..PASSES {
             let mut changed = false;
             for necessity in necessities {
@@ -169,6 +171,7 @@ impl Bounds {
         let scale = least
             .map(f64::abs)
             .fold(linear.constant.abs().max(1.0), f64::max);
+        // Far enough above zero that rounding of the sum cannot have brought it there.
         if total > MARGIN * scale {
             return None;
         }
@@ -190,6 +193,7 @@ impl Bounds {
     fn limit(&mut self, term: Term, limit: f64) -> bool {
         let (low, high) = self.0[term.parameter];
         let slack = MARGIN * (high - low).max(MARGIN);
+        // Half of the slack stays, so that the bound is never tighter than the constraint makes it.
         let tightened = if term.coefficient > 0.0 && limit < high - slack {
             (low, (limit + slack / 2.0).max(low))
         } else if term.coefficient < 0.0 && limit > low + slack {

@@ -65,6 +65,7 @@ impl Claim {
 
     /// At most one case over reals is left at fixed bits: the build refuses clauses with two.
     fn any(claims: impl IntoIterator<Item = Claim>) -> Claim {
+        // What is false is no alternative, and what is true leaves nothing to ask.
         let mut open: Vec<Claim> = claims.into_iter().filter(|c| !c.is_false).collect();
         if open.iter().any(Claim::is_true) {
             return Claim::default();
@@ -92,6 +93,7 @@ pub(crate) struct Translator<'a> {
 impl Translator<'_> {
     /// What the statement, or with `positive` unset its negation, asks of the reals.
     pub fn claim(&self, e: &Expr, positive: bool) -> Claim {
+        // Its value is settled by the discrete parameters.
         if !self.model.is_real(e) {
             return Claim::truth(self.evaluator.holds(e, positive).unwrap_or(false));
         }

@@ -13,7 +13,7 @@ use super::number::Number;
 use super::value::Value;
 
 /// The most values that a list, a unary or a one-hot code may have.
-pub const MAX_VALUES: u64 = 4096;
+pub(crate) const MAX_VALUES: u64 = 4096;
 
 /// How the index of a discrete value is written in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -138,7 +138,7 @@ impl Domain {
     }
 
     /// Whether this is a float.
-    pub fn is_continuous(&self) -> bool {
+    pub(crate) fn is_continuous(&self) -> bool {
         matches!(self.set, Set::Float { .. })
     }
 

@@ -73,7 +73,7 @@ pub enum Error {
     },
     /// An integer bound is so large that sums with it would not be exact.
     #[error(
-        "parameter `{name}`: {value} is outside ±2^40, the range that keeps sums of integers exact"
+        "parameter `{name}`: {value} is beyond ±2^40, the range that keeps sums of integers exact"
     )]
     IntegerTooLarge {
         /// The parameter.
@@ -164,7 +164,7 @@ pub enum Error {
         snippet: Option<Box<Snippet>>,
     },
     /// A literal number is NaN or infinite.
-    #[error("{place}: {value} is not a finite number")]
+    #[error("{place}: the number {value} is not finite")]
     NonFiniteLiteral {
         /// Where.
         place: Place,

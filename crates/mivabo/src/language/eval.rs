@@ -62,6 +62,7 @@ impl<'a> Evaluator<'a> {
             settings: Cow::Borrowed(settings),
             defined: vec![None; model.definitions.len()],
         };
+        // In the given order: each looks up those before it.
         for &d in definitions {
             this.defined[d] = this.definition(d);
         }
@@ -120,6 +121,7 @@ impl<'a> Evaluator<'a> {
 
     /// Whether everything is active that a parameter or a definition needs, and its condition is met.
     pub fn is_met(&self, needs: &[Symbol], when: Option<&Expr>) -> Result<bool, Fault> {
+        // Before the condition is asked: what it names may have no value.
         let is_needed_active = needs.iter().all(|s| self.is_active(*s));
         Ok(is_needed_active && when.map_or(Ok(true), |when| self.holds(when, true))?)
     }
@@ -186,6 +188,7 @@ impl<'a> Evaluator<'a> {
     /// All hold (`every`) or any holds.
     fn joined(&self, parts: &[Expr], every: bool, positive: bool) -> Result<bool, Fault> {
         for part in parts {
+            // What comes later may be undefined here, as 12 / n behind n >= 1: once it is decided, it is not looked at.
             if self.holds(part, positive)? != every {
                 return Ok(!every);
             }
@@ -376,6 +379,7 @@ impl<'a> Evaluator<'a> {
     fn compare(&self, left: Val<'_>, relation: Relation, right: Val<'_>) -> bool {
         match (left, right) {
             (Val::Label(p, index), other) => self.compare_label(p, index, relation, other),
+            // The label goes to the left: its list has the order.
             (other, Val::Label(p, index)) => {
                 self.compare_label(p, index, mirrored(relation), other)
             }

@@ -31,6 +31,7 @@ impl Extremum {
             .map(|term| Expr::number(term.factor) * term.of.clone());
         let rest = sum(rest);
         let case = |argument: Expr| rest.clone() + Expr::number(factor) * argument;
+        // A negative factor turns the greatest argument into the least case.
         let is_greatest = *function != Function::Min;
         Some(Extremum {
             cases: alternatives(*function, arguments).map(case).collect(),

@@ -58,6 +58,7 @@ impl Dual {
     fn chain<'a>(value: f64, inner: impl IntoIterator<Item = (f64, &'a Dual)>) -> Dual {
         let mut gradient: Vec<f64> = Vec::new();
         for (slope, dual) in inner {
+            // An empty gradient is one of zeros.
             gradient.resize(gradient.len().max(dual.gradient.len()), 0.0);
             for (g, d) in gradient.iter_mut().zip(&dual.gradient) {
                 *g += slope * d;
@@ -85,6 +86,7 @@ impl Dual {
     fn power(&self, exponent: &Dual) -> Dual {
         let (base, n) = (self.value, exponent.value);
         let value = base.powf(n);
+        // The slope of a root is infinite at 0.
         let beside = if base == 0.0 && n < 1.0 { ASIDE } else { base };
         let by_base = if n == 0.0 {
             0.0

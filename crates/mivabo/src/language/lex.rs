@@ -104,8 +104,8 @@ impl Refused {
     }
 }
 
-fn read(kind: TokenKind, length: usize) -> Result<Read, Refused> {
-    Ok(Read { kind, length })
+fn read(kind: TokenKind, length: usize) -> Read {
+    Read { kind, length }
 }
 
 fn refused(message: impl Into<String>, length: usize) -> Result<Read, Refused> {
@@ -120,7 +120,10 @@ fn token(rest: &str, first: char) -> Result<Read, Refused> {
     }
     if starts_name(first) {
         let length = name_length(rest);
-        return read(TokenKind::Name(rest[..length].to_owned(), false), length);
+        return Ok(read(
+            TokenKind::Name(rest[..length].to_owned(), false),
+            length,
+        ));
     }
     match first {
         '`' => name_in_backticks(rest),
@@ -132,10 +135,10 @@ fn token(rest: &str, first: char) -> Result<Read, Refused> {
 fn sign(rest: &str, first: char) -> Result<Read, Refused> {
     let relation = RELATIONS.iter().find(|(sign, _)| rest.starts_with(sign));
     if let Some((sign, relation)) = relation {
-        return read(TokenKind::Relation(*relation), sign.len());
+        return Ok(read(TokenKind::Relation(*relation), sign.len()));
     }
     match SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
-        Some(sign) => read(TokenKind::Sign(sign), sign.len()),
+        Some(sign) => Ok(read(TokenKind::Sign(sign), sign.len())),
         None => refused(unexpected(rest, first), first.len_utf8()),
     }
 }
@@ -157,7 +160,7 @@ fn name_in_backticks(rest: &str) -> Result<Read, Refused> {
     match rest[1..].find('`') {
         Some(length) => {
             let name = rest[1..=length].to_owned();
-            read(TokenKind::Name(name, true), length + 2)
+            Ok(read(TokenKind::Name(name, true), length + 2))
         }
         None => refused("this backtick is never closed", 1),
     }
@@ -179,10 +182,10 @@ fn number(rest: &str) -> Result<Read, Refused> {
     }
     // Whole numbers on their own: as floating-point numbers those beyond 2^53 would be rounded.
     if let Ok(whole) = rest[..length].parse::<i64>() {
-        return read(TokenKind::Number(whole.into()), length);
+        return Ok(read(TokenKind::Number(whole.into()), length));
     }
     match rest[..length].parse::<f64>() {
-        Ok(x) if x.is_finite() => read(TokenKind::Number(Number::decimal(x)), length),
+        Ok(x) if x.is_finite() => Ok(read(TokenKind::Number(Number::decimal(x)), length)),
         Ok(_) => refused("this number is too large", length),
         Err(_) => refused("this is not a number", length),
     }
@@ -210,7 +213,7 @@ fn text_literal(rest: &str, quote: char) -> Result<Read, Refused> {
     let mut chars = rest.char_indices().skip(1);
     while let Some((at, c)) = chars.next() {
         match c {
-            _ if c == quote => return read(TokenKind::Text(text), at + 1),
+            _ if c == quote => return Ok(read(TokenKind::Text(text), at + 1)),
             '\\' => text.extend(chars.next().map(|(_, escaped)| escaped)),
             _ => text.push(c),
         }

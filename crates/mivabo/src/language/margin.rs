@@ -41,6 +41,7 @@ pub(crate) fn margins(model: &Model, point: &Point) -> Vec<Margin> {
             evaluator: &evaluator,
             name: &constraint.name,
         };
+        // Without a value (a division by zero) it fails as a whole, and no part of it says by how much.
         let is_defined = evaluator.holds(&constraint.expr, true).is_ok();
         if is_defined {
             statements.of(&constraint.expr, true)

@@ -1,12 +1,12 @@
 //! What the user says: values, domains and expressions, and the model of a space in which every name is looked up.
 //!
-//! This room gives a statement its meaning: [`eval`] says what an expression is worth at a point, and nothing else is
-//! asked whether a constraint holds. [`normal`] and [`interval`] say what can be told about it without a point. It knows
+//! This room gives a statement its meaning: `eval` says what an expression is worth at a point, and nothing else is
+//! asked whether a constraint holds. `normal` and `interval` say what can be told about it without a point. It knows
 //! numbers and texts, and neither bits, rows and coordinates (`encoding`) nor how a space is put together (`space`).
 //!
 //! From the ground up: `number`, `value`, `domain`, `expr` with `lex`, `display` and `parse`; `snippet`, `error`,
-//! `validate` and `resolve`; `model`; `eval` with `check` and `margin`; `interval`, `polynomial`, `normal` and `bounds`; `formula` and
-//! `claim`.
+//! `validate` and `resolve`; `model`; `eval` with `check` and `margin`; `interval`, `polynomial`, `normal` and `bounds`;
+//! `formula` and `claim`.
 
 pub(crate) mod bounds;
 pub(crate) mod check;

@@ -96,6 +96,7 @@ impl<'a> Normaliser<'a> {
     /// The clauses of the statement, or with `positive` unset, of its negation.
     pub fn clauses(&mut self, e: &Expr, positive: bool) -> Clauses {
         self.work = self.work.checked_sub(1).ok_or(NoForm::Entangled)?;
+        // Conditions are written out where they are named, so the limit on the depth of one expression does not help here.
         self.depth += 1;
         let clauses = if self.depth > MAX_RECURSION {
             Err(NoForm::Entangled)
@@ -308,6 +309,7 @@ impl<'a> Normaliser<'a> {
             return Ok(self.single(&whole, true));
         }
         if let Some((l, r)) = sides {
+            // From both sides apart: their difference no longer shows how large they were.
             let scale = self.scale(&l, &r);
             return Ok(vec![compare_with_zero(&l.minus(r), relation, scale)]);
         }
@@ -437,6 +439,7 @@ impl<'a> Normaliser<'a> {
         let p = self.only_parameter(e)?;
         let size = self.model.parameters[p].domain.size()?;
         self.work = self.work.checked_sub(usize::try_from(size).ok()?)?;
+        // By its values, whatever the expression looks like: codes make a polynomial over bits of every function of an index.
         let values = self.tabulate(e, p)?;
         let function = self.functions.len();
         self.functions.push(values);

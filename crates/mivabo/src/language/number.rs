@@ -15,7 +15,7 @@ use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Signed, ToPrimi
 /// take part and everything is small, the 1 is the size of what the sides are made of.
 ///
 /// It plays no part between exact numbers: integers, decimals and fractions of them.
-pub const TOLERANCE: f64 = 1e-9;
+pub(crate) const TOLERANCE: f64 = 1e-9;
 
 /// A number that knows whether it is exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,6 +96,7 @@ impl Number {
 
     /// The floor remainder, as in Python: it has the sign of the divisor. `None` when `other` is zero.
     pub fn remainder(self, other: Number) -> Option<Number> {
+        // Checked at each step: the quotient may overflow although the remainder is small.
         let exact = |a: Ratio<i64>, b: Ratio<i64>| {
             let quotient = a.checked_div(&b)?;
             let floor = Integer::div_floor(quotient.numer(), quotient.denom());
@@ -167,6 +168,7 @@ impl Number {
             return a.cmp(&b);
         }
         let (a, b) = (self.to_f64(), other.to_f64());
+        // The slack of an infinite number would be infinite, and everything equal to it.
         if a.is_infinite() || b.is_infinite() {
             return a.total_cmp(&b);
         }
@@ -189,6 +191,7 @@ impl Number {
         {
             return Number::Exact(r);
         }
+        // On overflow as well: a rounded result is worth more than none.
         Number::Real(real(self.to_f64(), other.to_f64()))
     }
 }

@@ -95,6 +95,7 @@ impl Parser {
         }
         let start = self.peek().start;
         let mut left = self.prefix()?;
+        // Precedence climbing: weaker operators are left to the caller, which waits for them at their own level.
         while let Some(found) = self.infix_level()
             && found >= least
         {

@@ -224,6 +224,7 @@ impl Names<'_> {
         if !is_label && !other_is_label {
             return Ok(());
         }
+        // A label is a parameter or one of its values: anything that is computed is a number or a condition.
         match (self.label(left.expr), self.label(right.expr)) {
             (Some(label), Some(other)) if is_label && other_is_label => {
                 if relation.is_equality() {

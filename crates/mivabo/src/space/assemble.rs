@@ -173,6 +173,7 @@ impl Assembly<'_> {
             Statement::Built(expr) => (expr, None),
             Statement::Text(text) => (parse(&text, &place)?, Some(Arc::from(text))),
         };
+        // Before anything recurses over it.
         if expr.depth > MAX_DEPTH {
             return Err(Error::TooDeep {
                 place,
@@ -253,6 +254,7 @@ impl Assembly<'_> {
     fn add_whole_divisions(&mut self) -> Result<(), Error> {
         for implied in whole_divisions(&self.model) {
             let mut names = self.model.constraints.iter().map(|c| &c.name);
+            // A constraint that was said may have that name already.
             if names.any(|name| *name == implied.name) {
                 let name = implied.name.to_string();
                 return Err(Error::DuplicateName { name });

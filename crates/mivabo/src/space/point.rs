@@ -150,6 +150,7 @@ impl Space {
         let mut first = None;
         for combination in 0..combinations {
             let values = self.with_auxiliaries(given, &missing, combination);
+            // Active or not depends on the values, so every combination is assigned anew.
             match self.assigned(&values, strict) {
                 Ok(at) if missing.is_empty() || at.all_hold() => return Ok(at.into_point()),
                 other => first = first.or(Some(other.map(Evaluator::into_point))),

@@ -1,9 +1,11 @@
 //! One constraint on the coordinates at fixed bits, as a function that is not negative, or zero, where it holds.
 
-use super::UNIT;
 use crate::encoding::scale;
 use crate::language::claim::RealComparison;
 use crate::language::number::TOLERANCE;
+
+/// The bounds of a coordinate that is free.
+pub(super) const UNIT: (f64, f64) = (0.0, 1.0);
 
 /// gap(x) >= 0, or for an equation gap(x) == 0, with a gradient of about length 1.
 #[derive(Debug, Clone)]
@@ -23,7 +25,7 @@ pub(super) enum Form {
 
 /// a·x <= b, or a·x == b, over unit coordinates, with |a| = 1.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AffineRow {
+pub(crate) struct AffineRow {
     /// a
     pub coefficients: Vec<f64>,
     /// b

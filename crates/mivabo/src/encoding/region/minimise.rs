@@ -1,5 +1,4 @@
-//! Minimisation under constraints at fixed bits: a smooth function and a [`Region`] enter, a point that satisfies every
-//! constraint leaves, or none. MiVaBo, Sec. 3.3.
+//! Minimises smooth functions under constraints, at fixed bits. MiVaBo, Sec. 3.3.
 //!
 //! ```text
 //! min f(x)  s.t.  cᵢ(x) = 0,  gⱼ(x) >= 0,  0 <= x <= 1
@@ -7,7 +6,8 @@
 //! ```
 //!
 //! L is minimised over the box by L-BFGS. Where that ends, Gauss-Newton steps lead onto the constraints, the
-//! coordinates are rounded as a point would be, and the expressions themselves have the last word.
+//! coordinates are rounded as a point would be, and the expressions themselves have the last word: what is found
+//! satisfies every constraint.
 
 use super::{Limit, Region};
 use crate::math::direct;
@@ -34,16 +34,16 @@ impl<F: Fn(&[f64], &mut [f64]) -> f64> Smooth for F {
 /// | `inner` | as L-BFGS | each minimisation over the box |
 /// | `max_rounds` | 20 | updates of the multipliers |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct DescentSettings {
     /// Each minimisation over the box.
     pub inner: lbfgs::LbfgsSettings,
     /// The most updates of the multipliers.
     pub max_rounds: usize,
 }
 
-impl Default for Settings {
+impl Default for DescentSettings {
     fn default() -> Self {
-        Settings {
+        DescentSettings {
             inner: lbfgs::LbfgsSettings::default(),
             max_rounds: 20,
         }
@@ -72,25 +72,23 @@ impl Region<'_> {
         &self,
         f: &dyn Smooth,
         starts: &[Vec<f64>],
-        settings: Settings,
+        settings: DescentSettings,
     ) -> Option<Minimum> {
         if self.is_empty() {
             return None;
         }
         let mut best: Option<Minimum> = None;
         let mut n_evaluations = 0;
-        for start in starts
-            .iter()
-            .filter(|start| start.len() == self.bounds().len())
-        {
-            let start = self
-                .repaired(&self.clamped(start))
-                .unwrap_or_else(|| self.clamped(start));
+        let n = self.bounds().len();
+        for start in starts.iter().filter(|start| start.len() == n) {
+            let clamped = self.clamped(start);
+            let start = self.repaired(&clamped).unwrap_or(clamped);
             let end = self.descend(f, &start, settings);
             n_evaluations += end.n_evaluations;
+            // The start as well: where the descent ends, there may be no feasible point nearby.
             for x in [&end.x, &start] {
                 let Some(x) = self.repaired(x) else { continue };
-                let value = f.value(&x, &mut vec![0.0; x.len()]);
+                let value = f.value(&x, &mut vec![0.0; n]);
                 n_evaluations += 1;
                 let is_better = best.as_ref().is_none_or(|best| value < best.value);
                 if value.is_finite() && is_better {
@@ -123,7 +121,7 @@ impl Region<'_> {
             value + price * self.violation(x)
         };
         let found = direct::minimise(priced, self.bounds(), max_evaluations);
-        self.minimise(f, &[found.x], Settings::default())
+        self.minimise(f, &[found.x], DescentSettings::default())
     }
 
     /// A feasible point by search, from up to `effort` random starts; `None` when none was found.
@@ -135,11 +133,9 @@ impl Region<'_> {
             return None;
         }
         for _ in 0..effort {
-            let start: Vec<f64> = self
-                .bounds()
-                .iter()
-                .map(|(low, high)| low + (high - low) * stream.unit())
-                .collect();
+            let bounds = self.bounds().iter();
+            let start = bounds.map(|(low, high)| low + (high - low) * stream.unit());
+            let start: Vec<f64> = start.collect();
             let found = self
                 .repaired(&start)
                 .or_else(|| self.repaired(&self.nearest(&start)));
@@ -154,37 +150,39 @@ impl Region<'_> {
     /// hold without their tolerance where that can be had: a user's own test of them has none.
     pub fn repaired(&self, x: &[f64]) -> Option<Vec<f64>> {
         let clamped = self.clamped(x);
-        let here = Some(self.canonical(&clamped)).filter(|x| self.contains(x));
-        if self.limits().is_empty() || here.as_ref().is_some_and(|x| self.is_strict(x)) {
-            return here;
+        let mut found = self.rounded(&clamped);
+        if self.limits().is_empty() || found.as_ref().is_some_and(|x| self.is_strict(x)) {
+            return found;
         }
-        let mut first = here;
         for (tries, margin) in MARGINS.iter().enumerate() {
-            if tries >= N_STRICT && first.is_some() {
+            if tries >= N_STRICT && found.is_some() {
                 break;
             }
-            let moved = Some(self.canonical(&self.projected(&clamped, *margin)));
-            let moved = moved.filter(|x| self.contains(x));
+            let moved = self.rounded(&self.projected(&clamped, *margin));
             if moved.as_ref().is_some_and(|x| self.is_strict(x)) {
                 return moved;
             }
-            first = first.or(moved);
+            found = found.or(moved);
         }
-        first
+        found
+    }
+
+    /// The point that `x` decodes to, if it is feasible.
+    fn rounded(&self, x: &[f64]) -> Option<Vec<f64>> {
+        Some(self.canonical(x)).filter(|x| self.contains(x))
     }
 
     /// Whether no inequality fails, not even by less than its tolerance.
     fn is_strict(&self, x: &[f64]) -> bool {
         let mut gradient = vec![0.0; x.len()];
-        self.limits()
-            .iter()
-            .all(|limit| limit.is_equation || limit.gap(x, &mut gradient) >= STRICT)
+        let mut limits = self.limits().iter();
+        limits.all(|limit| limit.is_equation || limit.gap(x, &mut gradient) >= STRICT)
     }
 
     fn clamped(&self, x: &[f64]) -> Vec<f64> {
         // `max` before `min`: a NaN becomes the low bound.
-        x.iter()
-            .zip(self.bounds())
+        let coordinates = x.iter().zip(self.bounds());
+        coordinates
             .map(|(x, (low, high))| x.max(*low).min(*high))
             .collect()
     }
@@ -192,11 +190,10 @@ impl Region<'_> {
     /// Σ of what the limits fail by.
     pub(crate) fn violation(&self, x: &[f64]) -> f64 {
         let mut gradient = vec![0.0; x.len()];
-        let failures = self
-            .limits()
-            .iter()
-            .map(|limit| failure(limit, limit.gap(x, &mut gradient), 0.0).abs());
-        failures.sum()
+        let limits = self.limits().iter();
+        limits
+            .map(|limit| failure(limit, limit.gap(x, &mut gradient), 0.0).abs())
+            .sum()
     }
 
     /// A local minimum of the sum of squared violations: it crosses what single Newton steps do not.
@@ -224,18 +221,12 @@ impl Region<'_> {
     fn projected(&self, x: &[f64], margin: f64) -> Vec<f64> {
         let mut x = x.to_vec();
         for _ in 0..MAX_STEPS {
-            let mut rows: Vec<(Vec<f64>, f64)> = Vec::new();
-            for limit in self.limits() {
-                let mut gradient = vec![0.0; x.len()];
-                let by = failure(limit, limit.gap(&x, &mut gradient), margin);
-                if limit.is_equation || by > 0.0 {
-                    rows.push((gradient, by));
-                }
-            }
-            if rows.iter().all(|(_, by)| by.abs() <= 1e-15) {
+            let demands = self.demands(&x, margin);
+            if demands.iter().all(|demand| demand.by.abs() <= 1e-15) {
                 break;
             }
-            let next = self.stepped(&x, &rows);
+            let next = self.stepped(&x, &demands);
+            // A step that leads nowhere, or out of floating point, is the last: the caller looks at where it ended.
             if next == x || next.iter().any(|x| !x.is_finite()) {
                 break;
             }
@@ -244,25 +235,28 @@ impl Region<'_> {
         x
     }
 
+    /// What a step from `x` should change.
+    fn demands(&self, x: &[f64], margin: f64) -> Vec<Demand> {
+        let mut demands = Vec::new();
+        for limit in self.limits() {
+            let mut gradient = vec![0.0; x.len()];
+            let by = failure(limit, limit.gap(x, &mut gradient), margin);
+            if limit.is_equation || by > 0.0 {
+                demands.push(Demand { gradient, by });
+            }
+        }
+        demands
+    }
+
     /// One step; coordinates that it would push out of the box stop at its side, and the others step again.
-    fn stepped(&self, x: &[f64], rows: &[(Vec<f64>, f64)]) -> Vec<f64> {
-        let mut is_held: Vec<bool> = self
-            .bounds()
-            .iter()
-            .map(|(low, high)| low >= high)
-            .collect();
+    fn stepped(&self, x: &[f64], demands: &[Demand]) -> Vec<f64> {
+        let bounds = self.bounds().iter();
+        let mut is_held: Vec<bool> = bounds.map(|(low, high)| low >= high).collect();
+        // Those that stopped at a side, which has changed the limits already, and all others where they were.
         let mut base = x.to_vec();
         loop {
-            let masked = rows.iter().map(|(row, by)| {
-                let moved: f64 = (0..x.len()).map(|k| row[k] * (base[k] - x[k])).sum();
-                let row: Vec<f64> = row
-                    .iter()
-                    .zip(&is_held)
-                    .map(|(r, held)| if *held { 0.0 } else { *r })
-                    .collect();
-                (row, by - moved)
-            });
-            let step = least_step(&masked.collect::<Vec<_>>(), x.len());
+            let left = demands.iter().map(|demand| demand.left(x, &base, &is_held));
+            let step = least_step(&left.collect::<Vec<_>>(), x.len());
             let next: Vec<f64> = base.iter().zip(&step).map(|(x, d)| x + d).collect();
             let clamped = self.clamped(&next);
             let mut is_new = false;
@@ -271,6 +265,7 @@ impl Region<'_> {
                 is_held[k] = true;
                 base[k] = clamped[k];
             }
+            // Each round holds one more coordinate, so there are at most as many as coordinates.
             if !is_new {
                 return clamped;
             }
@@ -278,12 +273,62 @@ impl Region<'_> {
     }
 
     /// The augmented Lagrangian from one start.
-    fn descend(&self, f: &dyn Smooth, start: &[f64], settings: Settings) -> Minimum {
-        let limits = self.limits();
-        let plain = |x: &[f64], gradient: &mut [f64]| f.value(x, gradient);
-        if limits.is_empty() {
+    fn descend(&self, f: &dyn Smooth, start: &[f64], settings: DescentSettings) -> Minimum {
+        if self.limits().is_empty() {
+            let plain = |x: &[f64], gradient: &mut [f64]| f.value(x, gradient);
             return lbfgs::minimise(plain, start, self.bounds(), settings.inner);
         }
+        let mut lagrangian = Lagrangian::new(f, self.limits(), start);
+        let mut here = Minimum {
+            x: start.to_vec(),
+            value: f64::INFINITY,
+            n_evaluations: 0,
+            is_converged: false,
+        };
+        let is_anchored = self.violation(start) <= 1e-6;
+        let mut missed_before = f64::INFINITY;
+        for _ in 0..settings.max_rounds {
+            let value = |x: &[f64], gradient: &mut [f64]| lagrangian.value(x, gradient);
+            let next = lbfgs::minimise(value, &here.x, self.bounds(), settings.inner);
+            let missed = lagrangian.update(&next.x);
+            here = Minimum {
+                n_evaluations: here.n_evaluations + next.n_evaluations,
+                is_converged: next.is_converged && missed <= 1e-6,
+                ..next
+            };
+            // NaN: the function or a limit is undefined here, and no multiplier changes that.
+            if missed <= CLOSE || missed.is_nan() {
+                break;
+            }
+            // The multipliers alone do not bring it down fast enough.
+            if missed > 0.25 * missed_before {
+                lagrangian.raise_penalty();
+                // x·y >= 0.2 has no slope at the origin: once there, no penalty leads away. Start again, and stay closer.
+                if missed > LOST && is_anchored {
+                    here.x = start.to_vec();
+                    lagrangian.multipliers.fill(0.0);
+                }
+            }
+            missed_before = missed;
+        }
+        here
+    }
+}
+
+/// L at certain multipliers. Those of equations have either sign, those of inequalities are not negative.
+struct Lagrangian<'a> {
+    f: &'a dyn Smooth,
+    limits: &'a [Limit],
+    /// λ
+    multipliers: Vec<f64>,
+    /// μ
+    penalty: f64,
+    last_penalty: f64,
+}
+
+impl<'a> Lagrangian<'a> {
+    /// Without multipliers, and with a penalty that fits the slope of `f` at the start.
+    fn new(f: &'a dyn Smooth, limits: &'a [Limit], start: &[f64]) -> Lagrangian<'a> {
         let mut slope = vec![0.0; start.len()];
         f.value(start, &mut slope);
         let steepness = dot(&slope, &slope).sqrt();
@@ -292,85 +337,55 @@ impl Region<'_> {
         } else {
             1.0
         };
-        let mut penalty = FIRST_PENALTY * unit;
-        let last_penalty = penalty * LAST_PENALTY;
-        let mut multipliers = vec![0.0; limits.len()];
-        let mut here = Minimum {
-            x: start.to_vec(),
-            value: f64::INFINITY,
-            n_evaluations: 0,
-            is_converged: false,
-        };
-        let is_anchored = self.violation(start) <= 1e-6;
-        let mut failed = f64::INFINITY;
-        for _ in 0..settings.max_rounds {
-            let lagrangian = |x: &[f64], total: &mut [f64]| {
-                augmented(f, limits, (&multipliers, penalty), x, total)
-            };
-            let next = lbfgs::minimise(lagrangian, &here.x, self.bounds(), settings.inner);
-            let worst = update_multipliers(limits, &next.x, penalty, &mut multipliers);
-            let n_evaluations = here.n_evaluations + next.n_evaluations;
-            here = Minimum {
-                n_evaluations,
-                is_converged: next.is_converged && worst <= 1e-6,
-                ..next
-            };
-            if worst <= CLOSE || worst.is_nan() {
-                break;
-            }
-            if worst > 0.25 * failed {
-                penalty = (10.0 * penalty).min(last_penalty);
-                // x·y >= 0.2 has no slope at the origin: once there, no penalty leads away. Start again, and stay closer.
-                if worst > LOST && is_anchored {
-                    here.x = start.to_vec();
-                    multipliers.fill(0.0);
-                }
-            }
-            failed = worst;
+        let penalty = FIRST_PENALTY * unit;
+        Lagrangian {
+            f,
+            limits,
+            multipliers: vec![0.0; limits.len()],
+            penalty,
+            last_penalty: penalty * LAST_PENALTY,
         }
-        here
     }
-}
 
-/// The multipliers for the next round, and by how much the limits are missed: a limit with a multiplier, on both sides.
-fn update_multipliers(limits: &[Limit], x: &[f64], penalty: f64, multipliers: &mut [f64]) -> f64 {
-    let mut worst = 0.0_f64;
-    let mut scratch = vec![0.0; x.len()];
-    for (limit, multiplier) in limits.iter().zip(multipliers) {
-        let gap = limit.gap(x, &mut scratch);
-        let updated = *multiplier - penalty * gap;
-        let (missed, kept) = if limit.is_equation {
-            (gap, updated)
-        } else {
-            (gap.min(*multiplier / penalty), updated.max(0.0))
-        };
-        worst = worst.max(missed.abs());
-        *multiplier = kept;
+    /// L; writes its gradient.
+    fn value(&self, x: &[f64], total: &mut [f64]) -> f64 {
+        let mut value = self.f.value(x, total);
+        let mut gradient = vec![0.0; x.len()];
+        for (limit, multiplier) in self.limits.iter().zip(&self.multipliers) {
+            let pull = multiplier - self.penalty * limit.gap(x, &mut gradient);
+            let pull = if limit.is_equation {
+                pull
+            } else {
+                pull.max(0.0)
+            };
+            value += (pull * pull - multiplier * multiplier) / (2.0 * self.penalty);
+            add_scaled(total, -pull, &gradient);
+        }
+        value
     }
-    worst
-}
 
-/// L and its gradient; equations have multipliers of either sign.
-fn augmented(
-    f: &dyn Smooth,
-    limits: &[Limit],
-    (multipliers, penalty): (&[f64], f64),
-    x: &[f64],
-    total: &mut [f64],
-) -> f64 {
-    let mut value = f.value(x, total);
-    let mut gradient = vec![0.0; x.len()];
-    for (limit, multiplier) in limits.iter().zip(multipliers) {
-        let pull = multiplier - penalty * limit.gap(x, &mut gradient);
-        let pull = if limit.is_equation {
-            pull
-        } else {
-            pull.max(0.0)
-        };
-        value += (pull * pull - multiplier * multiplier) / (2.0 * penalty);
-        add_scaled(total, -pull, &gradient);
+    /// Takes the multipliers for the next round, and returns by how much the limits are missed: a limit with a multiplier, on
+    /// both sides.
+    fn update(&mut self, x: &[f64]) -> f64 {
+        let mut worst = 0.0_f64;
+        let mut scratch = vec![0.0; x.len()];
+        for (limit, multiplier) in self.limits.iter().zip(&mut self.multipliers) {
+            let gap = limit.gap(x, &mut scratch);
+            let updated = *multiplier - self.penalty * gap;
+            let (missed, kept) = if limit.is_equation {
+                (gap, updated)
+            } else {
+                (gap.min(*multiplier / self.penalty), updated.max(0.0))
+            };
+            worst = worst.max(missed.abs());
+            *multiplier = kept;
+        }
+        worst
     }
-    value
+
+    fn raise_penalty(&mut self) {
+        self.penalty = (10.0 * self.penalty).min(self.last_penalty);
+    }
 }
 
 /// What the gap lacks: of either sign for an equation, not negative for an inequality.
@@ -382,22 +397,44 @@ fn failure(limit: &Limit, gap: f64, margin: f64) -> f64 {
     }
 }
 
+/// What a step d should change a limit by: gradient·d = by.
+struct Demand {
+    gradient: Vec<f64>,
+    by: f64,
+}
+
+impl Demand {
+    /// What is left of it for the coordinates that are not held, once the others have moved from `x` to `base`.
+    fn left(&self, x: &[f64], base: &[f64], is_held: &[bool]) -> Demand {
+        let moves = (0..x.len()).map(|k| self.gradient[k] * (base[k] - x[k]));
+        let moved: f64 = moves.sum();
+        let gradient = self.gradient.iter().zip(is_held);
+        Demand {
+            gradient: gradient
+                .map(|(g, is_held)| if *is_held { 0.0 } else { *g })
+                .collect(),
+            by: self.by - moved,
+        }
+    }
+}
+
 /// d = Jᵀ(JJᵀ + εI)⁻¹ r
-fn least_step(rows: &[(Vec<f64>, f64)], n: usize) -> Vec<f64> {
-    let m = rows.len();
-    let mut system: Vec<Vec<f64>> = (0..m)
-        .map(|i| {
-            let products = (0..m).map(|j| dot(&rows[i].0, &rows[j].0));
-            products.chain(std::iter::once(rows[i].1)).collect()
-        })
-        .collect();
-    let largest = (0..m).map(|i| system[i][i]).fold(0.0, f64::max);
+fn least_step(demands: &[Demand], n: usize) -> Vec<f64> {
+    let equation = |row: &Demand| -> Vec<f64> {
+        let products = demands
+            .iter()
+            .map(|other| dot(&row.gradient, &other.gradient));
+        products.chain(std::iter::once(row.by)).collect()
+    };
+    let mut system: Vec<Vec<f64>> = demands.iter().map(equation).collect();
+    let largest = (0..system.len()).map(|i| system[i][i]).fold(0.0, f64::max);
+    // Limits that say the same twice make JJᵀ singular; ε keeps the step finite.
     for (i, row) in system.iter_mut().enumerate() {
         row[i] += 1e-13 * largest + f64::MIN_POSITIVE;
     }
     let mut step = vec![0.0; n];
-    for (y, (row, _)) in solved(system).into_iter().zip(rows) {
-        add_scaled(&mut step, y, row);
+    for (y, demand) in solved(system).into_iter().zip(demands) {
+        add_scaled(&mut step, y, &demand.gradient);
     }
     step
 }
@@ -406,21 +443,26 @@ fn least_step(rows: &[(Vec<f64>, f64)], n: usize) -> Vec<f64> {
 fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
     let m = a.len();
     for k in 0..m {
-        let pivot = (k..m)
-            .max_by(|i, j| a[*i][k].abs().total_cmp(&a[*j][k].abs()))
-            .unwrap_or(k);
-        a.swap(k, pivot);
-        for i in k + 1..m {
-            let by = a[i][k] / a[k][k];
-            let (above, below) = a.split_at_mut(i);
-            add_scaled(&mut below[0][k..], -by, &above[k][k..]);
-        }
+        let size = |i: usize| a[i][k].abs();
+        let pivot = (k..m).max_by(|i, j| size(*i).total_cmp(&size(*j)));
+        a.swap(k, pivot.unwrap_or(k));
+        eliminate(&mut a, k);
     }
     let mut y = vec![0.0; m];
     for k in (0..m).rev() {
-        y[k] = (a[k][m] - dot(&a[k][k + 1..m], &y[k + 1..])) / a[k][k];
+        let known = dot(&a[k][k + 1..m], &y[k + 1..]);
+        y[k] = (a[k][m] - known) / a[k][k];
     }
     y
+}
+
+/// Takes unknown number `k` out of the rows below.
+fn eliminate(a: &mut [Vec<f64>], k: usize) {
+    for i in k + 1..a.len() {
+        let by = a[i][k] / a[k][k];
+        let (above, below) = a.split_at_mut(i);
+        add_scaled(&mut below[0][k..], -by, &above[k][k..]);
+    }
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ pub mod minimise;
 
 use mivabo_bqp::interrupt;
 
-pub use self::limit::AffineRow;
+pub(crate) use self::limit::AffineRow;
 pub(crate) use self::limit::Limit;
-use self::limit::{Form, is_impossible};
+use self::limit::{Form, UNIT, is_impossible};
 use super::{Encoding, scale};
 use crate::encoding::Error;
 use crate::language::check;
@@ -23,9 +23,7 @@ use crate::language::formula::Axis;
 use crate::language::model::Model;
 use crate::language::point::{Point, Setting};
 
-/// The bounds of a coordinate that is free.
-const UNIT: (f64, f64) = (0.0, 1.0);
-/// Those of one that is inactive, or has a single value.
+/// The bounds of a coordinate that is inactive, or has a single value.
 const HELD: (f64, f64) = (scale::CANONICAL, scale::CANONICAL);
 
 /// Sides of pieces are not halved below this.
@@ -58,7 +56,6 @@ pub struct Region<'a> {
     /// The places of constraints that hold nowhere at these bits.
     refuted: Vec<usize>,
     is_empty: bool,
-    is_opaque: bool,
 }
 
 impl<'a> Region<'a> {
@@ -80,9 +77,9 @@ impl<'a> Region<'a> {
             comparisons: vec![],
             refuted: vec![],
             is_empty: false,
-            is_opaque: false,
         };
         region.translate(&encoding.model, &evaluator, &axes);
+        // Only now: until here the evaluator was asked.
         region.settings = evaluator.into_point().settings;
         Ok(region)
     }
@@ -121,13 +118,8 @@ impl<'a> Region<'a> {
 
     /// Whether it is proved that no point of a part of the unit box belongs to the region, by the ranges of both sides of
     /// every constraint over the part. `within` has one range for each coordinate.
-    pub fn misses(&self, within: &[(f64, f64)]) -> bool {
+    pub(crate) fn misses(&self, within: &[(f64, f64)]) -> bool {
         self.is_empty || self.limits.iter().any(|limit| limit.is_impossible(within))
-    }
-
-    /// Whether a constraint is neither affine nor smooth, so that it can only be tested.
-    pub fn is_opaque(&self) -> bool {
-        self.is_opaque
     }
 
     /// Whether the point that `x` decodes to satisfies every constraint: the same test as
@@ -137,6 +129,7 @@ impl<'a> Region<'a> {
         if self.is_empty || x.len() != self.bounds.len() || !is_in_box {
             return false;
         }
+        // Decoded as a suggestion would be: rounded to short decimals, it may fail where `x` itself does not.
         let mut settings = self.settings.clone();
         for (p, x) in self.encoding.reals.iter().zip(x) {
             let domain = &self.encoding.model.parameters[*p].domain;
@@ -159,22 +152,12 @@ impl<'a> Region<'a> {
         coordinates.map(canonical).collect()
     }
 
-    /// The affine constraints.
-    pub fn rows(&self) -> impl Iterator<Item = &AffineRow> {
-        self.rows_and_slacks().map(|(row, _)| row)
-    }
-
     /// The affine constraints, each with what a point of the region may fail it by.
     pub(crate) fn rows_and_slacks(&self) -> impl Iterator<Item = (&AffineRow, f64)> {
         self.limits.iter().filter_map(|limit| match &limit.form {
             Form::Affine(row) => Some((row, limit.slack)),
             Form::Smooth(..) => None,
         })
-    }
-
-    /// How many constraints are smooth but not affine.
-    pub fn n_smooth(&self) -> usize {
-        self.limits.len() - self.rows().count()
     }
 
     /// [0, 1], or a single value for a coordinate that is held.
@@ -205,7 +188,7 @@ impl<'a> Region<'a> {
     fn add(&mut self, c: usize, claim: Claim, unit: &[(f64, f64)]) {
         self.is_empty |= claim.is_false;
         self.refuted.extend(claim.is_false.then_some(c));
-        self.is_opaque |= claim.is_opaque;
+
         for comparison in claim.comparisons {
             self.is_empty |= is_impossible(&comparison, unit);
             self.comparisons.push((c, comparison.clone()));

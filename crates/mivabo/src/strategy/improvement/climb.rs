@@ -67,7 +67,7 @@ const JUMPS: usize = 12;
 const RARE: usize = 5;
 
 /// A descent in a round need not converge.
-const DESCENT: minimise::Settings = minimise::Settings {
+const DESCENT: minimise::DescentSettings = minimise::DescentSettings {
     inner: lbfgs::LbfgsSettings {
         max_iterations: 15,
         tolerance: 1e-6,

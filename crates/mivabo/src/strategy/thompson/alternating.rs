@@ -50,7 +50,7 @@ impl Default for AlternatingSettings {
 }
 
 /// A continuous half is one of several, so it need not converge each time.
-const DESCENT: minimise::Settings = minimise::Settings {
+const DESCENT: minimise::DescentSettings = minimise::DescentSettings {
     inner: lbfgs::LbfgsSettings {
         max_iterations: 50,
         tolerance: 1e-6,

@@ -132,7 +132,7 @@ impl<'a> Domain<'a> {
                 Some(lbfgs::minimise(descent, &start, bounds, lbfgs::LbfgsSettings::default()).x)
             }
             Domain::Region(region) => region
-                .minimise(f, &[start], minimise::Settings::default())
+                .minimise(f, &[start], minimise::DescentSettings::default())
                 .map(|end| end.x),
         }
     }

@@ -109,7 +109,7 @@ proptest! {
         let (target, starts) = (draw(), [draw(), draw()]);
         let f = bowl(target);
 
-        let found = region.minimise(&f, &starts, Settings::default());
+        let found = region.minimise(&f, &starts, DescentSettings::default());
         let by_direct = region.minimise_direct(&f, 200);
         let any = region.find(&mut stream, 20);
 
@@ -168,7 +168,7 @@ proptest! {
             }
         }
 
-        let found = region.minimise(&f, &starts, Settings::default()).unwrap();
+        let found = region.minimise(&f, &starts, DescentSettings::default()).unwrap();
 
         prop_assert!(found.value <= lowest + 1e-7, "{} {}", found.value, lowest);
     }
@@ -193,7 +193,7 @@ fn the_best_known_vessel_is_found_at_its_thicknesses() {
         0.6224 * s * r * l + 1.7781 * h * r * r + 3.1661 * s * s * l + 19.84 * s * s * r
     };
     let found = region
-        .minimise(&cost, &[vec![0.5, 0.5]], Settings::default())
+        .minimise(&cost, &[vec![0.5, 0.5]], DescentSettings::default())
         .unwrap();
 
     assert!(is_feasible(&space, &bits, &found.x));
@@ -249,12 +249,15 @@ fn inactive_reals_are_held_in_the_middle() {
     let off = space.encoding().given_bits(&[false]).unwrap().minimise(
         &f,
         &[vec![0.2, 0.2]],
-        Settings::default(),
+        DescentSettings::default(),
     );
     let region = space.encoding().given_bits(&[true]).unwrap();
-    let on = region.minimise(&f, &[vec![0.2, 0.2]], Settings::default());
+    let on = region.minimise(&f, &[vec![0.2, 0.2]], DescentSettings::default());
 
-    assert_eq!((off.unwrap().x[0], region.rows().count()), (0.5, 1));
+    assert_eq!(
+        (off.unwrap().x[0], region.rows_and_slacks().count()),
+        (0.5, 1)
+    );
     assert!((on.unwrap().x.iter().sum::<f64>() - 0.25).abs() < 1e-6);
 }
 
@@ -280,7 +283,7 @@ fn minima_on_a_bound_keep_it_without_any_tolerance() {
         let region = towards.encoding().given_bits(&[]).unwrap();
         for start in [[0.3, 0.3], [0.9, 0.6], [0.1, 0.9]] {
             let end = region
-                .minimise(&linear, &[start.to_vec()], Settings::default())
+                .minimise(&linear, &[start.to_vec()], DescentSettings::default())
                 .unwrap();
 
             let point = towards.encoding().decode(&[], &end.x).unwrap();
