@@ -32,7 +32,7 @@ impl Object {
     ///
     /// # Errors
     /// [`Error::NotAnObject`].
-    pub fn note_of(result: Option<&str>) -> Result<Object, Error> {
+    pub(crate) fn note_of(result: Option<&str>) -> Result<Object, Error> {
         let Some(result) = result else {
             return Ok(Object::default());
         };

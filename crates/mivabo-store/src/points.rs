@@ -84,7 +84,7 @@ impl Record {
         serde_json::from_str(self.note.as_str()).map_or(String::new(), |note: Note| note.origin)
     }
 
-    /// What its evaluation gave beside or around its value ([`Object::note_of`]). What not every program can read in it is a text.
+    /// What its evaluation gave beside or around its value. What not every program can read in it is a text.
     pub fn result(&self) -> Option<Object> {
         self.note.result()
     }
