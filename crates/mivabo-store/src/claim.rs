@@ -2,7 +2,7 @@
 
 use crate::backend::{Rows, Transaction};
 use crate::error::Error;
-use crate::record::{Lease, Proposal, Record, Revision, StudyId};
+use crate::record::{Lease, NewRecord, Record, Revision, StudyId};
 use crate::store::{Changes, Store, changes, definition, put};
 
 /// How often a point is computed again because somebody made a trial there meanwhile. For each time somebody has to enqueue
@@ -27,7 +27,7 @@ pub(crate) trait Suggest {
 
     /// A point for a new trial. `changes` is what happened since the revision that the claimer knows, or since the call
     /// before: there is a second one where somebody made a trial at the first answer.
-    fn suggest(&mut self, changes: &Changes) -> Result<Proposal, Self::Error>;
+    fn suggest(&mut self, changes: &Changes) -> Result<NewRecord, Self::Error>;
 
     /// Whether `made` is a trial at the point that was suggested last.
     fn is_repeated_by(&self, made: &Record) -> bool;
@@ -50,7 +50,7 @@ impl Store {
         &mut self,
         study: StudyId,
         claim: &Claim<'_>,
-        suggest: impl FnMut(&Changes) -> Result<Proposal, E>,
+        suggest: impl FnMut(&Changes) -> Result<NewRecord, E>,
     ) -> Result<Option<Record>, E> {
         let mut suggest = ByParams {
             suggest,
@@ -80,21 +80,21 @@ impl Store {
 /// A closure that computes points. They are the same where their parameters are written in the same way.
 struct ByParams<F> {
     suggest: F,
-    last: Option<Proposal>,
+    last: Option<NewRecord>,
     now: i64,
 }
 
 impl<E, F> Suggest for ByParams<F>
 where
     E: From<Error>,
-    F: FnMut(&Changes) -> Result<Proposal, E>,
+    F: FnMut(&Changes) -> Result<NewRecord, E>,
 {
     type Error = E;
 
-    fn suggest(&mut self, changes: &Changes) -> Result<Proposal, E> {
-        let proposal = (self.suggest)(changes)?;
-        self.last = Some(proposal.clone());
-        Ok(proposal)
+    fn suggest(&mut self, changes: &Changes) -> Result<NewRecord, E> {
+        let new = (self.suggest)(changes)?;
+        self.last = Some(new.clone());
+        Ok(new)
     }
 
     fn is_repeated_by(&self, made: &Record) -> bool {
@@ -129,14 +129,6 @@ struct Seen {
     n_trials: u64,
 }
 
-/// What became of a point that was computed.
-enum Ended {
-    Recorded(Record),
-    LimitReached,
-    /// Somebody made a trial there meanwhile.
-    Repeated,
-}
-
 impl<S: Suggest> Claimer<'_, S> {
     fn claim(&mut self) -> Result<Option<Record>, S::Error> {
         // What waits is handed out without the turn: whoever has that may be computing for minutes.
@@ -152,6 +144,11 @@ impl<S: Suggest> Claimer<'_, S> {
         let Some(_turn) = self.store.backend.turn_to_suggest(self.study)? else {
             return self.claim_while_writing(self.claim.since);
         };
+        self.claim_in_turn()
+    }
+
+    /// Nobody else computes a suggestion meanwhile.
+    fn claim_in_turn(&mut self) -> Result<Option<Record>, S::Error> {
         let mut since = self.claim.since;
         let mut n_repeated = 0;
         while n_repeated < ATTEMPTS {
@@ -166,12 +163,12 @@ impl<S: Suggest> Claimer<'_, S> {
                 Found::LimitReached => return Ok(None),
                 Found::Nothing(seen) => seen,
             };
-            let proposal = self.suggest.suggest(&seen.changes)?;
-            match self.record(proposal, &seen)? {
-                Ended::Recorded(trial) => return Ok(Some(trial)),
-                Ended::LimitReached => return Ok(None),
-                Ended::Repeated => n_repeated += 1,
+            let new = self.suggest.suggest(&seen.changes)?;
+            if let Some(trial) = self.record(new, &seen)? {
+                return Ok(Some(trial));
             }
+            // The next look says whether the limit was reached.
+            n_repeated += 1;
             since = seen.changes.revision;
         }
         self.claim_while_writing(since)
@@ -209,24 +206,18 @@ impl<S: Suggest> Claimer<'_, S> {
         })
     }
 
-    /// Makes a trial at a point that was computed from `seen`, unless what happened meanwhile forbids it.
-    fn record(&self, proposal: Proposal, seen: &Seen) -> Result<Ended, Error> {
-        let mut refusal = Ended::LimitReached;
-        let recorded = self.store.write_if(|rows| {
+    /// Makes a trial at a point that was computed from `seen`; none where somebody made one there meanwhile, or the last one.
+    fn record(&self, new: NewRecord, seen: &Seen) -> Result<Option<Record>, Error> {
+        self.store.write_if(|rows| {
             let n_trials = rows.last(self.study)?.trials;
-            if self.is_limit_reached(n_trials) {
-                return Ok(None);
-            }
-            // Of the trials that it was computed from none is at this point unless the claimer means it to be.
             let meanwhile = rows.changes(self.study, seen.changes.revision)?;
+            // The trials that were there before are known to whoever computed the point.
             let mut made = meanwhile.iter().filter(|trial| trial.id >= seen.n_trials);
-            if made.any(|trial| self.suggest.is_repeated_by(trial)) {
-                refusal = Ended::Repeated;
+            if self.is_limit_reached(n_trials) || made.any(|t| self.suggest.is_repeated_by(t)) {
                 return Ok(None);
             }
-            self.make(rows, n_trials, proposal, seen).map(Some)
-        })?;
-        Ok(recorded.map_or(refusal, Ended::Recorded))
+            self.make(rows, n_trials, new, seen).map(Some)
+        })
     }
 
     /// As slow as it is certain: nobody writes before the point is recorded.
@@ -238,8 +229,8 @@ impl<S: Suggest> Claimer<'_, S> {
                 Found::LimitReached => return Ok(None),
                 Found::Nothing(seen) => seen,
             };
-            let proposal = self.suggest.suggest(&seen.changes)?;
-            Ok(Some(self.make(rows, seen.n_trials, proposal, &seen)?))
+            let new = self.suggest.suggest(&seen.changes)?;
+            Ok(Some(self.make(rows, seen.n_trials, new, &seen)?))
         })
     }
 
@@ -248,12 +239,12 @@ impl<S: Suggest> Claimer<'_, S> {
         &self,
         rows: &mut dyn Transaction,
         number: u64,
-        proposal: Proposal,
+        new: NewRecord,
         seen: &Seen,
     ) -> Result<Record, Error> {
         let new = Record {
             based_on: Some(seen.changes.revision),
-            ..Record::new(number, proposal, self.suggest.now())
+            ..Record::new(number, new, self.suggest.now())
         };
         self.start(rows, new)
     }

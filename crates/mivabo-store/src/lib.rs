@@ -22,7 +22,7 @@
 //! * **No two claimers share a point:** the turn to suggest ends after the point was recorded, so the next claimer
 //!   sees it.
 //! * **Revisions** of a study are numbered 1, 2, 3, …; each change of a trial takes the next one, so what changed since a
-//!   revision is found without reading the rest. A heartbeat is no change.
+//!   revision is found without reading the rest. A heartbeat does not count as one.
 //! * **What is acknowledged is kept.** A call that returned without an error has been written; one that returned an
 //!   error changed nothing, unless the disk itself failed or the file was taken away meanwhile. A file that is used under two
 //!   names, or lacks what was acknowledged last, is refused.
@@ -48,7 +48,7 @@
 //!
 //! ```
 //! use mivabo::measure::{Outcome, VALUE};
-//! use mivabo_store::{Claim, Error, Lease, Memory, Object, Proposal, RecordState, Revision, Store, Tell};
+//! use mivabo_store::{Claim, Error, Lease, Memory, Object, NewRecord, RecordState, Revision, Store, Tell};
 //!
 //! let mut store = Store::new(Memory::default());
 //! let study = store.create("cnn", "[parameters]\nx = { type = 'int', low = 1, high = 3 }")?;
@@ -58,7 +58,7 @@
 //! let trial = store.claim(study, &claim, |changes| {
 //!     // Others may write while this computes.
 //!     assert!(changes.trials.is_empty());    // nobody did anything yet
-//!     Ok::<_, Error>(Proposal::from(Object::new(r#"{"x": 2}"#)?))
+//!     Ok::<_, Error>(NewRecord::from(Object::new(r#"{"x": 2}"#)?))
 //! })?;
 //! let trial = trial.expect("one trial may be made");
 //!
@@ -96,7 +96,7 @@ pub use crate::location::{Location, LocationError};
 pub use crate::memory::Memory;
 pub use crate::object::Object;
 pub use crate::points::object_of;
-pub use crate::record::{Lease, Proposal, Record, Revision, StudyEntry, StudyId, Tell};
+pub use crate::record::{Lease, NewRecord, Record, Revision, StudyEntry, StudyId, Tell};
 pub use crate::session::{Asked, Session};
 pub use crate::sqlite::Sqlite;
 pub use crate::state::RecordState;

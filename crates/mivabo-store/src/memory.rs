@@ -55,6 +55,7 @@ impl Backend for Memory {
 
     fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
         for attempt in 0.. {
+            // A set and not a lock for each study, so that a wait can be interrupted.
             if lock(&self.suggesting).insert(study) {
                 break;
             }
@@ -167,6 +168,7 @@ impl Transaction for Draft<'_> {
     }
 
     fn put(&mut self, study: StudyId, trial: &Record) -> Result<(), Error> {
+        // Replaced and not changed: readers still have the old one.
         let new = Arc::new(trial.clone());
         if let Some(shelf) = self
             .shelves

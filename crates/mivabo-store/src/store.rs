@@ -7,7 +7,7 @@ use crate::backend::{Backend, Rows, Transaction};
 use crate::error::Error;
 use crate::location::Location;
 use crate::memory::Memory;
-use crate::record::{Lease, Proposal, Record, Revision, StudyEntry, StudyId, Tell};
+use crate::record::{Lease, NewRecord, Record, Revision, StudyEntry, StudyId, Tell};
 use crate::sqlite::Sqlite;
 use crate::state::RecordState;
 
@@ -74,10 +74,12 @@ impl Store {
     /// [`Error::DefinitionDiffers`] if there is one with another definition, [`Error::BadName`], or what the backend meets.
     pub fn create(&mut self, name: &str, definition: &str) -> Result<StudyId, Error> {
         check_name(name)?;
+        // Nearly always it exists, and who only opens it needs no turn to write.
         if let Some(id) = existing(&*self.backend.read()?, name, definition)? {
             return Ok(id);
         }
         self.write(|rows| {
+            // Somebody may have made it since.
             if let Some(id) = existing(rows, name, definition)? {
                 return Ok(id);
             }
@@ -141,15 +143,10 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::UnknownStudy`], or what the backend meets.
-    pub fn enqueue(
-        &mut self,
-        study: StudyId,
-        proposal: Proposal,
-        now: i64,
-    ) -> Result<Record, Error> {
+    pub fn enqueue(&mut self, study: StudyId, new: NewRecord, now: i64) -> Result<Record, Error> {
         self.write(|rows| {
             definition(rows, study)?;
-            let trial = Record::new(rows.last(study)?.trials, proposal, now);
+            let trial = Record::new(rows.last(study)?.trials, new, now);
             put(rows, study, trial)
         })
     }
@@ -161,12 +158,12 @@ impl Store {
     pub fn add(
         &mut self,
         study: StudyId,
-        proposal: Proposal,
+        new: NewRecord,
         tell: &Tell<'_>,
     ) -> Result<Record, Error> {
         self.write(|rows| {
             definition(rows, study)?;
-            add(rows, study, proposal, tell)
+            add(rows, study, new, tell)
         })
     }
 
@@ -177,17 +174,17 @@ impl Store {
     pub fn add_all(
         &mut self,
         study: StudyId,
-        told: Vec<(Proposal, Tell<'_>)>,
+        told: Vec<(NewRecord, Tell<'_>)>,
     ) -> Result<Vec<Record>, Error> {
         self.write(|rows| {
             definition(rows, study)?;
             told.into_iter()
-                .map(|(proposal, tell)| add(rows, study, proposal, &tell))
+                .map(|(new, tell)| add(rows, study, new, &tell))
                 .collect()
         })
     }
 
-    /// A sign of life: the lease ends later. It is no change of the trial: its revision stays.
+    /// A sign of life: the lease ends later. The trial does not change by it: its revision stays.
     ///
     /// # Errors
     /// [`Error::NotHeld`] when the trial is no longer this worker's, with what became of it;
@@ -196,6 +193,7 @@ impl Store {
         self.write(|rows| {
             let mut trial = trial(rows, study, id)?;
             trial.renew(lease)?;
+            // As it is: a new revision would make everybody read the trial again.
             rows.put(study, &trial)
         })
     }
@@ -213,6 +211,7 @@ impl Store {
         self.write(|rows| {
             for &id in ids {
                 let mut trial = trial(rows, study, id)?;
+                // Who lost one of many trials keeps the others alive.
                 if trial.renew(lease).is_ok() {
                     rows.put(study, &trial)?;
                 }
@@ -229,6 +228,7 @@ impl Store {
     pub fn tell(&mut self, study: StudyId, id: u64, tell: &Tell<'_>) -> Result<Record, Error> {
         self.write(|rows| {
             let mut trial = trial(rows, study, id)?;
+            // Whoever holds it by now: a result that was paid for counts.
             trial.finish(tell, rows.last(study)?.tells)?;
             put(rows, study, trial)
         })
@@ -267,6 +267,7 @@ impl Store {
         drop(rows);
         self.write(|rows| {
             let mut released = Vec::new();
+            // Looked up again: another worker may have released them since, or a heartbeat may have come.
             for (worker, mut trial) in expired(rows, study, now)? {
                 if trial.attempts < max_attempts {
                     trial.state = RecordState::Waiting;
@@ -408,11 +409,11 @@ fn expired(
 fn add(
     rows: &mut dyn Transaction,
     study: StudyId,
-    proposal: Proposal,
+    new: NewRecord,
     tell: &Tell<'_>,
 ) -> Result<Record, Error> {
     let last = rows.last(study)?;
-    let mut trial = Record::new(last.trials, proposal, tell.now);
+    let mut trial = Record::new(last.trials, new, tell.now);
     trial.finish(tell, last.tells)?;
     put(rows, study, trial)
 }

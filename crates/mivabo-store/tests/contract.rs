@@ -11,7 +11,7 @@ use std::time::Duration;
 use mivabo::interrupt::Interrupt;
 use mivabo::measure::{Measured, Outcome, VALUE};
 use mivabo_store::{
-    Changes, Claim, Error, Lease, Memory, Object, Proposal, Record, RecordState, Revision, Sqlite,
+    Changes, Claim, Error, Lease, Memory, NewRecord, Object, Record, RecordState, Revision, Sqlite,
     Store, StudyId, Tell,
 };
 
@@ -85,7 +85,7 @@ contract! {
     eight_threads_claim_and_tell_without_gaps_or_doubles
 }
 
-fn params(x: u64) -> Proposal {
+fn params(x: u64) -> NewRecord {
     Object::new(format!(r#"{{"x": {x}}}"#)).unwrap().into()
 }
 
@@ -693,7 +693,7 @@ fn notes_are_kept_and_added_to(open: Open<'_>) {
     let mut store = open();
     let study = store.create("a", "").unwrap();
     let note = |text: &str| Object::new(text).unwrap();
-    let proposal = Proposal {
+    let proposal = NewRecord {
         note: note(r#"{"by": "thompson", "n": 1}"#),
         ..params(0)
     };

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mivabo::measure::{Outcome, VALUE};
 use mivabo_store::{
-    Changes, Claim, Error, Lease, Object, Proposal, Revision, Sqlite, Store, StudyId, Tell,
+    Changes, Claim, Error, Lease, NewRecord, Object, Revision, Sqlite, Store, StudyId, Tell,
 };
 
 const KILLS: u64 = 100;
@@ -100,7 +100,7 @@ fn now() -> i64 {
 }
 
 /// The number of the next trial, if it is computed from all changes: each one must see every other.
-fn next(known: &mut BTreeMap<u64, Object>, changes: &Changes) -> Proposal {
+fn next(known: &mut BTreeMap<u64, Object>, changes: &Changes) -> NewRecord {
     known.extend(
         changes
             .trials
@@ -297,7 +297,7 @@ fn suggest_for_ever() {
     let study = store.create("a", "b").unwrap();
     let claim = claim_of("for ever");
     store
-        .claim(study, &claim, |_| -> Result<Proposal, Error> {
+        .claim(study, &claim, |_| -> Result<NewRecord, Error> {
             println!("\ncomputing");
             std::io::stdout().flush().unwrap();
             loop {
@@ -341,7 +341,7 @@ fn others_go_on_while_a_process_computes_and_one_that_dies_loses_its_turn() {
     store.tell(study, 0, &tell).unwrap();
     store.heartbeat(study, 1, &claim_of("w").lease).unwrap();
     store.enqueue(study, point(2), now()).unwrap();
-    let suggest = |_: &Changes| -> Result<Proposal, Error> { unreachable!("a trial waits") };
+    let suggest = |_: &Changes| -> Result<NewRecord, Error> { unreachable!("a trial waits") };
     let waiting = store.claim(study, &claim_of("w"), suggest).unwrap();
     assert_eq!(waiting.map(|trial| trial.id), Some(2));
 
@@ -353,6 +353,6 @@ fn others_go_on_while_a_process_computes_and_one_that_dies_loses_its_turn() {
     assert!(began.elapsed() < Duration::from_secs(30));
 }
 
-fn point(x: u64) -> Proposal {
+fn point(x: u64) -> NewRecord {
     Object::new(format!(r#"{{"x": {x}}}"#)).unwrap().into()
 }

@@ -6,11 +6,11 @@ use mivabo::Study;
 use mivabo::space::{Point, Value};
 
 use super::replica::Replica;
-use super::{Session, millis, proposal};
+use super::{Session, millis, new_record};
 use crate::claim::{Claim, Suggest};
 use crate::error::Error;
 use crate::points;
-use crate::record::{Lease, Proposal, Record};
+use crate::record::{Lease, NewRecord, Record};
 use crate::store::Changes;
 
 /// A trial to evaluate.
@@ -38,17 +38,14 @@ struct Asker<'a> {
 impl Suggest for Asker<'_> {
     type Error = Error;
 
-    fn suggest(&mut self, changes: &Changes) -> Result<Proposal, Error> {
+    fn suggest(&mut self, changes: &Changes) -> Result<NewRecord, Error> {
         self.replica.take_in(changes)?;
         // The study does not learn of the new trial here but from the store, once it is there: so nothing has to be undone
         // where it cannot be recorded.
         let chosen = self.replica.compute(Study::propose)?;
         let point = self.suggested.insert(chosen.feasible.point().clone());
-        proposal(
-            self.replica.study().space(),
-            point,
-            &chosen.origin.to_string(),
-        )
+        let origin = chosen.origin.to_string();
+        new_record(self.replica.study().space(), point, &origin)
     }
 
     /// Auxiliary parameters make no difference: an objective does not see them.
@@ -136,12 +133,13 @@ impl Session {
     }
 
     fn enqueue_point(&mut self, point: &Point) -> Result<u64, Error> {
+        // An ask hands out what waits as it is, so only a feasible point may wait.
         let violations = self.space().check(point).violations;
         if !violations.is_empty() {
             return Err(mivabo::Error::Violated { violations }.into());
         }
-        let proposal = proposal(self.space(), point, "queue")?;
-        let trial = self.store.enqueue(self.id, proposal, (self.clock)())?;
+        let new = new_record(self.space(), point, "queue")?;
+        let trial = self.store.enqueue(self.id, new, (self.clock)())?;
         self.sync()?;
         Ok(trial.id)
     }

@@ -22,7 +22,7 @@ use crate::definition::Definition;
 use crate::error::Error;
 use crate::object::Object;
 use crate::points;
-use crate::record::{Proposal, Record, Revision, StudyId};
+use crate::record::{NewRecord, Record, Revision, StudyId};
 use crate::state::RecordState;
 use crate::store::Store;
 
@@ -219,12 +219,12 @@ impl Session {
     }
 }
 
-fn proposal(space: &Space, point: &Point, origin: &str) -> Result<Proposal, Error> {
+fn new_record(space: &Space, point: &Point, origin: &str) -> Result<NewRecord, Error> {
     if !space.fits(point) {
         return Err(mivabo::Error::ForeignPoint.into());
     }
     let note = Object::new(json!({ "origin": origin }).to_string())?;
-    Ok(Proposal {
+    Ok(NewRecord {
         params: points::written(space, point)?,
         note,
     })

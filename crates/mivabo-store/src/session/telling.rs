@@ -2,7 +2,7 @@
 
 use mivabo::space::{Point, Value};
 
-use super::{Session, proposal};
+use super::{Session, new_record};
 use crate::error::Error;
 use crate::record::Tell;
 use crate::told::Told;
@@ -65,8 +65,9 @@ impl Session {
                 note: told.note()?,
                 ..Tell::new(told.outcome(self.aims()))
             };
-            Ok((proposal(self.space(), point, "added")?, tell))
+            Ok((new_record(self.space(), point, "added")?, tell))
         });
+        // A point that does not fit is found before anything is written.
         let told = told.collect::<Result<Vec<_>, Error>>()?;
         let added = self.store.add_all(self.id, told)?;
         self.sync()?;

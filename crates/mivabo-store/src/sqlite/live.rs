@@ -1,6 +1,6 @@
 //! A connection to a file that may write.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rusqlite::config::DbConfig;
@@ -31,13 +31,8 @@ impl Live {
     pub(super) fn open(path: PathBuf) -> Result<Live, Error> {
         let is_made = path.as_os_str().len() <= LONGEST_PATH;
         let hold = in_time(Hold::of(&path, is_made), &path)?;
-        admit(&hold, &path)?;
         let is_new = length(&path) == 0;
-        if !is_new {
-            schema::peek(&path)?;
-        } else if let Some(last) = hold.last().filter(|_| hold.mark().is_some()) {
-            return Err(lacking(&path, last, 0));
-        }
+        check_unopened(&hold, &path, is_new)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         // What a dead process left to be written into the file stays where it is until the file is known to be ours.
         let is_clean = length(&beside(&path, "-wal")) == 0;
@@ -48,15 +43,12 @@ impl Live {
             home: Home::new(without_links(path), hold),
         };
         live.keep_log(!is_clean)?;
-        if live.check(live.connection.is_readonly("main"))? {
-            return Err(Error::ReadOnly {
-                place: live.home.path.as_path().into(),
-            });
-        }
+        live.check_writable()?;
         if !is_new {
             check_whole(&live.connection, &live.home.path, true)?;
             live.check_last(!is_clean)?;
         }
+        // The tables come first, so that the header says whose file it is from the first moment in write-ahead mode.
         live.make_tables()?;
         live.write_ahead()?;
         live.keep_log(false)?;
@@ -70,10 +62,20 @@ impl Live {
         Ok(live)
     }
 
+    fn check_writable(&self) -> Result<(), Error> {
+        if self.check(self.connection.is_readonly("main"))? {
+            return Err(Error::ReadOnly {
+                place: self.home.path.as_path().into(),
+            });
+        }
+        Ok(())
+    }
+
     fn check_last(&self, has_log: bool) -> Result<(), Error> {
         let Home { hold, path, .. } = &self.home;
         let expected = Expected::of(hold, has_log);
         check_last(&self.connection, expected, path)?;
+        // Nothing was expected of it, so it may have been replaced by an older copy, on purpose: what it lacks is forgotten.
         let last = hold.last().filter(|_| expected.is_none());
         if last.is_some_and(|last| has_last(&self.connection, last, path).is_err()) {
             hold.forget_last();
@@ -100,6 +102,7 @@ impl Live {
         let home = &mut self.home;
         let place = Place::of(&home.path);
         home.hold.keep(&home.path, place);
+        // Seen once more under the locks: until they were there, another SQLite library may have removed the log.
         home.settle();
         if home.hold.key().is_some_and(|key| place.file != Some(key)) {
             return Err(Error::no_longer_there(&home.path));
@@ -155,6 +158,7 @@ impl Live {
     pub(super) fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
         let home = &self.home;
         if home.is_cut_off() {
+            // A log that has lost its name is written into the file before the call is refused.
             let _turn = in_time(home.hold.turn(), &home.path)?;
             home.check(&self.connection)?;
         }
@@ -172,6 +176,7 @@ impl Live {
 
     pub(super) fn write(&self) -> Result<Box<dyn Transaction + '_>, Error> {
         let Live { connection, home } = self;
+        // Our turn before SQLite's lock, which ends without a word when another library in this process closes the file.
         let turn = in_time(home.hold.turn(), &home.path)?;
         home.check(connection)?;
         let turned = Some(Turned {
@@ -208,6 +213,19 @@ impl Live {
 
     pub(super) fn is_cut_off(&self) -> bool {
         self.home.is_cut_off()
+    }
+}
+
+/// Refuses what can be refused before SQLite sees the file, which takes whatever log lies beside this name for its own.
+fn check_unopened(hold: &Hold, path: &Path, is_new: bool) -> Result<(), Error> {
+    admit(hold, path)?;
+    if !is_new {
+        return schema::peek(path);
+    }
+    // A file that was in use is never empty, unless somebody emptied it.
+    match hold.last().filter(|_| hold.mark().is_some()) {
+        Some(last) => Err(lacking(path, last, 0)),
+        None => Ok(()),
     }
 }
 

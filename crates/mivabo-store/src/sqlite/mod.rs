@@ -1,8 +1,7 @@
 //! A file that many processes share: SQLite, compiled in.
 //!
-//! A path enters; a [`Backend`] leaves, or an error and a file that is as it was. The file is in write-ahead mode, so
-//! readers go on while somebody writes, and each commit is flushed to the disk before it is acknowledged
-//! (`synchronous = FULL`): it survives the death of the process and the loss of power.
+//! The file is in write-ahead mode, so readers go on while somebody writes, and each commit is flushed to the disk before it
+//! is acknowledged (`synchronous = FULL`): it survives the death of the process and the loss of power.
 //!
 //! Write-ahead mode needs memory that all processes share: the file must be on a local disk, not on a network share.
 
@@ -111,7 +110,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
     match std::path::absolute(path).map(without_links) {
         Ok(path) if path.is_dir() => Err(cannot_open(&path, "it is a folder")),
         Ok(path) if path.exists() && !path.is_file() => {
-            Err(cannot_open(&path, "it is no file with contents"))
+            Err(cannot_open(&path, "it is not a regular file"))
         }
         Ok(path) => Ok(path),
         Err(error) => Err(cannot_open(path, &error.to_string())),
@@ -165,6 +164,7 @@ fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Err
             Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_handler(Some(wait))?;
         connection.pragma_update(None, "synchronous", "FULL")?;
+        // Without these two a commit on macOS waits for the disk to have the data, not for it to have written them.
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "checkpoint_fullfsync", true)?;
         connection.pragma_update(None, "foreign_keys", true)?;
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
     use mivabo::measure::{Outcome, VALUE};
 
-    use crate::{Claim, Lease, Object, Proposal, Revision, Store, Tell};
+    use crate::{Claim, Lease, NewRecord, Object, Revision, Store, Tell};
 
     /// A stand-in for a full disk: the file may grow by a few pages only.
     fn limit_pages(store: &Sqlite, free: i64) {
@@ -334,7 +334,7 @@ mod tests {
         let last = Hold::still(&path).unwrap().last();
         let is_remembered = Hold::still(&path).unwrap().mark().is_some();
         assert!(
-            last == Some(mark::Last {
+            last == Some(mark::LastChange {
                 study,
                 revision: Revision(2)
             }) || !is_remembered,
@@ -349,7 +349,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let large = || {
-            Proposal::from(Object::new(format!(r#"{{"x": "{}"}}"#, "x".repeat(20_000))).unwrap())
+            NewRecord::from(Object::new(format!(r#"{{"x": "{}"}}"#, "x".repeat(20_000))).unwrap())
         };
         let tell = Tell::new(Outcome::of(VALUE, 1.0));
         let study = Store::new(Sqlite::open(&path).unwrap())
