@@ -57,7 +57,7 @@ pub use self::importance::{Effect, Importance, Interaction};
 pub use self::spec::Spec;
 pub use self::suggestion::Suggestion;
 use crate::acquire::Placed;
-use crate::acquire::untried::Tried;
+use crate::acquire::tried::Tried;
 use crate::measure::Outcome;
 use crate::space::{Point, Space};
 pub use crate::strategy::{Origin, Proposal, Recommendation};
