@@ -70,7 +70,7 @@ const LEAST_IMPROVEMENT: f64 = 1e-9;
 /// discrete halves from the lowest end on are solved by a [`Solver`].
 ///
 /// # Errors
-/// [`Error::NoProgram`] when a weight is too large for a program.
+/// [`Error::Features`] when a weight is too large for a program.
 pub fn minimise(
     space: &Space,
     weights: &Weights,

@@ -125,7 +125,7 @@ pub struct Decomposed {
 /// The lowest point found, with a bound; none when no feasible point was found.
 ///
 /// # Errors
-/// [`Error::NoProgram`] when a weight is too large for a program, or a monomial has more than 14 bits.
+/// [`Error::Features`] when a weight is too large for a program, or a monomial has more than 14 bits.
 ///
 /// # Panics
 /// When the weights belong to a space with more bits.
