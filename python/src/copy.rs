@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use mivabo::measure::{Measured, Outcome};
 use mivabo_store::{
-    Claim, Error, Lease, Object, NewRecord, Record, RecordState, Revision, Session, Store, Tell,
+    Claim, Error, Lease, NewRecord, Object, Record, RecordState, Revision, Session, Store, Tell,
 };
 
 /// params, note, state, measured, reason, (place among all tells, created, started, finished), worker

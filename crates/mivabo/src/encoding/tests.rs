@@ -461,7 +461,7 @@ proptest! {
             prop_assert_eq!(
                 problem.is_feasible(&bits), holds,
                 "{:?} at {:?}: rows say {:?}, expressions say {:?}\n{:#?}",
-                bits, unit, problem.check(&bits), report, said
+                bits, unit, problem.is_feasible(&bits), report, said
             );
         }
     }
