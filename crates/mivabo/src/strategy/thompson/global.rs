@@ -89,7 +89,7 @@ impl Landscape<'_> {
     }
 
     /// The minimum over a region. Its bound counts boxes out by the constraints' ranges, so it is that of the region up to
-    /// the gap, but where a constraint can only be tested ([`Region::is_opaque`]): there it is that of the region without
+    /// the gap, but where a constraint can only be tested: there it is that of the region without
     /// it.
     ///
     /// # Contract
