@@ -45,11 +45,7 @@ impl Relaxation<'_> {
     /// `None` when the block of W cannot be inverted.
     fn pattern_gains(&mut self, open: &Open) -> Option<Vec<f64>> {
         let places = &open.places;
-        let entries = places.iter().flat_map(|i| {
-            let row = self.matrix.row(*i);
-            places.iter().map(|j| row[*j])
-        });
-        self.block.refill(places.len(), entries);
+        self.block.copy_part(&self.matrix, places);
         if !self.workspace.invert(&mut self.block) {
             return None;
         }

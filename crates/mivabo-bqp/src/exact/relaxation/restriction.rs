@@ -74,11 +74,7 @@ impl Restriction {
         self.linear.clear();
         self.linear
             .extend(free.iter().map(|bit| spins.linear[*bit] + influence(*bit)));
-        let entries = free.iter().flat_map(|bit| {
-            let row = spins.quadratic.row(*bit);
-            free.iter().map(|other| row[*other])
-        });
-        self.quadratic.refill(free.len(), entries);
+        self.quadratic.copy_part(&spins.quadratic, free);
     }
 
     fn restrict_rows(&mut self, spins: &Spins, assignment: &Assignment, bits: &[usize]) {

@@ -22,12 +22,15 @@ impl Square {
         Square { n, entries }
     }
 
-    /// Becomes the n×n matrix with these entries, row by row, in the memory that it has.
-    pub fn refill(&mut self, n: usize, entries: impl IntoIterator<Item = f64>) {
-        self.n = n;
+    /// Becomes the part of `other` in these rows and columns, in the memory that it has.
+    pub fn copy_part(&mut self, other: &Square, places: &[usize]) {
+        self.n = places.len();
         self.entries.clear();
-        self.entries.extend(entries);
-        debug_assert_eq!(self.entries.len(), n * n);
+        // Row by row: the lengths are known, so nothing is checked at each entry.
+        for i in places {
+            let row = other.row(*i);
+            self.entries.extend(places.iter().map(|j| row[*j]));
+        }
     }
 
     /// Becomes the n×n matrix of zeros, in the memory that it has.
