@@ -83,6 +83,7 @@ impl Untried<'_> {
         weights: Option<&Weights>,
         stream: &mut Stream,
     ) -> Result<Feasible, Error> {
+        // Other reals first: that needs no search over bits.
         if let Some(moved) = self.moved(wish, stream) {
             return Ok(moved);
         }

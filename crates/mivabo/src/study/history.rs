@@ -32,6 +32,7 @@ impl Ledger {
         if id == n {
             self.push(trial.at.clone());
         }
+        // Since it was taken in a trial may have been given back, handed out or told, but not moved.
         let known = self.trial(id)?;
         if known.point() != trial.point() {
             return Err(bad(format!("trial {id} has moved")));

@@ -250,6 +250,7 @@ impl Study {
     /// # Errors
     /// [`Error::NothingFeasible`] when no feasible trial has a value.
     pub fn recommend(&mut self) -> Result<Recommendation, Error> {
+        // The proposer gets it as what to fall back on: its own point may be worse than what is known.
         let best = self.best().ok_or(Error::NothingFeasible)?;
         let best = Recommendation {
             feasible: best.at.feasible().ok_or(Error::NothingFeasible)?.clone(),
