@@ -15,6 +15,7 @@ pub mod measure;
 pub mod space;
 pub mod study;
 pub mod surrogate;
+pub mod view;
 
 pub use crate::language::nearest;
 pub use crate::space::Space;
