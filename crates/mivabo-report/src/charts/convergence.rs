@@ -101,14 +101,12 @@ fn draw_best(trials: &Trials<'_>, svg: &mut Svg, plot: &Plot) {
         let up = plot.y.place(trial.value?).clamp(0.0, 1.0);
         Some(plot.at(across(plot, trial), up))
     });
-    let mut stairs = String::new();
-    for Position { x, y } in corners {
-        stairs += &if stairs.is_empty() {
-            format!("M{x:.1} {y:.1}")
-        } else {
-            format!("H{x:.1}V{y:.1}")
-        };
-    }
+    // Across to the next trial that improved, and then up or down to its value.
+    let steps = corners.enumerate().map(|(k, Position { x, y })| match k {
+        0 => format!("M{x:.1} {y:.1}"),
+        _ => format!("H{x:.1}V{y:.1}"),
+    });
+    let stairs: String = steps.collect();
     if !stairs.is_empty() {
         let stairs = format!("{stairs}H{:.1}", plot.right);
         svg.add(Element::path(&stairs).class("best"));
