@@ -10,11 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 use mivabo::interrupt;
-use mivabo::measure::Outcome;
-use mivabo_report::{Report, Row, html};
+use mivabo::view::{Status, Time, TrialView};
+use mivabo_report::html;
 use mivabo_store::{
-    Definition, Error, Memory, Object, Record, RecordState, Said, Session, Sqlite, Store,
-    StudyFile, Told,
+    Definition, Error, Memory, Object, Said, Session, Sqlite, Store, StudyFile, Told,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -24,7 +23,7 @@ use crate::error::{StudyError, of_store};
 use crate::fork::{Slot, is_forking, pass, watch};
 use crate::interrupt::interruptible;
 use crate::space::{Space, visible};
-use crate::value::{borrowed, dict, natural, number, text, values};
+use crate::value::{borrowed, dict, natural, number, object, text, values};
 use crate::waiting;
 
 /// How often workers may die over a trial before it counts as failed: as on the command line.
@@ -280,7 +279,7 @@ impl Study {
             let found = PyDict::new(py);
             found.set_item("id", asked.id)?;
             found.set_item("params", dict(py, &asked.values)?)?;
-            found.set_item("state", "running")?;
+            found.set_item("state", Status::Running.name())?;
             found.set_item("origin", asked.origin)?;
             found.set_item("attempts", asked.attempts)?;
             Ok(found)
@@ -359,23 +358,28 @@ impl Study {
 
     /// All trials, by number.
     fn trials<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let records = self.with(py, |session| {
+        let (names, trials) = self.with(py, |session| {
             session.sync()?;
-            session
-                .records()?
-                .into_iter()
-                .map(|trial| StoredTrial::new(session, trial))
-                .collect::<Result<Vec<_>, _>>()
+            Ok((names(session), session.view()?.trials))
         })?;
-        records.iter().map(|record| record.dict(py)).collect()
+        let trials = trials.iter();
+        trials.map(|trial| shown(py, &names, trial)).collect()
     }
 
     /// One trial.
     fn trial<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyDict>> {
-        let record = self.with(py, move |session| {
-            StoredTrial::new(session, session.record(id)?)
+        let (names, trial) = self.with(py, move |session| {
+            Ok((names(session), session.trial_view(id)?))
         })?;
-        record.dict(py)
+        shown(py, &names, &trial)
+    }
+
+    /// The study as JSON.
+    fn view(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |session| {
+            session.sync()?;
+            Ok(session.view()?.to_json())
+        })
     }
 
     /// How many trials there are.
@@ -398,15 +402,13 @@ impl Study {
 
     /// The feasible trial with the best value.
     fn best<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let record = self.with(py, |session| {
+        let (names, trial) = self.with(py, |session| {
             session.sync()?;
-            let id = session
-                .best()
-                .map(|trial| trial.id)
-                .ok_or(mivabo::Error::NothingFeasible)?;
-            StoredTrial::new(session, session.record(id)?)
+            let best = session.best().map(|trial| trial.id);
+            let id = best.ok_or(mivabo::Error::NothingFeasible)?;
+            Ok((names(session), session.trial_view(id)?))
         })?;
-        record.dict(py)
+        shown(py, &names, &trial)
     }
 
     /// The feasible point of the best posterior mean, and that mean.
@@ -537,59 +539,48 @@ fn refuse_while_forking() -> PyResult<()> {
     Ok(())
 }
 
-/// A stored trial, and what follows from its point.
-struct StoredTrial {
-    trial: Record,
-    value: Option<f64>,
-    params: Vec<(String, mivabo::space::Value)>,
-    is_feasible: bool,
+/// A trial as the arguments of Python's `Trial`, parameters in the order of the space.
+fn shown<'py>(
+    py: Python<'py>,
+    names: &[String],
+    trial: &TrialView,
+) -> PyResult<Bound<'py, PyDict>> {
+    let params = PyDict::new(py);
+    for name in names {
+        if let Some(value) = trial.params.get(name) {
+            params.set_item(name, object(py, value)?)?;
+        }
+    }
+    let measured = PyDict::new(py);
+    for (name, number) in &trial.measured {
+        measured.set_item(name, number)?;
+    }
+    let result = trial.result.as_ref();
+    let result = result.map(|given| py.import("json")?.call_method1("loads", (given.as_str(),)));
+    let found = PyDict::new(py);
+    found.set_item("id", trial.id)?;
+    found.set_item("params", params)?;
+    found.set_item("state", trial.state.name())?;
+    found.set_item("value", trial.value)?;
+    found.set_item("measured", measured)?;
+    found.set_item("reason", trial.reason.as_deref())?;
+    found.set_item("feasible", trial.feasible)?;
+    found.set_item("keeps_limits", trial.keeps_limits)?;
+    found.set_item("origin", trial.origin.as_deref().unwrap_or_default())?;
+    found.set_item("result", result.transpose()?)?;
+    found.set_item("attempts", trial.attempts)?;
+    found.set_item("worker", trial.worker.as_deref())?;
+    found.set_item("created", trial.created.map(Time::seconds))?;
+    found.set_item("started", trial.started.map(Time::seconds))?;
+    found.set_item("finished", trial.finished.map(Time::seconds))?;
+    Ok(found)
 }
 
-impl StoredTrial {
-    fn new(session: &Session, trial: Record) -> Result<StoredTrial, Error> {
-        let space = session.space();
-        let point = trial.point(space)?;
-        Ok(StoredTrial {
-            value: session.value(&trial),
-            params: visible(space, &point),
-            is_feasible: space.check(&point).is_feasible(),
-            trial,
-        })
-    }
-
-    fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let trial = &self.trial;
-        let (state, reason) = match &trial.state {
-            RecordState::Waiting => ("waiting", None),
-            RecordState::Running { .. } => ("running", None),
-            RecordState::Ended(Outcome::Complete(_)) => ("complete", None),
-            RecordState::Ended(Outcome::Stopped(_)) => ("stopped", None),
-            RecordState::Ended(Outcome::Failed { reason, .. }) => ("failed", Some(reason)),
-        };
-        let found = PyDict::new(py);
-        found.set_item("id", trial.id)?;
-        found.set_item("params", dict(py, &self.params)?)?;
-        found.set_item("state", state)?;
-        found.set_item("value", self.value)?;
-        let measured = PyDict::new(py);
-        for (name, number) in trial.outcome().into_iter().flat_map(Outcome::measured) {
-            measured.set_item(name, number)?;
-        }
-        found.set_item("measured", measured)?;
-        found.set_item("reason", reason)?;
-        found.set_item("feasible", self.is_feasible)?;
-        found.set_item("origin", trial.origin())?;
-        let result = trial
-            .result()
-            .map(|result| py.import("json")?.call_method1("loads", (result.as_str(),)));
-        found.set_item("result", result.transpose()?)?;
-        found.set_item("attempts", trial.attempts)?;
-        found.set_item("worker", trial.worker.as_deref())?;
-        found.set_item("created", seconds(trial.created))?;
-        found.set_item("started", trial.started.map(seconds))?;
-        found.set_item("finished", trial.finished.map(seconds))?;
-        Ok(found)
-    }
+/// The names of the parameters that an objective sees, in order.
+fn names(session: &Session) -> Vec<String> {
+    let parameters = session.space().parameters().iter();
+    let visible = parameters.filter(|one| !one.is_auxiliary());
+    visible.map(|one| one.name().to_owned()).collect()
 }
 
 /// A value, or why there is none.
@@ -610,10 +601,6 @@ fn told(what: &str, (value, reason): Given<'_>, result: Option<&str>) -> PyResul
         reason,
         result,
     })
-}
-
-fn seconds(millis: i64) -> f64 {
-    millis as f64 / 1000.0
 }
 
 fn duration(seconds: &Bound<'_, PyAny>) -> PyResult<Duration> {
@@ -654,28 +641,9 @@ fn only(py: Python<'_>, storage: &Path) -> PyResult<String> {
 }
 
 fn page(session: &Session) -> Result<String, Error> {
-    let time = |millis: Option<i64>| millis.and_then(|millis| u64::try_from(millis).ok());
-    let rows = session
-        .trials()
-        .iter()
-        .zip(session.records()?)
-        .map(|(trial, record)| Row {
-            trial: trial.clone(),
-            origin: Some(record.origin()).filter(|origin| !origin.is_empty()),
-            worker: record.worker,
-            started: time(record.started),
-            finished: time(record.finished),
-        });
-    let rows: Vec<Row> = rows.collect();
     let study = session.study();
-    Ok(html(&Report {
-        name: session.name(),
-        space: session.space(),
-        aims: session.aims(),
-        trials: &rows,
-        // Without a value there is nothing to say about importance.
-        importance: study.importance().ok().as_ref(),
-    }))
+    let view = session.view()?.with_margins(study);
+    Ok(html(&view.with_importance(study)))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

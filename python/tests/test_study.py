@@ -158,6 +158,33 @@ def test_a_report_never_replaces_a_database_or_a_folder(small: Space, tmp_path: 
     assert study.ask().id == 0
 
 
+def test_the_view_trials_and_frame_say_the_same(small: Space) -> None:
+    study = Study(small)
+    study.enqueue({"a": 4, "b": 6})
+    first, second, _ = study.ask(), study.ask(), study.ask()
+    study.tell(first, 1.5, result={"size": 12, "big": 10**26, "text": "</script>"})
+    study.tell(second.id, failed="out of memory")
+    study.add({"a": 9, "b": 9}, -7.0)
+    study.enqueue({"a": 5, "b": 5})
+
+    view = study.view()
+    trials = study.trials
+
+    assert (view["version"], view["best"], view["ranking"]) == (1, 0, [3, 0])
+    assert [trial["state"] for trial in view["trials"]] == ["complete", "failed", "running", "complete", "waiting"]
+    assert [trial.state for trial in trials] == [trial["state"] for trial in view["trials"]]
+    assert [trial.params for trial in trials] == [trial["params"] for trial in view["trials"]]
+    assert [trial.measured for trial in trials] == [trial.get("measured", {}) for trial in view["trials"]]
+    assert trials[0].measured == {"value": 1.5, "size": 12.0, "big": 1e26}
+    assert trials[0].result == view["trials"][0]["result"] == {"size": 12, "big": 10**26, "text": "</script>"}
+    assert study.best == trials[0]
+    assert study.best.id == view["best"]
+    pytest.importorskip("pandas")
+    frame = study.frame()
+    assert list(frame["state"]) == [trial.state for trial in trials]
+    assert frame["result.size"][0] == 12
+
+
 def test_trials_are_a_data_frame(space: Space) -> None:
     pandas = pytest.importorskip("pandas")
     study = Study(space)

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::builder::RangedU64ValueParser;
+use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use mivabo::view::Status;
 
 use crate::shell;
 use crate::source::Source;
@@ -198,29 +199,14 @@ pub struct Show {
     #[command(flatten)]
     pub source: Source,
     /// Only trials in this state; may be given several times
-    #[arg(long, value_name = "STATE")]
-    pub state: Vec<StateName>,
+    #[arg(long, value_name = "STATE", value_parser = states())]
+    pub state: Vec<Status>,
     /// Only the best N feasible trials, the best first
     #[arg(long, value_name = "N")]
     pub best: Option<usize>,
     /// Print a JSON object for each trial
     #[arg(long)]
     pub json: bool,
-}
-
-/// The states of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum StateName {
-    /// Nobody works on it
-    Waiting,
-    /// A worker has it
-    Running,
-    /// Its evaluation came to its end
-    Complete,
-    /// Its evaluation was stopped because it was not promising
-    Stopped,
-    /// Its evaluation failed
-    Failed,
 }
 
 /// `mivabo report`
@@ -261,7 +247,7 @@ pub struct Export {
 pub enum Format {
     /// A table with a header
     Csv,
-    /// A list of objects
+    /// One object with everything that is known of the study
     Json,
 }
 
@@ -351,6 +337,15 @@ pub struct Solve {
     /// Only look for a good point, without a proof
     #[arg(long)]
     pub heuristic: bool,
+}
+
+/// The states of trials as arguments.
+fn states() -> impl TypedValueParser<Value = Status> {
+    let names = Status::ALL.map(|state| PossibleValue::new(state.name()).help(state.meaning()));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let found = Status::ALL.into_iter().find(|state| state.name() == name);
+        found.ok_or("not the state of a trial")
+    })
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -1,12 +1,12 @@
 //! `mivabo ask`: a stored study in, points to evaluate out, as JSON lines.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use serde_json::json;
 
 use crate::Failure;
 use crate::args::Ask;
-use crate::best::params;
 use crate::crew::MAX_ATTEMPTS;
 
 /// Prints the next points, each as soon as it is claimed: a call that is stopped keeps at most one for itself. Where there
@@ -27,7 +27,8 @@ pub fn run(args: &Ask) -> Result<String, Failure> {
                 break;
             }
         };
-        let line = json!({"trial": asked.id, "params": params(&session, &asked.point), "origin": asked.origin,
+        let params: BTreeMap<_, _> = asked.values.iter().cloned().collect();
+        let line = json!({"trial": asked.id, "params": params, "origin": asked.origin,
             "attempts": asked.attempts});
         if let Err(error) = writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
             session.release(asked.id).map_err(|e| e.to_string())?;

@@ -1,15 +1,12 @@
-//! `mivabo best`: a stored study in, its best trial and how that meets the constraints out.
+//! `mivabo best`: the best trial of a stored study, or what the model recommends, and how it meets each constraint.
 
-use std::fmt::Write as _;
-
-use mivabo::measure::Outcome;
-use mivabo::space::{Margin, Point};
-use mivabo::study::Trial;
+use mivabo::space::Value;
+use mivabo::view::{MarginView, Status, StudyView, TrialView};
 use mivabo_store::Session;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, json};
 
 use crate::args::Best;
-use crate::crew::counts;
 use crate::objective::shown;
 use crate::text::{brief, table};
 use crate::{Answer, Failure, NO_VALUE};
@@ -17,141 +14,129 @@ use crate::{Answer, Failure, NO_VALUE};
 /// The best trial, or what the model recommends.
 pub fn run(args: &Best) -> Result<Answer, Failure> {
     let mut session = args.source.read()?;
-    if args.recommend {
+    if args.recommend && session.best().is_some() {
         return recommended(&mut session, args.json);
     }
-    Ok(answer(&session, args.json))
+    answer(&session, args.json)
 }
 
 /// The best trial of a study; the exit code says so when there is none.
-pub fn answer(session: &Session, is_json: bool) -> Answer {
+pub fn answer(session: &Session, is_json: bool) -> Result<Answer, Failure> {
+    let view = session.view().map_err(|error| error.to_string())?;
     let output = if is_json {
-        as_json(session)
+        pretty(&Summary::of(&view))?
     } else {
-        as_text(session)
+        as_text(&view)
     };
-    Answer {
-        output,
-        code: if session.best().is_none() {
-            NO_VALUE
-        } else {
-            0
-        },
+    let code = if view.best.is_none() { NO_VALUE } else { 0 };
+    Ok(Answer { output, code })
+}
+
+/// What `--json` prints: how many trials there are, and the best one.
+#[derive(Serialize)]
+struct Summary<'a> {
+    study: &'a str,
+    trials: usize,
+    told: usize,
+    stopped: usize,
+    failed: usize,
+    best: Option<&'a TrialView>,
+}
+
+impl<'a> Summary<'a> {
+    fn of(view: &'a StudyView) -> Summary<'a> {
+        Summary {
+            study: &view.name,
+            trials: view.trials.len(),
+            told: view.n_told(),
+            stopped: view.count(Status::Stopped),
+            failed: view.count(Status::Failed),
+            best: view.best_trial(),
+        }
     }
 }
 
+/// JSON with a line for each value.
+pub fn pretty(what: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(what);
+    text.map(|text| text + "\n")
+        .map_err(|error| error.to_string())
+}
+
 fn recommended(session: &mut Session, is_json: bool) -> Result<Answer, Failure> {
-    if session.best().is_none() {
-        return Ok(answer(session, is_json));
-    }
-    let found = session.recommend().map_err(|e| e.to_string())?;
-    let (point, mean) = (found.point(), found.mean());
+    let found = session.recommend().map_err(|error| error.to_string())?;
+    let space = session.space();
+    let margins = MarginView::at(space, found.point());
+    let values = space.values(found.point());
     let output = if is_json {
-        let report = json!({"study": session.name(), "mean": mean, "params": params(session, point),
-            "constraints": margins(session, point)});
-        format!("{report:#}\n")
+        let params: Map<_, _> = values
+            .map(|(name, value)| (name.to_owned(), json!(value)))
+            .collect();
+        pretty(&json!({
+            "study": session.name(),
+            "mean": found.mean(),
+            "params": params,
+            "constraints": margins,
+        }))?
     } else {
-        format!(
-            "recommended: {} expected\n{}",
-            brief(mean),
-            described(session, point)
-        )
+        let rows = values.map(|(name, value)| value_row(name, &value));
+        let mean = brief(found.mean());
+        let point = described(&rows.collect::<Vec<_>>(), &margins);
+        format!("recommended: {mean} expected\n{point}")
     };
     Ok(output.into())
 }
 
-fn as_text(session: &Session) -> String {
-    let n = session.trials().len();
-    let (n_told, n_failed) = counts(session);
-    match session.best() {
-        None => {
-            format!("no feasible trial has a value: {n} trials, {n_told} told, {n_failed} failed\n")
-        }
-        Some(best) => {
-            let value = session.study().value(best).unwrap_or(f64::NAN);
-            format!(
-                "best of {n} trials: {value} (trial {})\n{}",
-                best.id,
-                described(session, best.point())
-            )
-        }
-    }
+fn as_text(view: &StudyView) -> String {
+    let n = view.trials.len();
+    let best = view.best_trial().and_then(|best| Some((best, best.value?)));
+    let Some((best, value)) = best else {
+        let n_told = view.n_told();
+        let n_failed = view.count(Status::Failed);
+        return format!(
+            "no feasible trial has a value: {n} trials, {n_told} told, {n_failed} failed\n"
+        );
+    };
+    let parameters = view.parameters.iter();
+    let rows = parameters.filter_map(|one| {
+        let value = best.params.get(&one.name)?;
+        Some(value_row(&one.name, value))
+    });
+    let margins = best.margins.as_deref().unwrap_or_default();
+    let point = described(&rows.collect::<Vec<_>>(), margins);
+    format!("best of {n} trials: {value} (trial {})\n{point}", best.id)
+}
+
+fn value_row(name: &str, value: &Value) -> Vec<String> {
+    vec![format!("  {name}"), shown(value)]
 }
 
 /// Parameters and constraints at a point.
-fn described(session: &Session, point: &Point) -> String {
-    let space = session.space();
-    let cell = |text: &str| format!("  {text}");
-    let values: Vec<Vec<String>> = space
-        .values(point)
-        .map(|(name, value)| vec![cell(name), shown(&value)])
-        .collect();
-    let mut out = table(&values);
-    let margins: Vec<Vec<String>> = space.margins(point).iter().map(margin_row).collect();
-    if !margins.is_empty() {
-        let _ = write!(out, "constraints\n{}", table(&margins));
+fn described(values: &[Vec<String>], margins: &[MarginView]) -> String {
+    let values = table(values);
+    if margins.is_empty() {
+        return values;
     }
-    out
+    let rows: Vec<Vec<String>> = margins.iter().map(margin_row).collect();
+    format!("{values}constraints\n{}", table(&rows))
 }
 
 /// Name, both sides, and how far they are from failing.
-fn margin_row(margin: &Margin) -> Vec<String> {
-    let name = format!("  {}", margin.constraint);
-    let side = |side: &Option<mivabo::space::Value>| match side.as_ref() {
-        Some(mivabo::space::Value::Float(x)) => brief(*x),
-        Some(value) => shown(value),
-        None => String::new(),
+fn margin_row(margin: &MarginView) -> Vec<String> {
+    let side = |side: &Value| match side {
+        Value::Float(x) => brief(*x),
+        value => shown(value),
     };
     let sides = match (&margin.left, &margin.right) {
-        (Some(_), Some(_)) => format!(
-            "{} {} {}",
-            side(&margin.left),
-            margin.relation,
-            side(&margin.right)
-        ),
+        (Some(left), Some(right)) => {
+            format!("{} {} {}", side(left), margin.relation, side(right))
+        }
         _ => margin.statement.clone(),
     };
-    let how = match (margin.holds, margin.slack) {
-        (true, Some(slack)) => format!("slack {}", brief(slack)),
-        (true, None) => "holds".to_owned(),
-        (false, _) => "VIOLATED".to_owned(),
+    let how = match margin.slack {
+        _ if !margin.holds => "VIOLATED".to_owned(),
+        Some(slack) => format!("slack {}", brief(slack)),
+        None => "holds".to_owned(),
     };
-    vec![name, sides, how]
-}
-
-fn as_json(session: &Session) -> String {
-    let (n_told, n_failed) = counts(session);
-    let best = session.best();
-    let report = json!({
-        "study": session.name(),
-        "trials": session.trials().len(),
-        "told": n_told,
-        "failed": n_failed,
-        "best": best.map(|trial: &Trial| json!({"trial": trial.id, "value": session.study().value(trial),
-            "measured": trial.outcome().map(Outcome::measured),
-            "params": params(session, trial.point()), "constraints": margins(session, trial.point())})),
-    });
-    format!("{report:#}\n")
-}
-
-/// Names and values.
-pub fn params(session: &Session, point: &Point) -> Map<String, Value> {
-    session
-        .space()
-        .values(point)
-        .map(|(name, value)| (name.to_owned(), json!(value)))
-        .collect()
-}
-
-fn margins(session: &Session, point: &Point) -> Vec<Value> {
-    let as_json = |m: Margin| {
-        json!({"constraint": m.constraint, "statement": m.statement, "left": m.left, "relation": m.relation,
-            "right": m.right, "holds": m.holds, "slack": m.slack})
-    };
-    session
-        .space()
-        .margins(point)
-        .into_iter()
-        .map(as_json)
-        .collect()
+    vec![format!("  {}", margin.constraint), sides, how]
 }

@@ -1,62 +1,107 @@
-//! Comma-separated values (RFC 4180): rows of cells enter, text leaves, and back.
+//! Comma-separated values (RFC 4180), written and read.
 
 use crate::Failure;
 
 /// A row of cells as a line; cells with commas, quotes or line breaks are quoted.
 pub fn line<S: AsRef<str>>(cells: &[S]) -> String {
-    let quoted = |cell: &S| {
-        let cell = cell.as_ref();
-        let is_plain = !cell.contains([',', '"', '\n', '\r']);
-        if is_plain {
-            cell.to_owned()
-        } else {
-            format!("\"{}\"", cell.replace('"', "\"\""))
-        }
-    };
-    cells.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n"
+    let quoted: Vec<String> = cells.iter().map(|cell| quoted(cell.as_ref())).collect();
+    quoted.join(",") + "\n"
+}
+
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
 }
 
 /// All rows, with the numbers of the lines on which they begin. Blank lines are skipped.
 pub fn read(text: &str) -> Result<Vec<(usize, Vec<String>)>, Failure> {
-    let mut rows = Vec::new();
-    let (mut row, mut cell, mut begun) = (Vec::new(), String::new(), 1);
-    let (mut line, mut in_quotes, mut was_quoted) = (1, false, false);
+    let mut reader = Reader::new();
     let mut characters = text.trim_start_matches('\u{feff}').chars().peekable();
     while let Some(c) = characters.next() {
-        line += usize::from(c == '\n');
-        match c {
-            '"' if in_quotes && characters.peek() == Some(&'"') => {
-                characters.next();
-                cell.push('"');
-            }
-            '"' if in_quotes => in_quotes = false,
-            '"' if cell.is_empty() && !was_quoted => (in_quotes, was_quoted) = (true, true),
-            _ if in_quotes => cell.push(c),
-            ',' => {
-                row.push(std::mem::take(&mut cell));
-                was_quoted = false;
-            }
-            '\r' if characters.peek() == Some(&'\n') => {}
-            '\n' => {
-                let is_blank = row.is_empty() && cell.is_empty() && !was_quoted;
-                row.push(std::mem::take(&mut cell));
-                let row = std::mem::take(&mut row);
-                if !is_blank {
-                    rows.push((begun, row));
-                }
-                (begun, was_quoted) = (line, false);
-            }
-            _ => cell.push(c),
+        let next = characters.peek().copied();
+        if reader.takes_next(c, next) {
+            characters.next();
         }
     }
-    if in_quotes {
-        return Err(format!("line {begun}: a quote is opened and not closed"));
+    reader.finished()
+}
+
+/// The rows so far, and the one that is being read.
+struct Reader {
+    rows: Vec<(usize, Vec<String>)>,
+    row: Vec<String>,
+    cell: String,
+    line: usize,
+    /// The line on which the row begins.
+    begun: usize,
+    is_quoted: bool,
+    /// Whether the cell had quotes: an empty one is a cell then, even alone on its line.
+    was_quoted: bool,
+}
+
+impl Reader {
+    fn new() -> Reader {
+        Reader {
+            rows: Vec::new(),
+            row: Vec::new(),
+            cell: String::new(),
+            line: 1,
+            begun: 1,
+            is_quoted: false,
+            was_quoted: false,
+        }
     }
-    if !row.is_empty() || !cell.is_empty() || was_quoted {
-        row.push(cell);
-        rows.push((begun, row));
+
+    /// Takes a character; whether the next one is taken with it.
+    fn takes_next(&mut self, c: char, next: Option<char>) -> bool {
+        self.line += usize::from(c == '\n');
+        match c {
+            '"' if self.is_quoted && next == Some('"') => {
+                self.cell.push('"');
+                return true;
+            }
+            '"' if self.is_quoted => self.is_quoted = false,
+            '"' if self.cell.is_empty() && !self.was_quoted => {
+                self.is_quoted = true;
+                self.was_quoted = true;
+            }
+            _ if self.is_quoted => self.cell.push(c),
+            ',' => self.end_cell(),
+            '\r' if next == Some('\n') => {}
+            '\n' => self.end_row(),
+            _ => self.cell.push(c),
+        }
+        false
     }
-    Ok(rows)
+
+    fn is_blank(&self) -> bool {
+        self.row.is_empty() && self.cell.is_empty() && !self.was_quoted
+    }
+
+    fn end_cell(&mut self) {
+        self.row.push(std::mem::take(&mut self.cell));
+        self.was_quoted = false;
+    }
+
+    fn end_row(&mut self) {
+        if !self.is_blank() {
+            self.end_cell();
+            self.rows.push((self.begun, std::mem::take(&mut self.row)));
+        }
+        self.begun = self.line;
+    }
+
+    fn finished(mut self) -> Result<Vec<(usize, Vec<String>)>, Failure> {
+        if self.is_quoted {
+            let line = self.begun;
+            return Err(format!("line {line}: a quote is opened and not closed"));
+        }
+        self.end_row();
+        Ok(self.rows)
+    }
 }
 
 #[cfg(test)]

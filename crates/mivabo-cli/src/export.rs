@@ -1,16 +1,16 @@
-//! `mivabo export`: a stored study in, all its trials as CSV or JSON out.
+//! `mivabo export`: a stored study as one JSON document, or its trials as CSV.
 
 use std::collections::BTreeSet;
 
-use mivabo::space::Parameter;
+use mivabo::view::{StudyView, TrialView};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::Failure;
 use crate::args::{Export, Format};
+use crate::best::pretty;
 use crate::csv::line;
 use crate::objective::shown;
-use crate::rows::{Row, measures, rows, time, visible};
 
 /// Columns that are not parameters. A parameter of such a name is written as `params.NAME`.
 pub const COLUMNS: [&str; 11] = [
@@ -24,46 +24,90 @@ pub const MEASURED: &str = "measured.";
 /// Before the name of what an evaluation gave that is not a number.
 pub const RESULT: &str = "result.";
 
-/// Prints all trials.
+/// Prints the study.
 pub fn run(args: &Export) -> Result<String, Failure> {
-    let session = args.source.read()?;
-    let rows = rows(&session)?;
-    if args.format == Format::Json {
-        let all = rows.iter().map(Row::json).collect::<Value>();
-        return Ok(format!("{all:#}\n"));
+    let view = args.source.view()?;
+    match args.format {
+        Format::Json => pretty(&view),
+        Format::Csv => Ok(csv(&view)),
     }
-    let names: Vec<&str> = visible(session.space()).map(Parameter::name).collect();
-    let measures = measures(&rows, &session.aims().goal().measure);
-    let results: Vec<Map<String, Value>> = rows.iter().map(beside).collect();
-    let keys: BTreeSet<&String> = results.iter().flat_map(Map::keys).collect();
-    let header = COLUMNS
-        .map(ToOwned::to_owned)
-        .into_iter()
-        .chain(names.iter().map(|name| column(name)));
-    let header = header
-        .chain(measures.iter().map(|name| format!("{MEASURED}{name}")))
-        .chain(keys.iter().map(|key| format!("{RESULT}{key}")))
-        .collect::<Vec<_>>();
-    let lines = rows.iter().zip(&results).map(|(row, result)| {
-        let given = keys
-            .iter()
-            .map(|key| result.get(*key).map_or(String::new(), written));
-        let numbers = measures.iter().map(|name| number(row.measured(name)));
-        line(
-            &cells(row, &names)
-                .into_iter()
-                .chain(numbers)
-                .chain(given)
-                .collect::<Vec<_>>(),
-        )
-    });
-    Ok(line(&header) + &lines.collect::<String>())
+}
+
+fn csv(view: &StudyView) -> String {
+    let results: Vec<Map<String, Value>> = view.trials.iter().map(beside).collect();
+    let columns = Columns {
+        parameters: view.parameters.iter().map(|one| &*one.name).collect(),
+        measures: view.measures(),
+        keys: results.iter().flat_map(Map::keys).collect(),
+    };
+    let mut out = line(&columns.header());
+    for (trial, result) in view.trials.iter().zip(&results) {
+        out += &line(&columns.row(trial, result));
+    }
+    out
+}
+
+/// Which columns there are after the first ones.
+struct Columns<'a> {
+    parameters: Vec<&'a str>,
+    measures: BTreeSet<&'a str>,
+    /// What evaluations gave that is not a number.
+    keys: BTreeSet<&'a String>,
+}
+
+impl Columns<'_> {
+    fn header(&self) -> Vec<String> {
+        let facts = COLUMNS.map(ToOwned::to_owned).into_iter();
+        let parameters = self.parameters.iter().map(|name| column(name));
+        let measures = self.measures.iter().map(|name| format!("{MEASURED}{name}"));
+        let results = self.keys.iter().map(|key| format!("{RESULT}{key}"));
+        let all = facts.chain(parameters).chain(measures).chain(results);
+        all.collect()
+    }
+
+    fn row(&self, trial: &TrialView, result: &Map<String, Value>) -> Vec<String> {
+        let parameters = self.parameters.iter().map(|name| {
+            let value = trial.params.get(*name);
+            value.map_or(String::new(), shown)
+        });
+        let measures = self.measures.iter();
+        let measures = measures.map(|name| number(trial.measured.get(name)));
+        let results = self.keys.iter().map(|key| {
+            let given = result.get(*key);
+            given.map_or(String::new(), written)
+        });
+        let facts = facts(trial).into_iter();
+        let all = facts.chain(parameters).chain(measures).chain(results);
+        all.collect()
+    }
+}
+
+/// The cells of [`COLUMNS`].
+fn facts(trial: &TrialView) -> [String; COLUMNS.len()] {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let time =
+        |time: Option<mivabo::view::Time>| time.map_or(String::new(), |time| time.to_string());
+    [
+        trial.id.to_string(),
+        trial.state.to_string(),
+        number(trial.value),
+        trial.feasible.to_string(),
+        text(&trial.origin),
+        number(trial.seconds),
+        trial.attempts.to_string(),
+        text(&trial.worker),
+        time(trial.started),
+        time(trial.finished),
+        text(&trial.reason),
+    ]
 }
 
 /// What an evaluation gave beside the numbers that are measured.
-fn beside(row: &Row) -> Map<String, Value> {
-    let mut result = row.result().unwrap_or_default();
-    result.retain(|key, value| !value.is_number() || row.measured(key).is_none());
+fn beside(trial: &TrialView) -> Map<String, Value> {
+    let given = trial.result.as_ref();
+    let result = given.and_then(|given| serde_json::from_str(given.as_str()).ok());
+    let mut result: Map<String, Value> = result.unwrap_or_default();
+    result.retain(|key, value| !value.is_number() || trial.measured.get(key).is_none());
     // The text of a value, as in {"value": "0.5"}.
     result.remove("value");
     result
@@ -77,40 +121,17 @@ fn number(x: Option<f64>) -> String {
 fn written(value: &Value) -> String {
     let is_plain =
         |text: &&str| !text.is_empty() && serde_json::from_str::<IgnoredAny>(text).is_err();
-    value
-        .as_str()
-        .filter(is_plain)
-        .map_or_else(|| value.to_string(), ToOwned::to_owned)
+    let plain = value.as_str().filter(is_plain);
+    plain.map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
 /// The column of a parameter.
 pub fn column(name: &str) -> String {
     let bare = name.trim_start_matches("params.");
-    if COLUMNS.contains(&bare) || bare.starts_with(RESULT) || bare.starts_with(MEASURED) {
+    let is_fact = COLUMNS.contains(&bare);
+    if is_fact || bare.starts_with(RESULT) || bare.starts_with(MEASURED) {
         format!("params.{name}")
     } else {
         name.to_owned()
     }
-}
-
-fn cells(row: &Row, names: &[&str]) -> Vec<String> {
-    let trial = &row.trial;
-    let mut cells = vec![
-        trial.id.to_string(),
-        row.state().to_string(),
-        number(row.value),
-        row.is_feasible.to_string(),
-        trial.origin(),
-        number(row.seconds()),
-        trial.attempts.to_string(),
-        trial.worker.clone().unwrap_or_default(),
-        trial.started.map(time).unwrap_or_default(),
-        trial.finished.map(time).unwrap_or_default(),
-        row.reason().unwrap_or_default().to_owned(),
-    ];
-    cells.extend(names.iter().map(|name| {
-        let found = row.values.iter().find(|(known, _)| known == name);
-        found.map_or(String::new(), |(_, value)| shown(value))
-    }));
-    cells
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use mivabo::Space;
-use mivabo::space::{Domain, Point, Value};
+use mivabo::space::{Domain, Parameter, Point, Value};
 use mivabo_store::{Object, Session, Told};
 use serde_json::Map;
 
@@ -15,7 +15,6 @@ use crate::csv;
 use crate::export::{COLUMNS, MEASURED, RESULT, column};
 use crate::input::read;
 use crate::objective::shown;
-use crate::rows::visible;
 use crate::source::Source;
 
 /// A row: where it is, its parameters, and what is told of it.
@@ -99,6 +98,11 @@ fn n_known(session: &Session, told: &[(Point, Told)]) -> usize {
         same.is_some_and(|points| points.contains(&point))
     };
     told.iter().filter(is_known).count()
+}
+
+/// The parameters that an objective sees.
+fn visible(space: &Space) -> impl Iterator<Item = &Parameter> {
+    space.parameters().iter().filter(|one| !one.is_auxiliary())
 }
 
 fn of_csv(text: &str, value_column: &str, space: &Space) -> Result<Vec<Imported>, Failure> {
@@ -211,8 +215,7 @@ fn filled<'c>(cells: &BTreeMap<&str, &'c str>, name: &str) -> Option<&'c str> {
 }
 
 fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, Failure> {
-    let objects: Vec<Map<String, serde_json::Value>> =
-        serde_json::from_str(text).map_err(|e| e.to_string())?;
+    let objects = objects(text)?;
     let read = |(number, object): (usize, Map<String, serde_json::Value>)| {
         let place = format!("object {}", number + 1);
         let params = object
@@ -262,6 +265,18 @@ fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, 
         })
     };
     objects.into_iter().enumerate().map(read).collect()
+}
+
+/// A list of objects, or the trials of an exported study.
+fn objects(text: &str) -> Result<Vec<Map<String, serde_json::Value>>, Failure> {
+    #[derive(serde::Deserialize)]
+    struct Exported {
+        trials: Vec<Map<String, serde_json::Value>>,
+    }
+    match serde_json::from_str::<Exported>(text) {
+        Ok(exported) => Ok(exported.trials),
+        Err(_) => serde_json::from_str(text).map_err(|e| e.to_string()),
+    }
 }
 
 /// What an exported trial says its evaluation gave: its result, and the numbers that it lacks there.

@@ -28,7 +28,6 @@ mod objective;
 mod process;
 mod progress;
 mod report;
-mod rows;
 mod run;
 mod shell;
 mod show;

@@ -1,9 +1,9 @@
-//! `mivabo report`: a stored study in, one HTML page out that needs nothing else.
+//! `mivabo report`: a stored study as one HTML page that needs nothing else.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use mivabo_report::{Over, Row, SaveError, html};
+use mivabo_report::{Over, SaveError, html};
 use mivabo_store::Session;
 
 use crate::Failure;
@@ -85,29 +85,9 @@ fn place(path: &Path) -> Option<PathBuf> {
 }
 
 fn page(session: &Session) -> Result<String, Failure> {
-    let records = session.records().map_err(|e| e.to_string())?;
-    let time = |millis: Option<i64>| millis.and_then(|millis| u64::try_from(millis).ok());
-    let rows = session
-        .trials()
-        .iter()
-        .zip(records)
-        .map(|(trial, record)| Row {
-            trial: trial.clone(),
-            origin: Some(record.origin()).filter(|origin| !origin.is_empty()),
-            worker: record.worker,
-            started: time(record.started),
-            finished: time(record.finished),
-        });
-    let rows: Vec<Row> = rows.collect();
+    let view = session.view().map_err(|error| error.to_string())?;
     let study = session.study();
-    Ok(html(&mivabo_report::Report {
-        name: session.name(),
-        space: session.space(),
-        aims: session.aims(),
-        trials: &rows,
-        // Without a value there is nothing to say about importance.
-        importance: study.importance().ok().as_ref(),
-    }))
+    Ok(html(&view.with_margins(study).with_importance(study)))
 }
 
 /// The page of `study.toml` or `study.db` is `study.html`.

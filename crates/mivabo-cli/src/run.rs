@@ -28,7 +28,7 @@ pub fn run(args: &Run) -> Result<Answer, Failure> {
             say!("error: {why}");
             session.sync().map_err(|e| e.to_string())?;
             let output = if args.json {
-                best::answer(&session, true).output
+                best::answer(&session, true)?.output
             } else {
                 String::new()
             };
@@ -43,7 +43,7 @@ pub fn run(args: &Run) -> Result<Answer, Failure> {
         say!("stopped; `mivabo run {}` goes on", file.path.display());
         return Ok(Answer {
             code,
-            ..best::answer(&session, args.json)
+            ..best::answer(&session, args.json)?
         });
     }
     let left = session.running().map_err(|e| e.to_string())?;
@@ -57,7 +57,7 @@ pub fn run(args: &Run) -> Result<Answer, Failure> {
     if !args.quiet {
         say!("`mivabo report {}` shows more", file.path.display());
     }
-    Ok(best::answer(&session, args.json))
+    best::answer(&session, args.json)
 }
 
 /// What the file says and what was typed, once everything is checked that can be before the first evaluation.

@@ -1,80 +1,106 @@
-//! `mivabo show`: a stored study in, a table of its trials out.
+//! `mivabo show`: the trials of a stored study as a table, or as one JSON object a line.
 
-use std::collections::BTreeSet;
-
-use mivabo::measure::Aims;
-use mivabo::space::{Parameter, Value};
+use mivabo::space::Value;
+use mivabo::view::{StudyView, TrialView};
 
 use crate::Failure;
 use crate::args::Show;
 use crate::objective::shown;
-use crate::rows::{Row, measures, rows, visible};
 use crate::text::{brief, table};
+
+/// The cell of what there is none of.
+const NOTHING: &str = "-";
 
 /// Lists trials.
 pub fn run(args: &Show) -> Result<String, Failure> {
-    let session = args.source.read()?;
-    let mut rows = rows(&session)?;
-    if !args.state.is_empty() {
-        rows.retain(|row| args.state.contains(&row.state()));
-    }
-    if let Some(n) = args.best {
-        rows = best(rows, n, session.aims());
-    }
+    let view = args.source.view()?;
+    let trials = chosen(&view, args);
     if args.json {
-        return Ok(rows
-            .iter()
-            .flat_map(|row| [row.json().to_string(), "\n".to_owned()])
-            .collect());
+        return lines(&trials);
     }
-    let names: Vec<&str> = visible(session.space()).map(Parameter::name).collect();
-    let goal = &session.aims().goal().measure;
-    let measures = measures(&rows, goal);
-    let facts = ["trial", "state", goal, "origin", "seconds"];
-    let header = facts.iter().chain(&measures).chain(&names);
-    let mut cells = vec![header.map(|&name| name.to_owned()).collect::<Vec<_>>()];
-    cells.extend(rows.iter().map(|row| line(row, &measures, &names)));
-    Ok(table(&cells))
+    let columns = Columns::of(&view, &trials);
+    let mut rows = vec![columns.header()];
+    rows.extend(trials.iter().map(|trial| columns.row(trial)));
+    Ok(table(&rows))
 }
 
-/// The best feasible trials, the best first; of equal ones the first.
-fn best(mut rows: Vec<Row>, n: usize, aims: &Aims) -> Vec<Row> {
-    rows.retain(|row| row.is_feasible);
-    let outcomes = rows.iter().enumerate();
-    let order = aims.ranking(outcomes.filter_map(|(at, row)| Some((at, row.trial.outcome()?))));
-    let mut rows: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
-    let best = order.into_iter().filter_map(|at| rows[at].take());
-    best.take(n).collect()
-}
-
-fn line(row: &Row, measures: &BTreeSet<&str>, names: &[&str]) -> Vec<String> {
-    let value = |name: &&str| {
-        let found = row
-            .values
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value);
-        match found {
-            Some(Value::Float(x)) => brief(*x),
-            Some(value) => shown(value),
-            None => "-".to_owned(),
+/// The trials that were asked for, by number, or the best feasible ones, the best first.
+fn chosen<'a>(view: &'a StudyView, args: &Show) -> Vec<&'a TrialView> {
+    let is_chosen = |trial: &&TrialView| args.state.is_empty() || args.state.contains(&trial.state);
+    match args.best {
+        None => view.trials.iter().filter(is_chosen).collect(),
+        Some(n) => {
+            let feasible = view.ranked().filter(|trial| trial.feasible);
+            feasible.filter(is_chosen).take(n).collect()
         }
-    };
-    let mut state = row.state().to_string();
-    if !row.is_feasible {
-        state.push_str(", infeasible");
     }
-    let mut cells = vec![
-        row.trial.id.to_string(),
-        state,
-        row.value.map_or("-".to_owned(), brief),
-        row.trial.origin(),
-        row.seconds()
-            .map_or("-".to_owned(), |seconds| format!("{seconds:.1}")),
-    ];
-    let number = |measure: &&str| row.measured(measure).map_or("-".to_owned(), brief);
-    cells.extend(measures.iter().map(number));
-    cells.extend(names.iter().map(value));
-    cells.extend(row.reason().map(ToOwned::to_owned));
-    cells
+}
+
+fn lines(trials: &[&TrialView]) -> Result<String, Failure> {
+    let mut out = String::new();
+    for trial in trials {
+        out += &serde_json::to_string(trial).map_err(|error| error.to_string())?;
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// Which columns the table has after the first five.
+struct Columns<'a> {
+    goal: &'a str,
+    /// What was measured beside the goal in the trials that are shown.
+    measures: Vec<&'a str>,
+    parameters: Vec<&'a str>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(view: &'a StudyView, trials: &[&TrialView]) -> Columns<'a> {
+        let is_measured = |measure: &&str| {
+            let mut numbers = trials.iter().map(|trial| trial.measured.get(measure));
+            numbers.any(|number| number.is_some())
+        };
+        let parameters = view.parameters.iter();
+        Columns {
+            goal: view.goal_name(),
+            measures: view.measures().into_iter().filter(is_measured).collect(),
+            parameters: parameters.map(|one| one.name.as_str()).collect(),
+        }
+    }
+
+    fn header(&self) -> Vec<String> {
+        let facts = ["trial", "state", self.goal, "origin", "seconds"];
+        let names = facts.iter().chain(&self.measures).chain(&self.parameters);
+        names.map(|name| (*name).to_owned()).collect()
+    }
+
+    fn row(&self, trial: &TrialView) -> Vec<String> {
+        let infeasible = if trial.feasible { "" } else { ", infeasible" };
+        let seconds = trial.seconds.map(|seconds| format!("{seconds:.1}"));
+        let mut row = vec![
+            trial.id.to_string(),
+            format!("{}{infeasible}", trial.state),
+            number(trial.value),
+            trial.origin.clone().unwrap_or_default(),
+            seconds.unwrap_or_else(|| NOTHING.to_owned()),
+        ];
+        let measured = self.measures.iter();
+        row.extend(measured.map(|measure| number(trial.measured.get(measure))));
+        let parameters = self.parameters.iter();
+        row.extend(parameters.map(|name| value(trial.params.get(*name))));
+        row.extend(trial.reason.clone());
+        row
+    }
+}
+
+fn number(number: Option<f64>) -> String {
+    number.map_or(NOTHING.to_owned(), brief)
+}
+
+/// The value of a parameter; reals in six digits.
+fn value(found: Option<&Value>) -> String {
+    match found {
+        Some(Value::Float(x)) => brief(*x),
+        Some(value) => shown(value),
+        None => NOTHING.to_owned(),
+    }
 }

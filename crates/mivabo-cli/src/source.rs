@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use mivabo::view::StudyView;
 use mivabo_store::{Session, Sqlite, Store};
 
 use crate::Failure;
@@ -21,6 +22,12 @@ impl Source {
     /// The study to look at.
     pub fn read(&self) -> Result<Session, Failure> {
         self.read_with_place().map(|(session, _)| session)
+    }
+
+    /// The study to look at, as it is shown.
+    pub fn view(&self) -> Result<StudyView, Failure> {
+        let session = self.read()?;
+        session.view().map_err(|error| error.to_string())
     }
 
     /// The study to look at, and its database.

@@ -5,7 +5,8 @@
 use mivabo::space::{Point, Space};
 use mivabo::strategy::Strategy;
 use mivabo::study::{Spec, Study};
-use mivabo_report::{Report, Row, html};
+use mivabo::view::{StudyView, Time};
+use mivabo_report::html;
 
 const TRIALS: usize = 80;
 
@@ -49,36 +50,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     study.ask()?;
     origins.push("thompson".to_owned());
 
+    let mut view = StudyView::of("A small network", &study)
+        .with_margins(&study)
+        .with_importance(&study);
     let mut free = [0, 0];
-    let rows: Vec<Row> = study
-        .trials()
-        .iter()
-        .cloned()
-        .zip(origins)
-        .map(|(trial, origin)| {
-            let worker = usize::from(free[1] < free[0]);
-            let started = free[worker];
-            free[worker] +=
-                20_000 + 40 * (trial.id * 7919 % 311) + 25 * size(&space, trial.point());
-            let finished = trial.is_told().then_some(free[worker]);
-            let worker = Some(format!("worker {}", worker + 1));
-            Row {
-                trial,
-                origin: Some(origin),
-                worker,
-                started: Some(started),
-                finished,
-            }
-        })
-        .collect();
-    let importance = study.importance()?;
-    let page = html(&Report {
-        name: "A small network",
-        space: &space,
-        aims: &study.spec().aims,
-        trials: &rows,
-        importance: Some(&importance),
-    });
+    for (trial, origin) in view.trials.iter_mut().zip(origins) {
+        let worker = usize::from(free[1] < free[0]);
+        let started = free[worker];
+        let point = study.trials()[usize::try_from(trial.id)?].point();
+        free[worker] +=
+            20_000 + 40 * i64::try_from(trial.id * 7919 % 311)? + 25 * size(&space, point);
+        let finished = trial.state.is_told().then_some(free[worker]);
+        trial.set_times(
+            Some(Time::of_millis(started)),
+            finished.map(Time::of_millis),
+        );
+        trial.origin = Some(origin);
+        trial.worker = Some(format!("worker {}", worker + 1));
+    }
+    let page = html(&view);
     let file = std::env::args()
         .nth(1)
         .unwrap_or_else(|| "report.html".to_owned());
@@ -95,13 +85,9 @@ fn number(space: &Space, point: &Point, name: &str) -> f64 {
 }
 
 /// The size of the network, for its time.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "at most 6 * 512"
-)]
-fn size(space: &Space, point: &Point) -> u64 {
-    (number(space, point, "layers") * number(space, point, "units")) as u64
+#[expect(clippy::cast_possible_truncation, reason = "at most 6 * 512")]
+fn size(space: &Space, point: &Point) -> i64 {
+    (number(space, point, "layers") * number(space, point, "units")) as i64
 }
 
 /// A loss that likes large networks and a rate of 0.003, and fails where momentum meets a high rate.

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all: a path and a text enter, and nothing else is written over.
+//! Writes files that appear whole or not at all, and replaces nothing but older pages.
 //!
 //! The text is written beside the file that it becomes and then takes its name. So a full disk leaves the old file as it
 //! was, nobody reads half of a new one, and no link is followed: the name changes, not what it led to.
@@ -105,42 +105,53 @@ pub fn write(path: &Path, text: &str, over: Over) -> Result<(), SaveError> {
 
 /// What a new file of this name replaces, if there is something and it may be replaced.
 fn replaced(path: &Path, over: Over) -> Result<Option<Metadata>, SaveError> {
-    let taken = |what| SaveError::Taken {
+    let failed = |error| SaveError::Failed {
         path: path.to_owned(),
-        what,
-    };
-    let protected = |what| SaveError::Protected {
-        path: path.to_owned(),
-        what,
+        error,
     };
     let old = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(SaveError::Failed {
-                path: path.to_owned(),
-                error,
-            });
-        }
-        Ok(old) => old,
+        old => old.map_err(failed)?,
     };
-    match old.file_type() {
-        _ if over == Over::Nothing => Err(taken("exists")),
-        kind if kind.is_dir() => Err(protected("is a folder")),
-        kind if kind.is_symlink() && over == Over::Any => Ok(None),
-        kind if kind.is_symlink() => Err(taken("is a link")),
-        kind if !kind.is_file() => Err(protected("is a device, a FIFO or a socket")),
-        _ if is_database(path).unwrap_or(false) => Err(protected("is a database")),
-        _ if over == Over::Any => Ok(Some(old)),
-        _ => match is_page(path) {
-            Err(error) => Err(SaveError::Failed {
-                path: path.to_owned(),
-                error,
-            }),
-            Ok(false) => Err(taken("is not a report of mivabo")),
-            Ok(true) if old.permissions().readonly() => Err(taken("is read-only")),
-            Ok(true) => Ok(Some(old)),
-        },
+    match kept(path, &old, over).map_err(failed)? {
+        Some(Kept::Taken(what)) => Err(SaveError::Taken {
+            path: path.to_owned(),
+            what,
+        }),
+        Some(Kept::Protected(what)) => Err(SaveError::Protected {
+            path: path.to_owned(),
+            what,
+        }),
+        // The link goes, and its permissions are not those of a file.
+        None if old.is_symlink() => Ok(None),
+        None => Ok(Some(old)),
     }
+}
+
+/// Why something is not replaced.
+enum Kept {
+    /// By force it would be.
+    Taken(&'static str),
+    /// It never is.
+    Protected(&'static str),
+}
+
+/// Why what has the name is kept, if it is.
+fn kept(path: &Path, old: &Metadata, over: Over) -> io::Result<Option<Kept>> {
+    let kind = old.file_type();
+    Ok(match over {
+        Over::Nothing => Some(Kept::Taken("exists")),
+        _ if kind.is_dir() => Some(Kept::Protected("is a folder")),
+        Over::Any if kind.is_symlink() => None,
+        Over::Page if kind.is_symlink() => Some(Kept::Taken("is a link")),
+        _ if !kind.is_file() => Some(Kept::Protected("is a device, a FIFO or a socket")),
+        // What cannot be read is not known to be a database; whether it is a page is asked next.
+        _ if is_database(path).unwrap_or(false) => Some(Kept::Protected("is a database")),
+        Over::Any => None,
+        Over::Page if !is_page(path)? => Some(Kept::Taken("is not a report of mivabo")),
+        Over::Page if old.permissions().readonly() => Some(Kept::Taken("is read-only")),
+        Over::Page => None,
+    })
 }
 
 fn is_database(path: &Path) -> io::Result<bool> {

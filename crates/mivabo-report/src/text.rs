@@ -1,4 +1,4 @@
-//! Texts for people and for HTML: names, numbers and times enter, short escaped strings leave.
+//! Names, numbers and times as short texts, escaped for HTML.
 
 use mivabo::space::Value;
 
@@ -86,6 +86,11 @@ pub(crate) fn value(value: &Value, number: fn(f64) -> String) -> String {
     }
 }
 
+/// The text where it applies, nothing elsewhere.
+pub(crate) fn text_if(applies: bool, text: &'static str) -> &'static str {
+    if applies { text } else { "" }
+}
+
 /// A share in percent.
 pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
@@ -103,21 +108,31 @@ pub(crate) fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The unit in which times up to this many milliseconds are read best, and how many of them it has.
-pub(crate) fn time_unit(millis: u64) -> (&'static str, f64) {
+/// A unit of time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Unit {
+    pub name: &'static str,
+    /// How many milliseconds it has.
+    pub millis: f64,
+}
+
+/// The unit in which times up to this many milliseconds are read best.
+pub(crate) fn time_unit(millis: u64) -> Unit {
+    let unit = |name, millis| Unit { name, millis };
     match millis {
-        0..2_000 => ("ms", 1.0),
-        2_000..300_000 => ("s", 1e3),
-        300_000..18_000_000 => ("min", 6e4),
-        18_000_000..432_000_000 => ("h", 3.6e6),
-        _ => ("d", 8.64e7),
+        0..2_000 => unit("ms", 1.0),
+        2_000..300_000 => unit("s", 1e3),
+        300_000..18_000_000 => unit("min", 6e4),
+        18_000_000..432_000_000 => unit("h", 3.6e6),
+        _ => unit("d", 8.64e7),
     }
 }
 
 /// A time in the unit that fits it.
 pub(crate) fn time(millis: u64) -> String {
-    let (unit, size) = time_unit(millis);
-    format!("{} {unit}", digits(millis as f64 / size, 2))
+    let unit = time_unit(millis);
+    let shown = digits(millis as f64 / unit.millis, 2);
+    format!("{shown} {}", unit.name)
 }
 
 #[cfg(test)]

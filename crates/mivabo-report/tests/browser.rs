@@ -10,7 +10,9 @@ mod samples;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use samples::{Sample, falling, large, markup, usual, with};
+use mivabo::view::StudyView;
+use mivabo_report::html;
+use samples::{falling, large, markup, usual, with};
 
 const NAMES: [&str; 4] = [
     "chromium",
@@ -62,6 +64,8 @@ const PROBE: &str = r"<script>
       if (!document.getElementById('tip').textContent.includes('state')) found.push('no tip');
     }
   }
+  var study = JSON.parse(document.getElementById('study').textContent);
+  if (study.version !== 1 || study.trials.length !== (table ? table.tBodies[0].rows.length : 0)) found.push('not the study');
   if (document.documentElement.scrollWidth > innerWidth) found.push('the page is wider than the window');
   document.documentElement.setAttribute('data-found', found.slice(0, 5).join('; ') || 'nothing');
 })();
@@ -75,11 +79,11 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// What the probe finds wrong in a page, and what the browser says.
-fn look(browser: &Path, sample: &Sample, file: &str) -> (String, String) {
+fn look(browser: &Path, view: &StudyView, file: &str) -> (String, String) {
     let folder = std::env::temp_dir().join(format!("mivabo-report-{}-{file}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let page = folder.join("page.html");
-    std::fs::write(&page, sample.page().replace("</body>", PROBE)).unwrap();
+    std::fs::write(&page, html(view).replace("</body>", PROBE)).unwrap();
     let output = Command::new(browser)
         .args([
             "--headless",
@@ -131,8 +135,8 @@ fn pages_are_drawn_without_a_word_in_the_console() {
         ("wide", large(40, 60)),
         ("long", large(3, 3000)),
     ];
-    for (file, sample) in samples {
-        let seen = look(&browser, &sample, file);
+    for (file, view) in samples {
+        let seen = look(&browser, &view, file);
         assert_eq!(seen, ("nothing".to_owned(), String::new()), "{file}");
     }
 }

@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 
 use mivabo::Space;
 use mivabo::acquire::Placed;
-use mivabo::measure::{Outcome, Sense, VALUE};
+use mivabo::measure::{Aims, Goal, Limit, Measured, Outcome, Sense, VALUE};
 use mivabo::space::Domain;
 use mivabo::study::{State, Trial};
-use mivabo_report::{Over, Row, save};
-use samples::{Sample, falling, large, markup, usual, with};
+use mivabo::view::{StudyView, Time};
+use mivabo_report::{Over, html, save};
+use samples::{MARK, falling, large, markup, timed, towards, usual, view, with};
 
 /// Elements that have no content.
 const VOID: [&str; 1] = ["meta"];
@@ -119,7 +120,7 @@ fn outline(page: &str) -> String {
 
 #[test]
 fn a_small_report_has_this_structure() {
-    let page = usual().page();
+    let page = html(&usual());
 
     elements(&page);
     insta::assert_snapshot!(outline(&page));
@@ -127,7 +128,7 @@ fn a_small_report_has_this_structure() {
 
 #[test]
 fn every_drawing_has_a_title_a_description_and_marks() {
-    let page = usual().page();
+    let page = html(&usual());
 
     for drawing in page
         .split("<svg ")
@@ -147,17 +148,18 @@ fn every_drawing_has_a_title_a_description_and_marks() {
 
 #[test]
 fn markup_in_names_stays_text() {
-    let page = markup().page();
+    let page = html(&markup());
 
     let names: Vec<String> = elements(&page).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names.iter().filter(|name| *name == "script").count(), 1);
+    // The study, and the script of the page.
+    assert_eq!(names.iter().filter(|name| *name == "script").count(), 2);
     assert!(page.contains("&lt;script&gt;alert(&quot;x&quot; &amp; &#39;y&#39;)&lt;/script&gt;"));
     assert!(page.contains("学习率 🎯") && page.contains('λ') && !page.contains('\u{0}'));
 }
 
 #[test]
 fn nothing_is_fetched_from_elsewhere() {
-    let page = usual().page();
+    let page = html(&usual());
 
     for (name, attributes) in elements(&page) {
         assert!(!["link", "img", "iframe", "object", "embed"].contains(&name.as_str()));
@@ -172,8 +174,8 @@ fn nothing_is_fetched_from_elsewhere() {
 }
 
 /// Every coordinate of every drawing is a number.
-fn assert_drawn(sample: &Sample) -> String {
-    let page = sample.page();
+fn assert_drawn(view: &StudyView) -> String {
+    let page = html(view);
     for (name, attributes) in elements(&page) {
         for (key, value) in attributes
             .iter()
@@ -223,13 +225,10 @@ fn values_of_every_size_are_drawn() {
     for values in series {
         for sense in [Sense::Minimize, Sense::Maximize] {
             let n = values.len() as u64;
-            let sample = with("sizes", n, |id, _| {
+            let view = towards(sense, "sizes", n, |id, _| {
                 State::Ended(Outcome::of(VALUE, values[usize::try_from(id).unwrap()]))
             });
-            assert_drawn(&Sample {
-                aims: sense.into(),
-                ..sample
-            });
+            assert_drawn(&view);
         }
     }
 }
@@ -239,52 +238,42 @@ fn a_value_that_would_flatten_all_others_stands_at_the_edge() {
     let outlier = |id: u64, noise: f64| {
         State::Ended(Outcome::of(VALUE, if id == 5 { 1e6 } else { noise - 0.5 }))
     };
-    let sample = Sample {
-        aims: Sense::Minimize.into(),
-        ..with("outlier", 40, outlier)
-    };
+    let view = towards(Sense::Minimize, "outlier", 40, outlier);
 
-    assert!(
-        sample
-            .page()
-            .contains("One worse value lies beyond the axis and stands at its edge.")
-    );
+    let said = "One worse value lies beyond the axis and stands at its edge.";
+    assert!(html(&view).contains(said));
 }
 
 #[test]
 fn clocks_that_run_backwards_and_trials_that_never_end_are_drawn() {
-    let mut sample = usual();
-    for row in &mut sample.rows {
-        (row.started, row.finished) = match row.trial.id % 4 {
-            0 => (Some(u64::MAX), Some(0)),
-            1 => (Some(5), None),
-            2 => (None, Some(7)),
-            _ => (Some(0), Some(u64::MAX)),
-        };
+    let mut view = usual();
+    let (first, last) = (Time::of_millis(0), Time::of_millis(i64::MAX));
+    let soon = |millis| Some(Time::of_millis(millis));
+    for trial in &mut view.trials {
+        match trial.id % 4 {
+            0 => trial.set_times(Some(last), Some(first)),
+            1 => trial.set_times(soon(5), None),
+            2 => trial.set_times(None, soon(7)),
+            _ => trial.set_times(Some(first), Some(last)),
+        }
     }
-    assert_drawn(&sample);
+    assert_drawn(&view);
 
-    sample.rows.truncate(1);
-    (sample.rows[0].started, sample.rows[0].finished) = (Some(5), Some(5));
-    assert_drawn(&sample);
+    view.trials.truncate(1);
+    view.trials[0].set_times(soon(5), soon(5));
+    assert_drawn(&view);
 }
 
 #[test]
 fn trials_that_one_worker_ran_at_once_have_lanes_of_their_own() {
-    let mut sample = usual();
-    for row in &mut sample.rows {
-        row.worker = Some(
-            if row.trial.id < 12 {
-                "here:1"
-            } else {
-                "there:2"
-            }
-            .to_owned(),
-        );
+    let mut view = usual();
+    for trial in &mut view.trials {
+        let worker = if trial.id < 12 { "here:1" } else { "there:2" };
+        trial.worker = Some(worker.to_owned());
     }
 
     // Two of each pair of trials overlap.
-    assert!(sample.page().contains("24 trials in 4 lanes"));
+    assert!(html(&view).contains("24 trials in 4 lanes"));
 }
 
 #[test]
@@ -295,31 +284,22 @@ fn a_trial_is_on_a_bound_only_where_its_slack_is_small_beside_its_sides() {
     space.subject_to("area", (a * b).ge(10));
     let space = space.build().unwrap();
     let points = [(6, 10), (2, 40), (5, 2), (10_000, 10_000)];
-    let rows = points.iter().zip(0..).map(|((a, b), id)| {
+    let trials = points.iter().zip(0..).map(|((a, b), id)| {
         let point = space
             .point([("a", i64::into(*a)), ("b", i64::into(*b))])
             .unwrap();
-        Row::from(Trial {
+        Trial {
             id,
             at: Placed::of(&space, &point).unwrap(),
             state: State::Ended(Outcome::of(VALUE, 1.0)),
             told: Some(id),
-        })
+        }
     });
-    let rows = rows.collect();
-    let sample = Sample {
-        name: "area".into(),
-        space,
-        aims: Sense::Minimize.into(),
-        rows,
-        importance: None,
-    };
+    let trials: Vec<Trial> = trials.collect();
 
-    assert!(
-        sample.page().contains("1 on the bound"),
-        "{}",
-        sample.page()
-    );
+    let page = html(&view("area", &space, Sense::Minimize.into(), &trials));
+
+    assert!(page.contains("1 on the bound"), "{page}");
 }
 
 #[test]
@@ -336,8 +316,15 @@ fn of_ten_thousand_trials_charts_show_some_and_the_table_all() {
         "{}",
         count(&page, "<circle")
     );
-    println!("10 parameters, 10,000 trials: {} kB", page.len() / 1000);
-    assert!(page.len() < 5_000_000, "{}", page.len());
+    let study = embedded(&page).len();
+    let drawn = page.len() - study;
+    println!(
+        "10 parameters, 10,000 trials: {} kB and {} kB of JSON",
+        drawn / 1000,
+        study / 1000
+    );
+    assert!(drawn < 5_000_000, "{drawn}");
+    assert!(study < 7_500_000, "{study}");
 }
 
 #[test]
@@ -350,21 +337,86 @@ fn forty_parameters_fit() {
     assert!(page.len() < 2_500_000, "{}", page.len());
 }
 
-#[test]
-fn the_order_of_rows_does_not_matter() {
-    let sample = usual();
-    let rows: Vec<Row> = sample.rows.iter().rev().cloned().collect();
+/// The study that a page holds, as it is written there.
+fn embedded(page: &str) -> &str {
+    let begin = "<script type=\"application/json\" id=\"study\">";
+    let (_, rest) = page.split_once(begin).unwrap();
+    rest.split_once("</script>").unwrap().0
+}
 
-    assert_eq!(Sample { rows, ..usual() }.page(), sample.page());
+#[test]
+fn the_study_in_the_page_is_the_view_that_it_was_made_from() {
+    for view in [usual(), markup(), with("empty", 0, falling)] {
+        let page = html(&view);
+
+        let read = StudyView::from_json(embedded(&page)).unwrap();
+
+        assert_eq!(read, view);
+        assert_eq!(html(&read), page);
+    }
+}
+
+#[test]
+fn no_text_ends_the_element_that_holds_the_study() {
+    let page = html(&markup());
+
+    let study = embedded(&page);
+
+    assert!(!study.contains(['<', '>', '&', '\u{2028}', '\u{2029}']));
+    let json: serde_json::Value = serde_json::from_str(study).unwrap();
+    assert_eq!(json["name"], MARK);
+    assert_eq!(json["trials"][0]["result"][MARK], MARK);
+}
+
+#[test]
+fn parts_that_were_not_computed_are_said_to_be_missing() {
+    let mut view = usual();
+    view.importance = None;
+    view.trials[3].margins = None;
+
+    let page = assert_drawn(&view);
+
+    assert!(page.contains("The importance of parameters was not computed."));
+    assert!(page.contains("How close the trials came to the constraints was not computed."));
+}
+
+#[test]
+fn each_measure_has_a_column_and_a_chart_with_its_limit() {
+    let space = Space::from_toml(samples::SPACE).unwrap();
+    let trials = samples::trials(&space, 9, |id, noise| {
+        let mut measured = Measured::of("loss", noise).unwrap();
+        measured.insert("latency", id as f64).unwrap();
+        if id % 2 == 0 {
+            measured.insert("<size>", 12.0).unwrap();
+        }
+        State::Ended(match id {
+            5 => Outcome::Stopped(measured),
+            _ => Outcome::Complete(measured),
+        })
+    });
+    let goal = Goal {
+        measure: "loss".to_owned(),
+        sense: Sense::Minimize,
+    };
+    let limit = Limit::parse("latency", "<= 1").unwrap();
+    let aims = Aims::new(vec![goal], vec![limit]).unwrap();
+
+    let page = assert_drawn(&timed(view("measures", &space, aims, &trials)));
+
+    assert!(page.contains("<title>latency by trial number</title><desc>9 trials measured it"));
+    assert!(page.contains("<title>&lt;size&gt; by trial number</title><desc>5 trials measured it"));
+    assert_eq!(count(&page, "class=\"limit\""), 1);
+    assert!(page.contains("title=\"latency\">latency</th>"));
+    assert!(page.contains("<b>1</b> stopped") && page.contains("with limits latency &lt;= 1."));
 }
 
 #[test]
 fn a_page_replaces_one_that_was_made_before_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
-    save(&path, &usual().page(), Over::Page).unwrap();
+    save(&path, &html(&usual()), Over::Page).unwrap();
 
-    let again = save(&path, &usual().page(), Over::Page);
+    let again = save(&path, &html(&usual()), Over::Page);
 
     assert!(again.is_ok(), "{again:?}");
 }

@@ -85,6 +85,7 @@ mod sqlite;
 mod state;
 mod store;
 mod told;
+mod view;
 mod waiting;
 
 pub use crate::backend::{Backend, Last, Rows, Transaction, Turn};

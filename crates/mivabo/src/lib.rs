@@ -36,6 +36,7 @@ pub mod strategy;
 pub mod study;
 pub mod surrogate;
 mod trial;
+pub mod view;
 
 pub use crate::language::nearest;
 pub use crate::space::Space;

@@ -161,7 +161,8 @@ impl fmt::Display for Measured {
 }
 
 /// Whether low numbers are good or high ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Sense {
     /// Low numbers are good.
     #[default]
@@ -199,7 +200,7 @@ impl Sense {
 }
 
 /// A measure that is to be made small or large.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Goal {
     /// The measure.
     pub measure: String,
@@ -208,11 +209,13 @@ pub struct Goal {
 }
 
 /// On which side of its bound a limited measure must lie.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relation {
     /// At or below it.
+    #[serde(rename = "<=")]
     AtMost,
     /// At or above it.
+    #[serde(rename = ">=")]
     AtLeast,
 }
 
@@ -226,7 +229,7 @@ impl fmt::Display for Relation {
 }
 
 /// A bound that a measure must keep, which is not known before the evaluation: `latency <= 20`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
     /// The measure.
     pub measure: String,

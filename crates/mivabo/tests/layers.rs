@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms of the core, from the ground up: each may use those before it.
-const CORE: [&str; 11] = [
+const CORE: [&str; 12] = [
     "math",
     "measure",
     "language",
@@ -19,6 +19,7 @@ const CORE: [&str; 11] = [
     "trial",
     "strategy",
     "study",
+    "view",
 ];
 
 /// The rooms of the discrete oracle, from the ground up.

@@ -269,12 +269,16 @@ class Study:
         return self._inner.len()
 
     def frame(self) -> pandas.DataFrame:
-        """All trials as a pandas DataFrame, one column for each parameter, and one for each key of a ``result``."""
+        """All trials as a pandas DataFrame, one column for each parameter, each measure and each key of a ``result``.
+
+        A measure has the column ``measured.NAME`` unless it is the value, or its number is in the ``result`` anyway.
+        """
         import pandas
 
         facts = ["value", "state", "feasible", "origin", "seconds", "reason"]
         trials = self.trials
-        results = [{f"result.{key}": value for key, value in (trial.result or {}).items()} for trial in trials]
+        goal = next(iter(self._definition.get("goals") or {"value": None}))
+        results = [_beside(trial, goal) for trial in trials]
         others = list(dict.fromkeys(key for result in results for key in result if key != "result.value"))
         column = _columns(self.space.names, {"trial", *facts, *others})
         rows = []
@@ -282,6 +286,21 @@ class Study:
             params = {column[name]: value for name, value in trial.params.items()}
             rows.append({**result, "trial": trial.id, **params, **{fact: getattr(trial, fact) for fact in facts}})
         return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts, *others]).set_index("trial")
+
+    def view(self) -> dict[str, Any]:
+        """All that is known of the study as one document: the same that ``mivabo export --format json`` prints.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> x = space.int("x", 1, 3)
+        >>> study = mivabo.Study(space)
+        >>> study.tell(study.ask(), 0.5)
+        >>> view = study.view()
+        >>> view["version"], view["best"], view["trials"][0]["value"]
+        (1, 0, 0.5)
+        """
+        view: dict[str, Any] = json.loads(self._inner.view())
+        return view
 
     def importance(self) -> Importance:
         """Compute which parameters matter, and which pairs of them, by a model of the told trials."""
@@ -457,6 +476,16 @@ def maximize(
         space, name=name, storage=storage, direction="maximize", strategy=strategy, seed=seed, n_initial=n_initial
     )
     return study.optimize(objective, trials, **options)
+
+
+def _beside(trial: Trial, goal: str) -> dict[str, Any]:
+    """What an evaluation gave beside its value, by column."""
+    given = trial.result or {}
+    measured = {key: number for key, number in trial.measured.items() if key != goal and key not in given}
+    return {
+        **{f"result.{key}": value for key, value in given.items()},
+        **{f"measured.{key}": number for key, number in measured.items()},
+    }
 
 
 def _columns(names: list[str], taken: set[str]) -> dict[str, str]:

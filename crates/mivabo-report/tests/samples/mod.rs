@@ -4,28 +4,32 @@ use mivabo::acquire::Placed;
 use mivabo::math::random::{Purpose, Stream, stream};
 use mivabo::measure::{Aims, Outcome, Sense, VALUE};
 use mivabo::space::{Domain, Point, Space, Value};
-use mivabo::study::{Effect, Importance, Interaction, State, Trial};
-use mivabo_report::{Report, Row, html};
+use mivabo::strategy::Strategy;
+use mivabo::study::{Effect, Importance, Interaction, Spec, State, Study, Trial};
+use mivabo::view::{Given, StudyView, Time};
 
-/// All that a page is made of.
-pub struct Sample {
-    pub name: String,
-    pub space: Space,
-    pub aims: Aims,
-    pub rows: Vec<Row>,
-    pub importance: Option<Importance>,
+/// The view of a study that has these trials.
+pub fn view(name: &str, space: &Space, aims: Aims, trials: &[Trial]) -> StudyView {
+    let spec = Spec {
+        aims,
+        strategy: Strategy::Random,
+        ..Spec::default()
+    };
+    let study = Study::resume(space.clone(), spec, trials).unwrap();
+    StudyView::of(name, &study).with_margins(&study)
 }
 
-impl Sample {
-    pub fn page(&self) -> String {
-        html(&Report {
-            name: &self.name,
-            space: &self.space,
-            aims: &self.aims,
-            trials: &self.rows,
-            importance: self.importance.as_ref(),
-        })
+/// With who proposed the trials, and times as if two workers had taken turns.
+pub fn timed(mut view: StudyView) -> StudyView {
+    for trial in &mut view.trials {
+        let origin = if trial.id < 4 { "design" } else { "thompson" };
+        trial.origin = Some(origin.to_owned());
+        let started = 900 * (trial.id / 2);
+        let finished = started + 500 + 7 * (trial.id % 50);
+        let time = |millis: u64| Some(Time::of_millis(i64::try_from(millis).unwrap()));
+        trial.set_times(time(started), time(finished));
     }
+    view
 }
 
 pub const SPACE: &str = r#"
@@ -66,30 +70,22 @@ pub fn point(space: &Space, stream: &mut Stream) -> Point {
 }
 
 /// `n` trials of which each has the state that `state` says.
-pub fn rows(space: &Space, n: u64, state: impl Fn(u64, f64) -> State) -> Vec<Row> {
+pub fn trials(space: &Space, n: u64, state: impl Fn(u64, f64) -> State) -> Vec<Trial> {
     let mut stream = stream(3, 0, Purpose::Design);
-    let rows = (0..n).map(|id| {
+    let mut told = 0;
+    let trials = (0..n).map(|id| {
         let point = point(space, &mut stream);
-        let trial = Trial {
+        let state = state(id, stream.unit());
+        let place = state.outcome().map(|_| told);
+        told += u64::from(place.is_some());
+        Trial {
             id,
             at: Placed::of(space, &point).unwrap(),
-            state: state(id, stream.unit()),
-            told: Some(id),
-        };
-        let origin = Some(if id < 4 { "design" } else { "thompson" }.to_owned());
-        let (started, finished) = (
-            Some(900 * (id / 2)),
-            Some(900 * (id / 2) + 500 + 7 * (id % 50)),
-        );
-        Row {
-            trial,
-            origin,
-            worker: None,
-            started,
-            finished,
+            state,
+            told: place,
         }
     });
-    rows.collect()
+    trials.collect()
 }
 
 /// Values that fall with time, and a failure now and then.
@@ -126,71 +122,65 @@ pub fn importance(space: &Space) -> Importance {
     }
 }
 
-pub fn usual() -> Sample {
+pub fn usual() -> StudyView {
     let space = Space::from_toml(SPACE).unwrap();
-    let (rows, importance) = (rows(&space, 24, falling), Some(importance(&space)));
-    Sample {
-        name: "usual".into(),
-        space,
-        aims: Sense::Minimize.into(),
-        rows,
-        importance,
+    let trials = trials(&space, 24, falling);
+    let view = view("usual", &space, Sense::Minimize.into(), &trials);
+    StudyView {
+        importance: Some(importance(&space)),
+        ..timed(view)
     }
 }
 
 /// The usual space with other trials.
-pub fn with(name: &str, n: u64, state: impl Fn(u64, f64) -> State) -> Sample {
-    let space = Space::from_toml(SPACE).unwrap();
-    let rows = rows(&space, n, state);
-    Sample {
-        name: name.into(),
-        space,
-        aims: Sense::Maximize.into(),
-        rows,
-        importance: None,
-    }
+pub fn with(name: &str, n: u64, state: impl Fn(u64, f64) -> State) -> StudyView {
+    towards(Sense::Maximize, name, n, state)
 }
 
-/// Names, values, origins, workers and reasons that are markup.
-pub fn markup() -> Sample {
-    let mark = "<script>alert(\"x\" & 'y')</script>";
+/// The same, for small or for large values.
+pub fn towards(sense: Sense, name: &str, n: u64, state: impl Fn(u64, f64) -> State) -> StudyView {
+    let space = Space::from_toml(SPACE).unwrap();
+    let trials = trials(&space, n, state);
+    timed(view(name, &space, sense.into(), &trials))
+}
+
+/// Markup that a page must not take for its own.
+pub const MARK: &str = "<script>alert(\"x\" & 'y')</script><!--";
+
+/// Names, values, origins, workers, reasons and results that are markup.
+pub fn markup() -> StudyView {
     let mut space = Space::builder();
     let _ = space.add(
-        mark,
-        Domain::choice([mark, "]]>", "-->", "学习率 🎯", "\u{0}\u{202e}"]),
+        MARK,
+        Domain::choice([MARK, "]]>", "-->", "学习率 🎯", "\u{0}\u{202e}\u{2028}"]),
     );
     let long = "a very long name of a parameter that nobody would ever want to type twice";
     let _ = space.add(
         long,
-        Domain::choice((0..40).map(|k| format!("{mark} {k}")).collect::<Vec<_>>()),
+        Domain::choice((0..40).map(|k| format!("{MARK} {k}")).collect::<Vec<_>>()),
     );
     let _ = space.add("λ", Domain::float(-8e307, 8e307));
     let _ = space.add("b", Domain::bool());
-    space.subject_to(mark, "b -> λ <= 0");
+    space.subject_to(MARK, "b -> λ <= 0");
     let space = space.build().unwrap();
-    let mut rows = rows(&space, 30, |id, noise| match id % 5 {
-        0 => State::Ended(Outcome::failed(mark.repeat(20))),
+    let trials = trials(&space, 30, |id, noise| match id % 5 {
+        0 => State::Ended(Outcome::failed(MARK.repeat(20))),
         1 => State::Running,
         _ => State::Ended(Outcome::of(VALUE, noise)),
     });
-    for row in &mut rows {
-        (row.origin, row.worker) = (
-            Some(mark.into()),
-            Some(format!("{mark}{}", row.trial.id % 3)),
-        );
+    let mut view = timed(view(MARK, &space, Sense::Minimize.into(), &trials));
+    let result = serde_json::json!({ MARK: MARK }).to_string();
+    for trial in &mut view.trials {
+        trial.origin = Some(MARK.into());
+        trial.worker = Some(format!("{MARK}{}", trial.id % 3));
+        trial.result = Given::new(&result);
     }
-    let importance = Some(importance(&space));
-    Sample {
-        name: mark.into(),
-        space,
-        aims: Sense::Minimize.into(),
-        rows,
-        importance,
-    }
+    view.importance = Some(importance(&space));
+    view
 }
 
 /// Many parameters and many trials.
-pub fn large(n_parameters: usize, n_trials: u64) -> Sample {
+pub fn large(n_parameters: usize, n_trials: u64) -> StudyView {
     let mut space = Space::builder();
     for k in 0..n_parameters {
         let domain = match k % 5 {
@@ -204,13 +194,10 @@ pub fn large(n_parameters: usize, n_trials: u64) -> Sample {
     }
     space.subject_to("a", "parameter_0 + parameter_1 <= 1.5");
     let space = space.build().unwrap();
-    let rows = rows(&space, n_trials, falling);
-    let importance = Some(importance(&space));
-    Sample {
-        name: "large".into(),
-        space,
-        aims: Sense::Minimize.into(),
-        rows,
-        importance,
+    let trials = trials(&space, n_trials, falling);
+    let view = view("large", &space, Sense::Minimize.into(), &trials);
+    StudyView {
+        importance: Some(importance(&space)),
+        ..timed(view)
     }
 }

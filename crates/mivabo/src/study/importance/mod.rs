@@ -18,7 +18,7 @@ const MAX_TRIALS: usize = 1000;
 const N_POINTS: usize = 256;
 
 /// Which parameters matter. The formulas are in [`Study::importance`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Importance {
     /// Total effects, in the order of the space, auxiliary parameters left out.
     pub effects: Vec<Effect>,
@@ -29,7 +29,7 @@ pub struct Importance {
 }
 
 /// How much one parameter matters.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Effect {
     /// The name of the parameter.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct Effect {
 }
 
 /// How much two parameters matter beyond what each of them does alone.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Interaction {
     /// The names of the parameters.
     pub names: [String; 2],

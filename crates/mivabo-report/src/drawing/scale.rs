@@ -1,12 +1,12 @@
-//! Scales: values enter, places in [0, 1] and ticks at round numbers leave.
+//! Scales give each value its place in [0, 1].
 //!
 //! ```text
-//! linear   (v - low) / (high - low)          ticks at multiples of 1, 2 or 5 times a power of ten
-//! log      the same of logarithms            ticks at powers of ten, or at 1, 2 and 5 times one
-//! bands    (k + ½) / n of the k-th value     a tick for each value
+//! linear   (v - low) / (high - low)
+//! log      the same of logarithms
+//! bands    (k + ½) / n of the k-th value
 //! ```
 
-use crate::text::{digits, short};
+use super::ticks::{Mark, Tick, linear_ticks, log_ticks};
 
 /// How values become places.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,13 +21,6 @@ pub(crate) enum Scale {
     Bands(Vec<String>),
 }
 
-/// A place in [0, 1] and what stands there.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Tick {
-    pub place: f64,
-    pub label: String,
-}
-
 impl Scale {
     /// A linear scale that holds both numbers, which may be equal.
     pub fn linear(low: f64, high: f64) -> Scale {
@@ -35,8 +28,9 @@ impl Scale {
             return Scale::Linear(low, high);
         }
         let room = if low == 0.0 { 1.0 } else { 0.1 * low.abs() };
-        let (low, high) = (low.min(high) - room, low.max(high) + room);
-        Scale::Linear(low.max(-f64::MAX), high.min(f64::MAX))
+        let below = (low.min(high) - room).max(-f64::MAX);
+        let above = (low.max(high) + room).min(f64::MAX);
+        Scale::Linear(below, above)
     }
 
     /// A logarithmic scale that holds both positive numbers.
@@ -64,93 +58,27 @@ impl Scale {
 
     /// About `n` ticks; for bands one for each.
     pub fn ticks(&self, n: usize) -> Vec<Tick> {
-        let labels = match self {
-            Scale::Linear(low, high) => linear_ticks((*low, *high), n, 0.0),
-            Scale::Whole(last) => linear_ticks((0.0, *last as f64), n, 1.0),
+        let ticks = match self {
+            Scale::Linear(low, high) => linear_ticks(*low, *high, n, 0.0),
+            Scale::Whole(last) => linear_ticks(0.0, *last as f64, n, 1.0),
             Scale::Log(low, high) => log_ticks(*low, *high, n),
-            Scale::Bands(labels) => labels
-                .iter()
-                .enumerate()
-                .map(|(k, l)| (k as f64, l.clone()))
-                .collect(),
+            Scale::Bands(labels) => bands(labels),
         };
-        labels
-            .into_iter()
-            .map(|(value, label)| Tick {
-                place: self.place(value),
-                label,
-            })
-            .collect()
+        let placed = ticks.into_iter().map(|mark| Tick {
+            place: self.place(mark.value),
+            label: mark.label,
+        });
+        placed.collect()
     }
 }
 
-/// The number nearest to `x`, by ratio, that is 1, 2 or 5 times a power of ten.
-fn rounded(x: f64) -> f64 {
-    let power = 10_f64.powf(x.log10().floor());
-    let off = |step: &f64| (step / x).ln().abs();
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|k| k * power);
-    steps
-        .into_iter()
-        .min_by(|a, b| off(a).total_cmp(&off(b)))
-        .unwrap_or(power)
-}
-
-/// Ticks at multiples of a step that is at least `least`.
-fn linear_ticks((low, high): (f64, f64), n: usize, least: f64) -> Vec<(f64, String)> {
-    let n = n.max(1) as f64;
-    let step = rounded((high / n - low / n).max(least));
-    let largest = low.abs().max(high.abs());
-    // Beyond these, multiples of the step are no longer numbers of their own.
-    if !step.is_normal() || largest / step > 1e12 {
-        return vec![(low, short(low)), (high, short(high))];
-    }
-    let first = (low / step - 1e-9).ceil();
-    let is_on = |v: &f64| v.is_finite() && *v <= high + 1e-9 * step;
-    let values = (0..=20)
-        .map(|k| (first + f64::from(k)) * step)
-        .take_while(is_on);
-    // As many digits as tell a tick from the next.
-    let n_digits = (largest / step).log10().max(0.0).floor() + 1.0;
-    values.map(|v| (v, label(v, n_digits, step))).collect()
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "at most thirteen digits"
-)]
-fn label(value: f64, n_digits: f64, step: f64) -> String {
-    if value.abs() < 1e-9 * step {
-        "0".to_owned()
-    } else {
-        digits(value, n_digits as usize)
-    }
-}
-
-fn log_ticks(low: f64, high: f64, n: usize) -> Vec<(f64, String)> {
-    let (first, last) = (low.log10().floor(), high.log10().ceil());
-    let decades = last - first;
-    let is_on = |v: &f64| v.is_finite() && *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9);
-    let powers = |every: f64| {
-        let n = (0..=40)
-            .map(move |k| first + f64::from(k) * every)
-            .take_while(move |e| *e <= last);
-        n.map(|e| 10_f64.powf(e))
-    };
-    let fine: Vec<f64> = powers(1.0)
-        .flat_map(|p| [p, 2.0 * p, 5.0 * p])
-        .filter(is_on)
-        .collect();
-    let every = (decades / n.max(1) as f64).ceil();
-    let ticks = if fine.len() <= 2 * n {
-        fine
-    } else {
-        powers(every).filter(is_on).collect()
-    };
-    if ticks.len() < 2 {
-        return vec![(low, digits(low, 2)), (high, digits(high, 2))];
-    }
-    ticks.into_iter().map(|v| (v, digits(v, 2))).collect()
+/// A tick for each band, at its number.
+fn bands(labels: &[String]) -> Vec<Mark> {
+    let bands = labels.iter().enumerate().map(|(band, label)| Mark {
+        value: band as f64,
+        label: label.clone(),
+    });
+    bands.collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,114 @@
+//! The head of the page: what is wanted, how many trials there are, the best value and the best point.
+
+use mivabo::measure::{Sense, VALUE};
+use mivabo::view::{Status, StudyView, TrialView};
+
+use crate::text::{count, escape, exact, short, value};
+use crate::trials::Trials;
+
+pub(crate) fn header(trials: &Trials<'_>) -> String {
+    let view = trials.view;
+    let name = escape(&view.name);
+    let aims = aims(view);
+    let counts = counts(view);
+    let best = best(trials);
+    format!(
+        "<header><h1>{name}</h1><p>{aims}</p>\
+         <ul class=\"counts\" aria-label=\"Trials\"><li>Trials:</li>{counts}</ul>{best}</header>"
+    )
+}
+
+/// What is wanted, over how many parameters, under how many constraints.
+fn aims(view: &StudyView) -> String {
+    let what = match view.goal_name() {
+        VALUE => "The value".to_owned(),
+        measure => format!("<b>{}</b>", escape(measure)),
+    };
+    let done = match view.goal().map(|goal| goal.sense) {
+        Some(Sense::Maximize) => "maximised",
+        Some(Sense::Minimize) | None => "minimised",
+    };
+    let parameters = count(view.parameters.len(), "parameter");
+    let constraints = count(view.stated_constraints().count(), "constraint");
+    let limits = limits(view);
+    format!("{what} is {done} over {parameters} under {constraints}{limits}.")
+}
+
+fn limits(view: &StudyView) -> String {
+    if view.limits.is_empty() {
+        return String::new();
+    }
+    let limits = view.limits.iter().map(|limit| escape(&limit.to_string()));
+    format!(", with limits {}", limits.collect::<Vec<_>>().join(", "))
+}
+
+/// How many trials there are of each state.
+fn counts(view: &StudyView) -> String {
+    const SHOWN: [Status; 5] = [
+        Status::Complete,
+        Status::Stopped,
+        Status::Failed,
+        Status::Running,
+        Status::Waiting,
+    ];
+    let item = |n: usize, name: &str| format!("<li><b>{n}</b> {name}</li>");
+    let states = SHOWN.map(|state| match view.count(state) {
+        0 => String::new(),
+        n => item(n, state.name()),
+    });
+    item(view.trials.len(), "in all") + &states.concat()
+}
+
+fn best(trials: &Trials<'_>) -> String {
+    let best = trials.best.and_then(|best| Some((best, best.value?)));
+    let Some((trial, best)) = best else {
+        return "<p class=\"none\">No feasible trial has a value yet.</p>".to_owned();
+    };
+    let id = trial.id;
+    let origin = trial.origin.as_deref();
+    let origin = origin.map_or(String::new(), |origin| format!(", {}", escape(origin)));
+    let short = short(best);
+    let exact = exact(best);
+    let beside = beside(trials.view, trial);
+    let point = point(trials.view, trial);
+    format!(
+        "<div class=\"hero\" data-t=\"{id}\"><p class=\"big\"><span>Best value</span><b>{short}</b>\
+         <span>exactly {exact}</span><span>trial {id}{origin}</span></p>{beside}<dl>{point}</dl></div>"
+    )
+}
+
+/// What else the best trial measured, and the limits that it breaks.
+fn beside(view: &StudyView, trial: &TrialView) -> String {
+    let measures = view.measures().into_iter();
+    let measured = measures.filter_map(|name| {
+        let number = short(trial.measured.get(name)?);
+        Some(format!("<span>{} <b>{number}</b></span>", escape(name)))
+    });
+    let items: Vec<String> = measured.chain(broken(view, trial)).collect();
+    if items.is_empty() {
+        return String::new();
+    }
+    format!("<p class=\"beside\">{}</p>", items.join(" "))
+}
+
+fn broken(view: &StudyView, trial: &TrialView) -> impl Iterator<Item = String> {
+    let limits = view.limits.iter();
+    let broken = limits.filter(|limit| !limit.is_kept(&trial.measured));
+    broken.map(|limit| {
+        let limit = escape(&limit.to_string());
+        format!("<span class=\"failed\">breaks {limit}</span>")
+    })
+}
+
+fn point(view: &StudyView, trial: &TrialView) -> String {
+    let items = view.parameters.iter().map(|parameter| {
+        let found = trial.params.get(&parameter.name);
+        let shown = found.map_or("<i>inactive</i>".to_owned(), |found| {
+            escape(&value(found, exact))
+        });
+        let name = escape(&parameter.name);
+        let domain = escape(&parameter.domain.to_string());
+        format!("<div title=\"{domain}\"><dt>{name}</dt><dd>{shown}</dd></div>")
+    });
+    items.collect()
+}
