@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mivabo::measure::Outcome;
 
+use crate::location::{Location, LocationError};
 use crate::state::RecordState;
 
 /// What was wrong, where, and what was expected.
@@ -155,36 +156,45 @@ pub enum Error {
         found: u64,
     },
     /// A file or folder that may not be written to.
-    #[error("`{}` cannot be written: the file, its folder or this connection is read-only", path.display())]
+    #[error("`{place}` cannot be written: the file, its folder or this connection is read-only")]
     ReadOnly {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
     },
     /// No space is left. Nothing was changed; the call can be made again once there is.
-    #[error("`{}` cannot grow: the disk is full; nothing was changed", path.display())]
+    #[error("`{place}` cannot grow: the disk is full; nothing was changed")]
     Full {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
     },
     /// Others held the turn to write for too long. Nothing was changed; the call can be made again.
-    #[error("`{}` was locked by other processes for ten minutes; nothing was changed", path.display())]
+    #[error("`{place}` was locked by other processes for ten minutes; nothing was changed")]
     Busy {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
+    },
+    /// A text that does not say where studies are kept.
+    #[error(transparent)]
+    Location(#[from] LocationError),
+    /// Nothing is at the place of a study that must exist.
+    #[error("{}", not_there(place))]
+    NotThere {
+        /// Where it was expected.
+        place: Location,
     },
     /// A file that cannot be opened.
-    #[error("`{}` cannot be opened: {why}", path.display())]
+    #[error("`{place}` cannot be opened: {why}")]
     CannotOpen {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
         /// Why.
         why: String,
     },
     /// Anything else that reading or writing met.
-    #[error("`{}`: {message}", path.display())]
+    #[error("`{place}`: {message}")]
     Database {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
         /// What the database says.
         message: String,
     },
@@ -208,7 +218,7 @@ impl Error {
         let why = "the file that was opened is no longer there: it was moved, removed or replaced"
             .to_owned();
         Error::CannotOpen {
-            path: path.to_owned(),
+            place: path.into(),
             why,
         }
     }
@@ -231,6 +241,16 @@ fn differs(stored: &str, given: &str) -> String {
         }
     }
     "; they differ in their line breaks".to_owned()
+}
+
+fn not_there(place: &Location) -> String {
+    match place {
+        Location::Memory => {
+            "a study in `memory` cannot be opened again: it ends with the process that made it"
+                .to_owned()
+        }
+        Location::File(_) => format!("`{place}` does not exist"),
+    }
 }
 
 fn listed(known: &[String]) -> String {

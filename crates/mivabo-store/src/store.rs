@@ -5,7 +5,10 @@ use mivabo::measure::Outcome;
 
 use crate::backend::{Backend, Rows, Transaction};
 use crate::error::Error;
+use crate::location::Location;
+use crate::memory::Memory;
 use crate::record::{Lease, Proposal, Record, Revision, StudyEntry, StudyId, Tell};
+use crate::sqlite::Sqlite;
 use crate::state::RecordState;
 
 /// Studies and trials in one place. The rules are in the documentation of the [crate](crate).
@@ -34,6 +37,41 @@ pub struct Changes {
 }
 
 impl Store {
+    /// What is kept at this place, made if there is nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`], [`Error::Foreign`], [`Error::Newer`] and [`Error::Corrupt`] for files that were left as they
+    /// are; [`Error::Missing`] for one that lacks what was acknowledged last, and [`Error::CannotOpen`] for one that is in
+    /// use under another name; [`Error::ReadOnly`], [`Error::Full`], [`Error::Busy`], [`Error::Database`].
+    pub fn open(location: &Location) -> Result<Store, Error> {
+        Ok(match location {
+            Location::Memory => Store::new(Memory::default()),
+            Location::File(path) => Store::new(Sqlite::open(path)?),
+        })
+    }
+
+    /// What is kept at this place, where it must exist.
+    ///
+    /// # Errors
+    /// [`Error::NotThere`], and those of [`open`](Store::open).
+    pub fn open_existing(location: &Location) -> Result<Store, Error> {
+        check_there(location)?;
+        Store::open(location)
+    }
+
+    /// What is kept at this place, to be looked at only: every call that would write is refused. Works beside writers and
+    /// on media that cannot be written, and leaves nothing behind.
+    ///
+    /// # Errors
+    /// As [`open_existing`](Store::open_existing).
+    pub fn look(location: &Location) -> Result<Store, Error> {
+        check_there(location)?;
+        Ok(match location {
+            Location::Memory => Store::new(Memory::default()),
+            Location::File(path) => Store::new(Sqlite::open_read_only(path)?),
+        })
+    }
+
     /// A store on this backend.
     pub fn new(backend: impl Backend + 'static) -> Store {
         Store {
@@ -307,6 +345,16 @@ impl Store {
         transaction.commit()?;
         Ok(answer)
     }
+}
+
+/// What is in memory was made by this process, so nothing is there that could be opened again.
+fn check_there(place: &Location) -> Result<(), Error> {
+    if place.exists() {
+        return Ok(());
+    }
+    Err(Error::NotThere {
+        place: place.clone(),
+    })
 }
 
 /// Whether a study may have this name.

@@ -359,13 +359,15 @@ fn a_connection_to_look_does_not_write() {
 
     assert_eq!(
         reader.create("c", "d").unwrap_err(),
-        Error::ReadOnly { path: path.clone() }
+        Error::ReadOnly {
+            place: path.clone().into()
+        }
     );
     assert_eq!(
         reader
             .enqueue(study, Object::default().into(), 0)
             .unwrap_err(),
-        Error::ReadOnly { path }
+        Error::ReadOnly { place: path.into() }
     );
 
     fill(&mut writer, 1);
@@ -433,7 +435,12 @@ mod full_disk {
                 Err(error) => break error,
             }
         };
-        assert_eq!(error, Error::Full { path: path.clone() });
+        assert_eq!(
+            error,
+            Error::Full {
+                place: path.clone().into()
+            }
+        );
         assert_eq!(count(&store), n_added);
         assert!(matches!(
             Sqlite::open(folder.join("b.db")),
@@ -518,7 +525,10 @@ mod permissions {
                 5,
                 "{name}"
             );
-            assert_eq!(Sqlite::open(&path).unwrap_err(), Error::ReadOnly { path });
+            assert_eq!(
+                Sqlite::open(&path).unwrap_err(),
+                Error::ReadOnly { place: path.into() }
+            );
         }
         assert!(matches!(
             Sqlite::open(folder.join("new.db")),

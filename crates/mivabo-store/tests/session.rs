@@ -12,8 +12,8 @@ use mivabo::space::{Point, Value};
 use mivabo::study::State;
 use mivabo::{Space, Study};
 use mivabo_store::{
-    Backend, Definition, Error, Last, Memory, Record, Revision, Rows, Session, Sqlite, Store,
-    StudyId, Told, Transaction,
+    Backend, Definition, Error, Last, Location, Memory, Record, Revision, Rows, Session, Sqlite,
+    Store, StudyId, Told, Transaction,
 };
 use proptest::prelude::*;
 
@@ -205,7 +205,7 @@ impl Transaction for Doomed<'_> {
     fn commit(self: Box<Self>) -> Result<(), Error> {
         if self.fails {
             Err(Error::Full {
-                path: "disk".into(),
+                place: Location::File("disk".into()),
             })
         } else {
             self.inner.commit()
@@ -231,7 +231,7 @@ fn a_transaction_that_fails_leaves_no_trace() {
                 assert_eq!(
                     session.ask(None, LEASE),
                     Err(Error::Full {
-                        path: "disk".into()
+                        place: Location::File("disk".into())
                     })
                 );
                 fails.store(false, Ordering::Relaxed);

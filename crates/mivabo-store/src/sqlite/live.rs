@@ -48,7 +48,7 @@ impl Live {
         live.keep_log(!is_clean)?;
         if live.check(live.connection.is_readonly("main"))? {
             return Err(Error::ReadOnly {
-                path: live.home.path.clone(),
+                place: live.home.path.as_path().into(),
             });
         }
         if !is_new {

@@ -84,9 +84,7 @@ impl Image {
                 opened => return opened,
             };
         }
-        Err(Error::Busy {
-            path: path.to_owned(),
-        })
+        Err(Error::Busy { place: path.into() })
     }
 
     /// Whether the file is as it was when it was copied.

@@ -98,7 +98,7 @@ impl Backend for Sqlite {
         match &mut self.0 {
             Access::Live(live) => live.write(),
             Access::Look(look) => Err(Error::ReadOnly {
-                path: look.path.clone(),
+                place: look.path.as_path().into(),
             }),
         }
     }
@@ -208,19 +208,18 @@ fn wait(attempt: i32) -> bool {
 
 /// What was waited for, if it came.
 fn in_time<T>(found: Option<T>, path: &Path) -> Result<T, Error> {
-    found.ok_or_else(|| Error::Busy {
-        path: path.to_owned(),
-    })
+    found.ok_or_else(|| Error::Busy { place: path.into() })
 }
 
 /// What SQLite says, in the words of this crate.
 fn translate(path: &Path, error: &rusqlite::Error) -> Error {
+    let place = path.into();
     let path = path.to_owned();
     let message = error.to_string();
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { path },
-        Some(ErrorCode::DiskFull) => Error::Full { path },
-        Some(ErrorCode::ReadOnly) => Error::ReadOnly { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { place },
+        Some(ErrorCode::DiskFull) => Error::Full { place },
+        Some(ErrorCode::ReadOnly) => Error::ReadOnly { place },
         Some(ErrorCode::CannotOpen) => cannot_open(&path, &message),
         Some(ErrorCode::NotADatabase) => Error::NotADatabase { path },
         Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt {
@@ -231,7 +230,7 @@ fn translate(path: &Path, error: &rusqlite::Error) -> Error {
             path,
             what: message,
         },
-        _ => Error::Database { path, message },
+        _ => Error::Database { place, message },
     }
 }
 
@@ -252,7 +251,7 @@ fn is_odd_value(error: &rusqlite::Error) -> bool {
 /// A file that is not opened, for this reason.
 fn refused(path: &Path, why: &str) -> Error {
     Error::CannotOpen {
-        path: path.to_owned(),
+        place: path.into(),
         why: why.to_owned(),
     }
 }
@@ -370,7 +369,9 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(
                 store.add(study, large(), &tell).unwrap_err(),
-                Error::Full { path: path.clone() }
+                Error::Full {
+                    place: path.as_path().into()
+                }
             );
         }
 
