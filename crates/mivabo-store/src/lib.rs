@@ -67,7 +67,6 @@
 mod backend;
 mod definition;
 mod error;
-mod file;
 mod location;
 mod memory;
 mod object;
@@ -83,7 +82,6 @@ mod waiting;
 pub use crate::backend::{Backend, Last, Rows, Transaction};
 pub use crate::definition::{Definition, Said, default_strategy};
 pub use crate::error::Error;
-pub use crate::file::StudyFile;
 pub use crate::location::{Location, LocationError};
 pub use crate::memory::Memory;
 pub use crate::object::Object;
@@ -92,6 +90,6 @@ pub use crate::record::{Lease, Proposal, Record, Revision, StudyEntry, StudyId, 
 pub use crate::session::{Asked, Session};
 pub use crate::sqlite::Sqlite;
 pub use crate::state::RecordState;
-pub use crate::store::{Changes, Claim, Store};
+pub use crate::store::{Changes, Claim, Store, check_name};
 pub use crate::told::Told;
 pub use crate::waiting::on_long_wait;

@@ -248,7 +248,7 @@ fn space(typed: &mut Typed) -> Result<Space, Mistake> {
         definitions: std::mem::take(&mut typed.definitions),
         constraints: std::mem::take(&mut typed.constraints),
     };
-    let space = tables.build().map_err(mivabo::Error::from)?;
+    let space = tables.build().map_err(|why| Problem::Study(why.into()))?;
     if space.parameters().is_empty() {
         return Err(Problem::NoParameters.into());
     }
@@ -275,11 +275,11 @@ impl fmt::Display for Mistake {
 
 impl std::error::Error for Mistake {}
 
-impl<P: Into<Problem>> From<P> for Mistake {
-    fn from(problem: P) -> Mistake {
+impl From<Problem> for Mistake {
+    fn from(problem: Problem) -> Mistake {
         Mistake {
             line: None,
-            problem: problem.into(),
+            problem,
         }
     }
 }
@@ -391,7 +391,10 @@ mod tests {
             ("a.b", 1, None)
         );
         assert_eq!(file.location, Location::File("some/folder/a.b.db".into()));
-        assert_eq!((file.lease, file.folder()), (LEASE, Path::new("some/folder")));
+        assert_eq!(
+            (file.lease, file.folder()),
+            (LEASE, Path::new("some/folder"))
+        );
         assert!(file.objective.is_none());
         let piped = StudyFile::parse(Path::new("-"), SPACE).unwrap();
         assert_eq!(piped.location, Location::File("study.db".into()));

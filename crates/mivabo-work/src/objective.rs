@@ -187,7 +187,9 @@ pub enum ObjectiveError {
         nearest: Option<String>,
     },
     /// A placeholder where values could become program text.
-    #[error("shell: `{{{name}}}` is not replaced in a shell's line; write \"${variable}\" there, in quotes")]
+    #[error(
+        "shell: `{{{name}}}` is not replaced in a shell's line; write \"${variable}\" there, in quotes"
+    )]
     ShellPlaceholder {
         /// The parameter.
         name: String,

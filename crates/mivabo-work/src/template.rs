@@ -33,12 +33,12 @@ impl Template {
             let mut parameters = space.parameters().iter();
             parameters.any(|p| p.name() == name && p.condition().is_some())
         };
-        match program.names().find(|name| is_conditional(name)) {
-            Some(name) => Err(ObjectiveError::ConditionalProgram {
-                name: name.to_owned(),
-            }),
-            None => Ok(Template(arguments)),
+        let conditional = program.names().find(|name| is_conditional(name));
+        if let Some(name) = conditional {
+            let name = name.to_owned();
+            return Err(ObjectiveError::ConditionalProgram { name });
         }
+        Ok(Template(arguments))
     }
 
     /// The program, where it does not depend on a parameter.
@@ -178,7 +178,9 @@ fn name_length(inner: &str, space: &Space) -> usize {
 /// The parameters that an objective sees.
 pub(crate) fn visible(space: &Space) -> impl Iterator<Item = &str> {
     let parameters = space.parameters().iter();
-    parameters.filter(|p| !p.is_auxiliary()).map(Parameter::name)
+    parameters
+        .filter(|p| !p.is_auxiliary())
+        .map(Parameter::name)
 }
 
 fn is_visible(name: &str, space: &Space) -> bool {

@@ -128,7 +128,8 @@ impl Lines {
                 prefix => format!("{prefix}.{}", key.get_ref()),
             };
             let before = &text[..key.span().start.min(text.len())];
-            self.0.insert(path.clone(), 1 + before.matches('\n').count());
+            self.0
+                .insert(path.clone(), 1 + before.matches('\n').count());
             // Parameters and constraints are named in messages, so two levels are enough.
             if let (DeValue::Table(inner), "") = (value.get_ref(), prefix) {
                 self.add(inner, &path, text);
