@@ -1,8 +1,9 @@
 //! What a call waits for, said through Python's `logging` as a warning of `mivabo`: a wait in silence looks like a fault.
 
-use mivabo_store::Location;
-use pyo3::prelude::*;
 use std::cell::RefCell;
+
+use mivabo_store::{Awaited, Location};
+use pyo3::prelude::*;
 
 thread_local! {
     /// The place that this thread works on.
@@ -15,11 +16,11 @@ pub fn at(place: Option<&Location>) {
 }
 
 /// Says that this thread waits for its turn. Python's lock must not be held.
-pub fn say() {
+pub fn say(awaited: Awaited) {
     let Some(place) = PLACE.with_borrow(Clone::clone) else {
         return;
     };
-    let text = format!("waiting for `{place}`, which another process is writing");
+    let text = format!("waiting for `{place}`, {awaited}");
     // An interpreter that ends has nobody to tell.
     Python::try_attach(|py| warn(py, &text));
 }

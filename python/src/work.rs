@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mivabo_store::Location;
-use mivabo_work::{Awaited, Ended, Ending, Next, Terms, Work};
+use mivabo_work::{AwaitedTrial, Ended, Ending, Next, Terms, Work};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -169,8 +169,8 @@ impl Loop {
 }
 
 impl Loop {
-    fn say(&self, py: Python<'_>, news: &Awaited) {
-        let Awaited { trial, worker } = news;
+    fn say(&self, py: Python<'_>, news: &AwaitedTrial) {
+        let AwaitedTrial { trial, worker } = news;
         let place = self.study.get().location();
         let text = format!("waiting for trial {trial} of `{place}`, which runs for {worker}");
         // A handler of the user's that fails does not end the loop.

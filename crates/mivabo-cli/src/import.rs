@@ -72,9 +72,7 @@ pub fn run(args: &Import) -> Result<String, Failure> {
     let n = told.len();
     let n_known = n_known(&session, &told);
     if n_known > 0 {
-        say!(
-            "{n_known} rows repeat existing trials; added anyway"
-        );
+        say!("{n_known} rows repeat existing trials; added anyway");
     }
     session.add_all(&told).map_err(|e| e.to_string())?;
     Ok(format!(

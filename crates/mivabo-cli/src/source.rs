@@ -158,8 +158,8 @@ pub fn database<'a>(study_file: &Path, location: &'a Location) -> Result<&'a Pat
 /// From now on a long wait for the turn to write here is said.
 pub fn say_waits(location: &Location) {
     let place = location.clone();
-    mivabo_store::on_long_wait(move || {
-        say!("waiting for `{place}`, which another process is writing");
+    mivabo_store::on_long_wait(move |awaited| {
+        say!("waiting for `{place}`, {awaited}");
     });
 }
 

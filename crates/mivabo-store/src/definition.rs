@@ -1,4 +1,4 @@
-//! What a study was made from, as one text: a [`Definition`] enters, canonical JSON leaves, and back.
+//! What a study was made from, as canonical JSON.
 //!
 //! ```text
 //! { "direction": "minimize", "strategy": "thompson", "seed": 7, "n_initial": null, "space": { "parameters": … } }
@@ -198,6 +198,7 @@ fn broken(json: &str) -> String {
     let mut out = String::new();
     let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
     for c in json.chars() {
+        // Brackets and commas within a text are none.
         let is_structure = !in_text;
         in_text ^= c == '"' && !is_escaped;
         is_escaped = c == '\\' && !is_escaped;

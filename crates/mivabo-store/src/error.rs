@@ -32,7 +32,7 @@ pub enum Error {
         given: String,
     },
     /// There is no study with this number.
-    #[error("there is no study {id}; {n} studies exist")]
+    #[error("there is no study {id}; there {}", counted(*n as u64, "study", "studies"))]
     UnknownStudy {
         /// The number.
         id: u64,
@@ -40,7 +40,7 @@ pub enum Error {
         n: usize,
     },
     /// There is no trial with this number.
-    #[error("there is no trial {id}; {n} trials exist")]
+    #[error("there is no trial {id}; there {}", counted(*n, "trial", "trials"))]
     UnknownTrial {
         /// The number.
         id: u64,
@@ -65,7 +65,7 @@ pub enum Error {
         /// What became of the trial.
         state: RecordState,
     },
-    /// Parameters or a note that are no JSON object.
+    /// Parameters or a note that are not a JSON object.
     #[error("expected a JSON object, found `{text}`: {why}")]
     NotAnObject {
         /// How it begins.
@@ -88,8 +88,8 @@ pub enum Error {
         /// Why.
         why: String,
     },
-    /// A stored trial that is no point of its space.
-    #[error("the stored trial {id} is no point of its space: {why}")]
+    /// A stored trial that is not a point of its space.
+    #[error("the stored trial {id} is not a point of its space: {why}")]
     BadTrial {
         /// The trial.
         id: u64,
@@ -100,7 +100,7 @@ pub enum Error {
     #[error(transparent)]
     Study(#[from] mivabo::Error),
 
-    /// A file that is no SQLite database.
+    /// A file that is not a SQLite database.
     #[error("`{}` is not a SQLite database; it was left as it is", path.display())]
     NotADatabase {
         /// The file.
@@ -140,8 +140,8 @@ pub enum Error {
     },
     /// A file that lacks what was acknowledged last.
     #[error(
-        "`{path}`: results are missing: the last change of study {study} that was acknowledged is number {last}, and the \
-         file ends at number {found}; its log `{path}-wal` was removed, or the file was cut off or overwritten\n\
+        "`{path}`: results are missing: the last acknowledged change of study {study} has number {last}, but the file \
+         ends at number {found}; its log `{path}-wal` was removed, or the file was cut off or overwritten\n\
          hint: put back what was there; to go on with what is left, use a copy of the file, made with `cp`",
         path = path.display()
     )]
@@ -167,8 +167,8 @@ pub enum Error {
         /// Where.
         place: Location,
     },
-    /// Others held the turn to write for too long. Nothing was changed; the call can be made again.
-    #[error("`{place}` was locked by other processes for ten minutes; nothing was changed")]
+    /// Others held the turn to write, or the turn to suggest, for too long. Nothing was changed; the call can be made again.
+    #[error("`{place}` was locked by others for ten minutes; nothing was changed")]
     Busy {
         /// Where.
         place: Location,
@@ -241,6 +241,14 @@ fn differs(stored: &str, given: &str) -> String {
         }
     }
     "; they differ in their line breaks".to_owned()
+}
+
+fn counted(n: u64, one: &str, several: &str) -> String {
+    match n {
+        0 => format!("are no {several} yet"),
+        1 => format!("is 1 {one}"),
+        n => format!("are {n} {several}"),
+    }
 }
 
 fn not_there(place: &Location) -> String {

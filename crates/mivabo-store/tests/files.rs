@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mivabo::measure::{Outcome, VALUE};
-use mivabo_store::{Error, Object, Proposal, Revision, Sqlite, Store, Tell};
+use mivabo_store::{Error, NewRecord, Object, Revision, Sqlite, Store, Tell};
 use rusqlite::Connection;
 
 /// All files of a folder.
@@ -27,7 +27,7 @@ fn fill(store: &mut Store, n: u64) {
         store
             .add(
                 study,
-                Proposal::from(params),
+                NewRecord::from(params),
                 &Tell::new(Outcome::of(VALUE, x as f64)),
             )
             .unwrap();
@@ -231,10 +231,7 @@ fn places_where_no_file_can_be_are_named() {
     assert!(message.ends_with("there is no such file"), "{message}");
     assert!(matches!(Sqlite::open(""), Err(Error::CannotOpen { .. })));
     let message = Sqlite::open("/dev/null").unwrap_err().to_string();
-    assert!(
-        message.ends_with("it is no file with contents"),
-        "{message}"
-    );
+    assert!(message.ends_with("it is not a regular file"), "{message}");
     let long = folder
         .path()
         .join(["x".repeat(200), "y".repeat(200), "z".repeat(100)].join("/"));

@@ -44,7 +44,7 @@ pub use crate::lost::still_told;
 pub use crate::objective::{Kind, Objective, ObjectiveError, STUDY_VARIABLE, TRIAL_VARIABLE};
 pub use crate::template::{Template, shown};
 pub use crate::time::TimeError;
-pub use crate::work::{Awaited, Done, Ended, Ending, Next, Terms, Work};
+pub use crate::work::{AwaitedTrial, Done, Ended, Ending, Next, Terms, Work};
 
 /// How long a worker may be silent before its trials are given to others.
 pub const LEASE: Duration = Duration::from_secs(60);

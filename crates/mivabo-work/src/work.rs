@@ -61,7 +61,7 @@ pub enum Next {
         /// When to ask again.
         until: Instant,
         /// What is waited for, once the wait has become long; told only once.
-        news: Option<Awaited>,
+        news: Option<AwaitedTrial>,
     },
     /// Nothing new begins here. Trials that are held run to their ends.
     Done(Done),
@@ -69,14 +69,14 @@ pub enum Next {
 
 /// A trial of another worker that is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Awaited {
+pub struct AwaitedTrial {
     /// Its number.
     pub trial: u64,
     /// Who evaluates it.
     pub worker: String,
 }
 
-impl fmt::Display for Awaited {
+impl fmt::Display for AwaitedTrial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -274,7 +274,7 @@ impl Work {
         wait.has_said |= is_news;
         Next::Wait {
             until: now + PAUSE,
-            news: is_news.then(|| Awaited {
+            news: is_news.then(|| AwaitedTrial {
                 trial: trial.id,
                 worker: trial.worker.clone().unwrap_or_default(),
             }),

@@ -204,9 +204,18 @@ impl Study {
             self.trials[at].state = State::Running;
             return Ok(Suggestion::new(at as u64, feasible, Origin::Queue));
         }
-        let (feasible, origin) = self.chosen()?;
+        let (feasible, origin) = self.propose()?;
         let id = self.push(feasible.point())?;
         Ok(Suggestion::new(id, feasible, origin))
+    }
+
+    /// The point that a new trial would have if it were made now, and who proposes it. No trial is made, and the study is as
+    /// it was; the random streams are those of the number of its trials.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub fn propose(&mut self) -> Result<(Feasible, Origin), Error> {
+        self.chosen()
     }
 
     /// The next `k` points; fewer where there are no more.
