@@ -83,7 +83,7 @@ pub fn of_store(error: &StoreError) -> PyErr {
 /// What is wrong with a study file, and in which line.
 pub fn of_mistake(mistake: &Mistake) -> PyErr {
     let text = mistake.to_string();
-    match &mistake.problem {
+    match &*mistake.problem {
         Problem::Study(error) => of_method(error),
         Problem::Unreadable { .. }
         | Problem::UnknownKey { .. }

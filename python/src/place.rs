@@ -10,7 +10,6 @@ use crate::error::StudyError;
 
 /// The file that a text means, be it a path or an address; none for memory. What is not text in UTF-8 is a path.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "what Python gives is owned")]
 pub fn file_of(storage: PathBuf) -> PyResult<Option<PathBuf>> {
     let Some(text) = storage.to_str() else {
         return Ok(Some(storage));

@@ -28,7 +28,10 @@ pub fn run(args: &Check) -> Result<String, Failure> {
         checked.map_err(|why| Failure::Objective { path: path(), why })?;
     }
     let space = &file.definition.space;
-    let facts = Facts::of(space).map_err(|why| Failure::Space { path: path(), why })?;
+    let facts = Facts::of(space).map_err(|why| Failure::Space {
+        path: path(),
+        why: Box::new(why),
+    })?;
     Ok(if args.json {
         as_json(space, &facts)
     } else {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use mivabo_store::Location;
 use mivabo_work::Mistake;
 
+use crate::NO_VALUE;
+
 /// What went wrong after the arguments were understood.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -23,7 +25,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The flaw.
-        why: mivabo::Error,
+        why: Box<mivabo::Error>,
     },
     /// A study file whose program cannot be started.
     #[error("{}: [objective]: {why}", path.display())]
@@ -72,14 +74,14 @@ pub enum Error {
     },
     /// What the store refuses or fails at.
     #[error(transparent)]
-    Store(#[from] mivabo_store::Error),
+    Store(Box<mivabo_store::Error>),
     /// The same for a study, which does not know where it is.
     #[error("{place}: {why}")]
     Study {
         /// Where the study is.
         place: Location,
         /// What was refused.
-        why: mivabo_store::Error,
+        why: Box<mivabo_store::Error>,
     },
 
     /// A file that cannot be read.
@@ -142,6 +144,12 @@ pub enum Error {
         /// Every reason, each a sentence: several may hold values that could not be stored.
         reasons: Vec<String>,
     },
+    /// The objective never had a value.
+    #[error("{why}")]
+    Hopeless {
+        /// How often it failed, and how the last time.
+        why: String,
+    },
     /// The points that were asked for cannot be printed.
     #[error("writing the output: {why}; trial {trial} waits for the next ask")]
     Unprinted {
@@ -189,16 +197,25 @@ pub enum Error {
 
 impl Error {
     /// The same, met at a place.
-    pub fn at(self, place: impl ToString) -> Error {
+    pub fn at(self, place: impl Into<String>) -> Error {
         Error::At {
-            place: place.to_string(),
+            place: place.into(),
             why: Box::new(self),
         }
     }
 
     /// The exit code of a program that ends so.
     pub fn code(&self) -> u8 {
-        1
+        match self {
+            Error::Hopeless { .. } => NO_VALUE,
+            _ => 1,
+        }
+    }
+}
+
+impl From<mivabo_store::Error> for Error {
+    fn from(error: mivabo_store::Error) -> Error {
+        Error::Store(Box::new(error))
     }
 }
 
@@ -245,5 +262,5 @@ pub enum ProgramError {
     },
     /// Its input cannot be written as JSON.
     #[error("the values: {0}")]
-    Input(#[from] mivabo_store::Error),
+    Input(Box<mivabo_store::Error>),
 }

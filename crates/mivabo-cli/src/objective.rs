@@ -56,7 +56,8 @@ pub fn command(plan: &Plan, asked: &Asked) -> Result<Option<Command>, ProgramErr
 /// What the program of an objective reads: the values of a trial as one line of JSON.
 pub fn input(asked: &Asked) -> Result<String, ProgramError> {
     let values = asked.values.iter();
-    let object = object_of(values.map(|(name, value)| (name.as_str(), value.clone())))?;
+    let object = object_of(values.map(|(name, value)| (name.as_str(), value.clone())));
+    let object = object.map_err(|why| ProgramError::Input(Box::new(why)))?;
     Ok(format!("{object}\n"))
 }
 

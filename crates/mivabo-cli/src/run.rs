@@ -3,6 +3,7 @@
 use mivabo_store::Session;
 use mivabo_work::{Overrides, Plan};
 
+use crate::Answer;
 use crate::args::Run;
 use crate::best;
 use crate::crew::{Crew, Job, Outcome};
@@ -13,7 +14,6 @@ use crate::objective::check_program;
 use crate::progress::Progress;
 use crate::source::{database, open, read_study_file, say_waits};
 use crate::stop::Stop;
-use crate::{Answer, NO_VALUE};
 
 /// Runs a study until it has all its trials.
 pub fn run(args: &Run) -> Result<Answer, Error> {
@@ -68,8 +68,7 @@ fn answer(args: &Run, plan: &Plan, stop: &Stop, outcome: Outcome) -> Result<Answ
     session.sync()?;
     let path = plan.path.display();
     if let Some(why) = hopeless {
-        say!("error: {why}");
-        return Ok(without_value(&session, args.json));
+        return without_value(&session, why, args.json);
     }
     if let Some(code) = stop.exit_code() {
         say!("stopped; `mivabo run {path}` goes on");
@@ -83,17 +82,13 @@ fn answer(args: &Run, plan: &Plan, stop: &Stop, outcome: Outcome) -> Result<Answ
     Ok(best::answer(&session, args.json))
 }
 
-/// A message has said it all; a program that reads JSON gets some.
-fn without_value(session: &Session, is_json: bool) -> Answer {
-    let output = if is_json {
-        best::answer(session, true).output
-    } else {
-        String::new()
-    };
-    Answer {
-        output,
-        code: NO_VALUE,
+/// A message says it all, but a program that reads JSON gets some.
+fn without_value(session: &Session, why: String, is_json: bool) -> Result<Answer, Error> {
+    if !is_json {
+        return Err(Error::Hopeless { why });
     }
+    say!("error: {why}");
+    Ok(best::answer(session, true))
 }
 
 /// Names the trials that others keep for longer than a run waits.

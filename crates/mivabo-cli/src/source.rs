@@ -105,7 +105,7 @@ impl Place {
         let Place { location, name } = self;
         let refused = |why| Error::Study {
             place: location.clone(),
-            why,
+            why: Box::new(why),
         };
         let name = match name {
             Some(name) => name,
@@ -168,7 +168,7 @@ pub fn open(location: &Location, name: &str, definition: &Definition) -> Result<
     let store = Store::open(location)?;
     let session = Session::open(store, name, definition).map_err(|why| Error::Study {
         place: location.clone(),
-        why,
+        why: Box::new(why),
     })?;
     Ok(named(session))
 }

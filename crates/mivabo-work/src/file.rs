@@ -154,7 +154,7 @@ impl At<'_> {
     fn key(&self, key: &str, problem: impl Into<Problem>) -> Mistake {
         Mistake {
             line: self.lines.of(key),
-            problem: problem.into(),
+            problem: Box::new(problem.into()),
         }
     }
 
@@ -261,7 +261,7 @@ pub struct Mistake {
     /// The line, counted from 1, where it is known.
     pub line: Option<usize>,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 impl fmt::Display for Mistake {
@@ -279,7 +279,7 @@ impl From<Problem> for Mistake {
     fn from(problem: Problem) -> Mistake {
         Mistake {
             line: None,
-            problem,
+            problem: Box::new(problem),
         }
     }
 }
@@ -456,7 +456,7 @@ mod tests {
     fn a_run_needs_an_objective_and_a_number_of_trials() {
         let refused = |text: &str| {
             let plan = file(text).unwrap().plan(Overrides::default());
-            plan.unwrap_err().problem
+            *plan.unwrap_err().problem
         };
 
         assert_eq!(refused(SPACE), Problem::NoObjective);

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use mivabo::Space;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::builtin::Builtin;
 use crate::template::{self, Template};
@@ -39,7 +38,7 @@ pub(crate) struct Keys {
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     #[serde(flatten)]
-    pub unknown: BTreeMap<String, IgnoredAny>,
+    pub unknown: BTreeMap<String, serde_json::Value>,
 }
 
 impl Keys {
@@ -178,7 +177,7 @@ pub enum ObjectiveError {
     /// A placeholder for nothing.
     #[error(
         "command: `{{{name}}}` is not a parameter{}\nhint: write `{{{{{name}}}}}` for the text itself",
-        did_you_mean(nearest)
+        did_you_mean(nearest.as_deref())
     )]
     UnknownPlaceholder {
         /// What stands between the braces.
@@ -264,14 +263,13 @@ impl ObjectiveError {
 }
 
 /// `; did you mean …?`, where something like it is known.
-pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
-    let hint = nearest.as_ref();
-    hint.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
 
 fn or_known(nearest: Option<&str>, known: &str) -> String {
     match nearest {
-        Some(name) => format!("; did you mean `{name}`?"),
+        Some(_) => did_you_mean(nearest),
         None => format!("; there is `{known}`"),
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use mivabo::space::{Constraints, Definitions, Parameters};
 use mivabo_store::Location;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use crate::file::{Mistake, Problem};
@@ -32,7 +32,7 @@ pub(crate) struct Typed {
     #[serde(default)]
     pub model: Model,
     #[serde(flatten)]
-    pub unknown: BTreeMap<String, IgnoredAny>,
+    pub unknown: BTreeMap<String, serde_json::Value>,
 }
 
 /// `[run]`: how often, by whom, where results are kept.
@@ -46,14 +46,14 @@ pub(crate) struct Run {
     pub storage: Option<Location>,
     pub lease: Option<time::Typed>,
     #[serde(flatten)]
-    pub unknown: BTreeMap<String, IgnoredAny>,
+    pub unknown: BTreeMap<String, serde_json::Value>,
 }
 
 /// `[model]`: what is known of the function before it is evaluated.
 #[derive(Deserialize, Default)]
 pub(crate) struct Model {
     #[serde(flatten)]
-    pub unknown: BTreeMap<String, IgnoredAny>,
+    pub unknown: BTreeMap<String, serde_json::Value>,
 }
 
 impl Typed {

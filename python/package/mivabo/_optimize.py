@@ -136,7 +136,7 @@ class _Loop:
         return StorageError(text)
 
     def _begin(self, done: queue.SimpleQueue[tuple[Trial, Future[Any]]]) -> float | None:
-        """Begin as many evaluations as there may be; seconds until there may be more, None where only their ends can tell."""
+        """Begin what may begin. Seconds until there may be more; None where only the end of an evaluation can tell."""
         while self.running < self.plan.workers and self.error is None:
             try:
                 step = self.work.next(self.study._stop)
