@@ -200,28 +200,9 @@ fn described(parameter: &Parameter) -> String {
 }
 
 fn as_json(space: &Space, facts: &Facts) -> String {
-    let parameters: Vec<Value> = space
-        .parameters()
-        .iter()
-        .map(|p| {
-            json!({"name": p.name(), "domain": p.domain().to_string(), "values": p.domain().size(),
-            "log": p.domain().is_log(), "when": p.condition().map(ToString::to_string), "auxiliary": p.is_auxiliary()})
-        })
-        .collect();
-    let constraints: Vec<Value> = space
-        .constraints()
-        .iter()
-        .map(|c| {
-            json!({"name": c.name(), "class": c.class().to_string(), "expression": c.expression().to_string(),
-            "implied": c.is_implied()})
-        })
-        .collect();
-    let example = facts.example.as_ref().ok().map(|point| {
-        space
-            .values(point)
-            .map(|(name, value)| (name.to_owned(), json!(value)))
-            .collect::<Map<_, _>>()
-    });
+    let parameters: Vec<Value> = space.parameters().iter().map(of_parameter).collect();
+    let constraints: Vec<Value> = space.constraints().iter().map(of_constraint).collect();
+    let example = facts.example.as_ref().ok();
     let report = json!({
         "fingerprint": space.fingerprint(),
         "bits": space.encoding().n_bits(),
@@ -229,7 +210,35 @@ fn as_json(space: &Space, facts: &Facts) -> String {
         "parameters": parameters,
         "constraints": constraints,
         "feasible_combinations": facts.n_feasible.map(|n| n.to_string()),
-        "example": example,
+        "example": example.map(|point| of_point(space, point)),
     });
     format!("{report:#}\n")
+}
+
+fn of_parameter(parameter: &Parameter) -> Value {
+    let domain = parameter.domain();
+    json!({
+        "name": parameter.name(),
+        "domain": domain.to_string(),
+        "values": domain.size(),
+        "log": domain.is_log(),
+        "when": parameter.condition().map(ToString::to_string),
+        "auxiliary": parameter.is_auxiliary(),
+    })
+}
+
+fn of_constraint(constraint: &Constraint) -> Value {
+    json!({
+        "name": constraint.name(),
+        "class": constraint.class().to_string(),
+        "expression": constraint.expression().to_string(),
+        "implied": constraint.is_implied(),
+    })
+}
+
+fn of_point(space: &Space, point: &Point) -> Map<String, Value> {
+    let values = space.values(point);
+    values
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect()
 }

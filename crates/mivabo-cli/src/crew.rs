@@ -14,7 +14,7 @@ use crate::log::{self, Log};
 use crate::objective;
 use crate::progress::{Facts, Progress, rounded};
 use crate::stop::{Stop, Wish};
-use crate::subprocess::{self, End, Limits};
+use crate::subprocess::{self, End, Rules};
 use crate::text::brief;
 
 /// All workers of this process.
@@ -241,11 +241,12 @@ impl<'a> Crew<'a> {
         let what = format!("trial {}, attempt {attempt}: {input}", asked.id);
         let mut log = Log::begin(self.job.logs, asked.id, what.trim_end());
         self.say_unlogged(asked.id, log.trouble());
-        let limits = Limits {
+        let rules = Rules {
+            measure: &plan.definition.aims.goal().measure,
             timeout: plan.objective.timeout,
             grace: plan.objective.grace,
         };
-        subprocess::evaluate(command, input, limits, &mut log, self.job.stop)
+        subprocess::evaluate(command, input, rules, &mut log, self.job.stop)
     }
 
     /// Says why a trial has no log, but not the same for each trial.

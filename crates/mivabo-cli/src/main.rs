@@ -86,7 +86,7 @@ fn run(args: &Args) -> Result<Answer, Error> {
         Command::Show(show) => Ok(show::run(show)?.into()),
         Command::Report(report) => Ok(report::run(report)?.into()),
         Command::Export(export) => Ok(export::run(export)?.into()),
-        Command::Import(import) => Ok(import::run(import)?.into()),
+        Command::Import(import) => import::run(import).map(Answer::from),
         Command::Solve(solve) => solve::run(solve).map(Answer::from),
         Command::Completions(completions) => Ok(shell::completions(completions).into()),
         Command::Man(man) => shell::man(man).map(Answer::from),

@@ -6,6 +6,7 @@
 //!
 //! Whatever may happen next has a descriptor or a deadline, and one `poll` waits for all of them.
 
+use std::collections::BTreeMap;
 use std::io::{self, PipeReader, Read, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -17,7 +18,6 @@ use nix::poll::{PollFd, PollFlags, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use rustix::process::{WaitId, WaitIdOptions, waitid};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::log::Log;
@@ -57,9 +57,11 @@ impl End {
     }
 }
 
-/// How long an evaluation may take.
+/// What an evaluation should give, and how long it may take.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct Rules<'a> {
+    /// The measure that is looked for in what the program prints.
+    pub measure: &'a str,
     /// From its beginning.
     pub timeout: Option<Duration>,
     /// From SIGTERM to SIGKILL.
@@ -70,12 +72,12 @@ pub struct Limits {
 pub fn evaluate(
     command: Command,
     input: String,
-    limits: Limits,
+    rules: Rules<'_>,
     log: &mut Log,
     stop: &Stop,
 ) -> End {
     let end = match Running::start(command, input) {
-        Ok(running) => outcome(running.watch(limits, log, stop), log),
+        Ok(running) => outcome(running.watch(rules, log, stop), rules.measure, log),
         Err(end) => end,
     };
     log.end(&match &end {
@@ -88,9 +90,9 @@ pub fn evaluate(
 }
 
 /// What it means that a program ended so.
-fn outcome(watched: io::Result<(ExitStatus, Cause)>, log: &Log) -> End {
+fn outcome(watched: io::Result<(ExitStatus, Cause)>, measure: &str, log: &Log) -> End {
     match watched {
-        Ok((status, Cause::Ended)) => value_of(status, log),
+        Ok((status, Cause::Ended)) => value_of(status, measure, log),
         Ok((_, Cause::Timeout(timeout))) => {
             let timeout = humantime::format_duration(timeout);
             End::Failed {
@@ -166,19 +168,19 @@ impl Running {
     /// Waits until the program has ended, and ends it where that is needed.
     fn watch(
         mut self,
-        limits: Limits,
+        rules: Rules<'_>,
         log: &mut Log,
         stop: &Stop,
     ) -> io::Result<(ExitStatus, Cause)> {
         let mut phase = Phase::Running;
         let mut cause = Cause::Ended;
-        while !self.step(phase, limits, log, stop)? {
-            phase = match (phase, self.unwanted(limits, stop)) {
+        while !self.step(phase, rules, log, stop)? {
+            phase = match (phase, self.unwanted(rules, stop)) {
                 (Phase::Running, Some(why)) => {
                     cause = why;
                     kill(&self.child, Signal::SIGTERM);
                     Phase::Asked {
-                        until: Instant::now() + limits.grace,
+                        until: Instant::now() + rules.grace,
                     }
                 }
                 (Phase::Asked { until }, _)
@@ -201,14 +203,14 @@ impl Running {
     fn step(
         &mut self,
         phase: Phase,
-        limits: Limits,
+        rules: Rules<'_>,
         log: &mut Log,
         stop: &Stop,
     ) -> io::Result<bool> {
         let (wish, deadline) = match phase {
             Phase::Running => (
                 Some(Wish::Urgent),
-                limits.timeout.map(|timeout| self.began + timeout),
+                rules.timeout.map(|timeout| self.began + timeout),
             ),
             Phase::Asked { until } => (Some(Wish::Impatient), Some(until)),
             // Nothing more can be done about it.
@@ -221,12 +223,12 @@ impl Running {
     }
 
     /// Why it should end now.
-    fn unwanted(&self, limits: Limits, stop: &Stop) -> Option<Cause> {
+    fn unwanted(&self, rules: Rules<'_>, stop: &Stop) -> Option<Cause> {
         let is_late = |timeout: &Duration| self.began.elapsed() >= *timeout;
         if stop.wants(Wish::Urgent) {
             return Some(Cause::Stopped);
         }
-        limits.timeout.filter(is_late).map(Cause::Timeout)
+        rules.timeout.filter(is_late).map(Cause::Timeout)
     }
 }
 
@@ -364,7 +366,7 @@ fn take<P: Read>(pipe: &mut Option<P>, buffer: &mut [u8], mut push: impl FnMut(&
 }
 
 /// What a program that ended by itself has to say.
-fn value_of(status: ExitStatus, log: &Log) -> End {
+fn value_of(status: ExitStatus, measure: &str, log: &Log) -> End {
     if !status.success() {
         let how = described(status);
         return End::failed(match log.err.last_line() {
@@ -376,7 +378,7 @@ fn value_of(status: ExitStatus, log: &Log) -> End {
         let reason = "it printed nothing; expected a number on the last line";
         return End::failed(reason.to_owned());
     };
-    match number(&line) {
+    match number(&line, measure) {
         Some((value, _)) if !value.is_finite() => End::failed(format!("the value is {value}")),
         Some((value, object)) => End::Value(value, object),
         None => End::failed(format!("the last line is not a number: `{}`", short(&line))),
@@ -394,19 +396,14 @@ fn described(status: ExitStatus) -> String {
     }
 }
 
-/// A number, or a JSON object with one as its `value`.
-fn number(line: &str) -> Option<(f64, Option<String>)> {
-    #[derive(Deserialize)]
-    struct Object<'a> {
-        #[serde(borrow)]
-        value: &'a RawValue,
-    }
+/// A number, or a JSON object that has one under the name of the measure.
+fn number(line: &str, measure: &str) -> Option<(f64, Option<String>)> {
     if let Ok(value) = line.parse::<f64>() {
         return Some((value, None));
     }
     let line = in_quotes(Some(line).filter(|line| line.starts_with('{'))?);
-    let object: Object<'_> = serde_json::from_str(&line).ok()?;
-    let value = object.value.get().trim_matches('"').parse().ok()?;
+    let object: BTreeMap<String, &RawValue> = serde_json::from_str(&line).ok()?;
+    let value = object.get(measure)?.get().trim_matches('"').parse().ok()?;
     Some((value, Some(line)))
 }
 
@@ -448,6 +445,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_measure_is_looked_for_by_its_name() {
+        let line = r#"{"loss": 3, "value": 4}"#;
+
+        assert_eq!(number(line, "loss"), Some((3.0, Some(line.to_owned()))));
+        assert_eq!(number("5", "loss"), Some((5.0, None)));
+    }
+
+    #[test]
     fn values_are_numbers_or_objects_with_one() {
         for (line, value) in [
             ("0.25", 0.25),
@@ -460,7 +465,8 @@ mod tests {
                 4.0,
             ),
         ] {
-            assert_eq!(number(line).map(|(value, _)| value), Some(value), "{line}");
+            let found = number(line, "value").map(|(value, _)| value);
+            assert_eq!(found, Some(value), "{line}");
         }
         for line in [
             "",
@@ -472,8 +478,8 @@ mod tests {
             "[1]",
             "0.5 s",
         ] {
-            assert_eq!(number(line), None, "{line}");
+            assert_eq!(number(line, "value"), None, "{line}");
         }
-        assert!(number("nan").is_some_and(|(value, _)| value.is_nan()));
+        assert!(number("nan", "value").is_some_and(|(value, _)| value.is_nan()));
     }
 }

@@ -133,6 +133,24 @@ fn values_are_found_in_what_is_printed() {
 }
 
 #[test]
+fn a_goal_and_a_limit_are_found_in_what_is_printed() {
+    let folder = Folder::script(
+        "echo \"{\\\"loss\\\": 0.$MIVABO_TRIAL, \\\"latency\\\": $MIVABO_TRIAL}\"",
+        "",
+        "trials = 4",
+    );
+    let text = folder.read("study.toml");
+    let aims = "[goals]\nloss = 'maximize'\n[limits]\nlatency = '<= 2'\n";
+    folder.write("study.toml", &format!("{aims}{text}"));
+
+    let output = folder.run(&["run", "study.toml", "--quiet", "--json"]);
+
+    assert!(output.status.success(), "{}", stderr(&output));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["best"]["measured"]["loss"], 0.2);
+}
+
+#[test]
 fn an_objective_hears_its_values_in_three_ways() {
     let script =
         "printf '%s|' \"$@\" > args; cat > input; env | grep ^MIVABO_ | sort > env; echo 1";

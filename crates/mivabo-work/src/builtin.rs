@@ -9,7 +9,7 @@
 use mivabo::Space;
 use mivabo::space::{Parameter, Value};
 
-use crate::objective::ObjectiveError;
+use crate::error::ObjectiveError;
 
 const ALL: [(&str, Builtin); 1] = [("pressure-vessel", Builtin::PressureVessel)];
 

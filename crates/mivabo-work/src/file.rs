@@ -11,7 +11,6 @@
 //! A file is TOML, or JSON where its name ends in `.json`. It is read once and checked as a whole, whoever reads it and
 //! whatever for, so that a mistake is met before the first evaluation.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,8 +19,9 @@ use mivabo::space::Tables;
 use mivabo::study::{MAX_INITIAL, Strategy};
 use mivabo_store::{Definition, Location, Said, check_name, default_strategy};
 
-use crate::objective::{Objective, ObjectiveError};
-use crate::time::{self, TimeError};
+use crate::error::{Mistake, Problem};
+use crate::objective::Objective;
+use crate::time;
 use crate::typed::{self, Lines, Typed};
 use crate::{LEASE, MAX_WORKERS, SHORTEST_LEASE};
 
@@ -253,119 +253,6 @@ fn space(typed: &mut Typed) -> Result<Space, Mistake> {
         return Err(Problem::NoParameters.into());
     }
     Ok(space)
-}
-
-/// What is wrong with a study file, and where.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Mistake {
-    /// The line, counted from 1, where it is known.
-    pub line: Option<usize>,
-    /// What is wrong.
-    pub problem: Box<Problem>,
-}
-
-impl fmt::Display for Mistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(line) = self.line {
-            write!(f, "line {line}: ")?;
-        }
-        self.problem.fmt(f)
-    }
-}
-
-impl std::error::Error for Mistake {}
-
-impl From<Problem> for Mistake {
-    fn from(problem: Problem) -> Mistake {
-        Mistake {
-            line: None,
-            problem: Box::new(problem),
-        }
-    }
-}
-
-/// What may be wrong with a study file.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Problem {
-    /// It does not read as TOML or JSON, or a value has the wrong type.
-    #[error("{message}")]
-    Unreadable {
-        /// What the reader says, with the place.
-        message: String,
-    },
-    /// A key that means nothing.
-    #[error("unknown key `{key}`{}; {}", in_table(table), hint(nearest.as_deref(), known))]
-    UnknownKey {
-        /// The key.
-        key: String,
-        /// Its table; empty at the top of the file.
-        table: &'static str,
-        /// The key that was probably meant.
-        nearest: Option<String>,
-        /// The keys that the table may have.
-        known: &'static [&'static str],
-    },
-    /// There is nothing to choose.
-    #[error("[parameters]: there are none")]
-    NoParameters,
-    /// What the space or the study refuses.
-    #[error(transparent)]
-    Study(#[from] mivabo::Error),
-    /// A name that no study can have.
-    #[error(transparent)]
-    Name(#[from] mivabo_store::Error),
-    /// Goals or limits that make no sense.
-    #[error("{message}")]
-    Aims {
-        /// The key, and what was expected.
-        message: String,
-    },
-    /// `[objective]` makes no sense.
-    #[error("[objective]: {0}")]
-    Objective(#[from] ObjectiveError),
-    /// The strategy or its settings are unknown.
-    #[error("[run] strategy: {why}")]
-    Strategy {
-        /// What was expected.
-        why: mivabo::Error,
-    },
-    /// No workers, or more than a process should have.
-    #[error("[run] workers: expected 1 to {MAX_WORKERS}, not {n}")]
-    Workers {
-        /// How many were asked for.
-        n: usize,
-    },
-    /// A lease that cannot be kept.
-    #[error("[run] lease: {why}")]
-    Lease {
-        /// What is wrong with it.
-        why: TimeError,
-    },
-    /// A run needs something to evaluate.
-    #[error(
-        "there is no [objective] to evaluate\n\
-         hint: add one, or use `mivabo ask` and `mivabo tell`"
-    )]
-    NoObjective,
-    /// A run needs an end.
-    #[error("how many trials? Set `trials` in [run], or call with --trials")]
-    NoTrials,
-}
-
-fn in_table(table: &str) -> String {
-    match table {
-        "" => String::new(),
-        table => format!(" in [{table}]"),
-    }
-}
-
-fn hint(nearest: Option<&str>, known: &[&str]) -> String {
-    match (nearest, known) {
-        (Some(nearest), _) => format!("did you mean `{nearest}`?"),
-        (None, []) => "no keys are known there".to_owned(),
-        (None, known) => format!("known are {}", known.join(", ")),
-    }
 }
 
 #[cfg(test)]

@@ -28,22 +28,26 @@
 //! [`Session`]: mivabo_store::Session
 
 mod builtin;
+mod error;
 mod file;
 mod lost;
 mod objective;
 mod template;
 mod time;
 mod typed;
+mod variables;
 mod work;
 
 use std::time::Duration;
 
 pub use crate::builtin::Builtin;
-pub use crate::file::{Mistake, Overrides, Plan, Problem, StudyFile};
+pub use crate::error::{Mistake, ObjectiveError, Problem};
+pub use crate::file::{Overrides, Plan, StudyFile};
 pub use crate::lost::still_told;
-pub use crate::objective::{Kind, Objective, ObjectiveError, STUDY_VARIABLE, TRIAL_VARIABLE};
+pub use crate::objective::{Kind, Objective};
 pub use crate::template::{Template, shown};
 pub use crate::time::TimeError;
+pub use crate::variables::{STUDY_VARIABLE, TRIAL_VARIABLE};
 pub use crate::work::{AwaitedTrial, Done, Ended, Ending, Next, Terms, Work};
 
 /// How long a worker may be silent before its trials are given to others.

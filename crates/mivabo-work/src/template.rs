@@ -6,9 +6,10 @@
 //! it if that is an option by itself: it begins with `-` and has neither `=` nor a placeholder.
 
 use mivabo::Space;
-use mivabo::space::{Parameter, Value};
+use mivabo::space::Value;
 
-use crate::objective::ObjectiveError;
+use crate::error::ObjectiveError;
+use crate::variables::{self, visible};
 
 /// A program and its arguments, with placeholders.
 #[derive(Debug, Clone, PartialEq)]
@@ -175,14 +176,6 @@ fn name_length(inner: &str, space: &Space) -> usize {
     }
 }
 
-/// The parameters that an objective sees.
-pub(crate) fn visible(space: &Space) -> impl Iterator<Item = &str> {
-    let parameters = space.parameters().iter();
-    parameters
-        .filter(|p| !p.is_auxiliary())
-        .map(Parameter::name)
-}
-
 fn is_visible(name: &str, space: &Space) -> bool {
     visible(space).any(|known| known == name)
 }
@@ -216,7 +209,7 @@ pub(crate) fn check_shell_line(line: &str, space: &Space) -> Result<(), Objectiv
     match names.find(|name| is_visible(name, space)) {
         Some(name) => Err(ObjectiveError::ShellPlaceholder {
             name: name.to_owned(),
-            variable: crate::objective::variable(name),
+            variable: variables::of_parameter(name),
         }),
         None => Ok(()),
     }

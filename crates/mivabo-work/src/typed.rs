@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
-use crate::file::{Mistake, Problem};
+use crate::error::{Mistake, Problem};
 use crate::{objective, time};
 
 /// What was typed. Nothing in it has been checked against anything else.

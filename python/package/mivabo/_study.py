@@ -80,6 +80,8 @@ class Study:
         path = _path(storage)
         settings = {
             "direction": direction,
+            "goals": None,
+            "limits": None,
             "strategy": _native.DEFAULT_STRATEGY if strategy is None else strategy,
             "seed": seed,
             "n_initial": n_initial,
@@ -172,7 +174,7 @@ class Study:
         if left_out:
             taken = ", ".join(f"`{name}` for {params.get(name)!r}" for name in left_out)
             warnings.warn(f"left out, and taken: {taken}", stacklevel=2)
-        number = self._inner.add(params, (value, reason))
+        number = self._inner.add(params, (value, reason), None)
         return self._trial(number)
 
     def enqueue(self, params: Mapping[str, Value]) -> Trial:
@@ -315,7 +317,8 @@ class Study:
     @property
     def direction(self) -> Direction:
         """Whether low or high values are good."""
-        direction: Direction = self._definition["direction"]
+        goals: dict[str, Direction] = self._definition.get("goals", {})
+        direction: Direction = self._definition["direction"] if not goals else next(iter(goals.values()))
         return direction
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Value = bool | int | float | str
@@ -11,7 +11,7 @@ Value = bool | int | float | str
 Params = dict[str, Value]
 """Names and values of the active parameters of a point."""
 
-State = Literal["waiting", "running", "complete", "failed"]
+State = Literal["waiting", "running", "complete", "stopped", "failed"]
 """What became of a trial."""
 
 
@@ -36,6 +36,8 @@ class Trial:
     """What became of it."""
     value: float | None = None
     """Its value, if it has one."""
+    measured: dict[str, float] = field(default_factory=dict)
+    """All numbers that its evaluation gave, by name; the value is one of them."""
     reason: str | None = None
     """Why it failed, if it did."""
     feasible: bool = True
