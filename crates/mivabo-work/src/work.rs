@@ -303,6 +303,10 @@ impl Work {
         // Before the tell, and held until after it: an interrupt in between must lose neither the outcome nor the trial.
         self.remember(id, &told);
         let answer = session.tell_all(id, &told);
+        if answer.is_err() {
+            // An interrupted wait for the turn to write is an error, too, and unwinds here.
+            interrupt::check();
+        }
         self.held.remove(&id);
         match answer {
             Ok(()) => {
@@ -346,6 +350,9 @@ impl Work {
 
     fn give_back(&mut self, session: &mut Session, id: u64) -> Result<Ended, Error> {
         let answer = session.release(id);
+        if answer.is_err() {
+            interrupt::check();
+        }
         self.held.remove(&id);
         match answer {
             // If others have it by now, it is theirs.

@@ -244,3 +244,21 @@ fn what_could_not_be_stored_is_named_and_what_was_stored_is_missed_when_it_is_go
         ["trial 0: value 0.25", "trial 1: value 0.5"]
     );
 }
+
+#[test]
+fn a_trial_whose_tell_is_interrupted_stays_held_and_its_outcome_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Location::from(folder.path().join("a.db"));
+    let (mut session, mut work) = (session_at(&place), work(9));
+    let trial = asked(work.next(&mut session));
+    let interrupt = mivabo::interrupt::Interrupt::default();
+    interrupt.request();
+
+    let ended = interrupt.run(|| work.ended(&mut session, trial.id, value(0.5)));
+
+    assert!(ended.is_none());
+    assert_eq!(work.n_held(), 1);
+    assert_eq!(work.unstored(Some(&session)), ["trial 0: value 0.5"]);
+    work.release(&mut session);
+    assert_eq!(session.record(0).unwrap().state, RecordState::Waiting);
+}

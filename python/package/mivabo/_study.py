@@ -77,6 +77,8 @@ class Study:
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space: expected a mivabo.Space, not {space!r:.60}")
+        if direction is None:
+            raise TypeError("direction: expected 'minimize' or 'maximize', not None")
         path = _path(storage)
         settings = {
             "direction": direction,
