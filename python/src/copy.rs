@@ -1,4 +1,4 @@
-//! Copies of studies in memory: stored trials leave as plain tuples, and a study with the same trials comes back.
+//! Copies of studies in memory, as plain tuples that pickle.
 //!
 //! A copy is made by the store's own steps: every trial is enqueued and claimed by number, told in the order of the tells,
 //! and given back if it waited. So it goes on with the same suggestions.

@@ -7,12 +7,13 @@ use serde::Serialize;
 use serde_json::{Map, json};
 
 use crate::args::Best;
+use crate::error::Error;
 use crate::objective::shown;
 use crate::text::{brief, table};
-use crate::{Answer, Failure, NO_VALUE};
+use crate::{Answer, NO_VALUE};
 
 /// The best trial, or what the model recommends.
-pub fn run(args: &Best) -> Result<Answer, Failure> {
+pub fn run(args: &Best) -> Result<Answer, Error> {
     let mut session = args.source.read()?;
     if args.recommend && session.best().is_some() {
         return recommended(&mut session, args.json);
@@ -21,8 +22,8 @@ pub fn run(args: &Best) -> Result<Answer, Failure> {
 }
 
 /// The best trial of a study; the exit code says so when there is none.
-pub fn answer(session: &Session, is_json: bool) -> Result<Answer, Failure> {
-    let view = session.view().map_err(|error| error.to_string())?;
+pub fn answer(session: &Session, is_json: bool) -> Result<Answer, Error> {
+    let view = session.view()?;
     let output = if is_json {
         pretty(&Summary::of(&view))?
     } else {
@@ -57,14 +58,13 @@ impl<'a> Summary<'a> {
 }
 
 /// JSON with a line for each value.
-pub fn pretty(what: &impl Serialize) -> Result<String, Failure> {
+pub fn pretty(what: &impl Serialize) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(what);
-    text.map(|text| text + "\n")
-        .map_err(|error| error.to_string())
+    text.map(|text| text + "\n").map_err(Error::from)
 }
 
-fn recommended(session: &mut Session, is_json: bool) -> Result<Answer, Failure> {
-    let found = session.recommend().map_err(|error| error.to_string())?;
+fn recommended(session: &mut Session, is_json: bool) -> Result<Answer, Error> {
+    let found = session.recommend()?;
     let space = session.space();
     let margins = MarginView::at(space, found.point());
     let values = space.values(found.point());

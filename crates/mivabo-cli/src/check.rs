@@ -1,4 +1,4 @@
-//! `mivabo check`: a study file in, what its space consists of out.
+//! `mivabo check`: what the space of a study file consists of.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,10 @@ use mivabo::{Error, Space, encoding};
 use mivabo_bqp::{Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
 
-use crate::Failure;
 use crate::args::Check;
-use crate::study_file::StudyFile;
+use crate::error::Error as Failure;
+use crate::objective::check_program;
+use crate::source::read_study_file;
 use crate::text::{padded, width};
 
 /// Work for counting the feasible combinations, and for finding one, before giving up.
@@ -20,14 +21,17 @@ const NODES: u64 = 200_000;
 
 /// Describes the space of a study file.
 pub fn run(args: &Check) -> Result<String, Failure> {
-    let file = StudyFile::read(&args.file)?;
+    let file = read_study_file(&args.file)?;
+    let path = || args.file.clone();
     if let Some(objective) = &file.objective {
-        objective
-            .check_program(&file.folder)
-            .map_err(|e| format!("{}: {e}", args.file.display()))?;
+        let checked = check_program(objective, file.folder());
+        checked.map_err(|why| Failure::Objective { path: path(), why })?;
     }
     let space = &file.definition.space;
-    let facts = Facts::of(space).map_err(|e| format!("{}: {e}", args.file.display()))?;
+    let facts = Facts::of(space).map_err(|why| Failure::Space {
+        path: path(),
+        why: Box::new(why),
+    })?;
     Ok(if args.json {
         as_json(space, &facts)
     } else {
@@ -196,28 +200,9 @@ fn described(parameter: &Parameter) -> String {
 }
 
 fn as_json(space: &Space, facts: &Facts) -> String {
-    let parameters: Vec<Value> = space
-        .parameters()
-        .iter()
-        .map(|p| {
-            json!({"name": p.name(), "domain": p.domain().to_string(), "values": p.domain().size(),
-            "log": p.domain().is_log(), "when": p.condition().map(ToString::to_string), "auxiliary": p.is_auxiliary()})
-        })
-        .collect();
-    let constraints: Vec<Value> = space
-        .constraints()
-        .iter()
-        .map(|c| {
-            json!({"name": c.name(), "class": c.class().to_string(), "expression": c.expression().to_string(),
-            "implied": c.is_implied()})
-        })
-        .collect();
-    let example = facts.example.as_ref().ok().map(|point| {
-        space
-            .values(point)
-            .map(|(name, value)| (name.to_owned(), json!(value)))
-            .collect::<Map<_, _>>()
-    });
+    let parameters: Vec<Value> = space.parameters().iter().map(of_parameter).collect();
+    let constraints: Vec<Value> = space.constraints().iter().map(of_constraint).collect();
+    let example = facts.example.as_ref().ok();
     let report = json!({
         "fingerprint": space.fingerprint(),
         "bits": space.encoding().n_bits(),
@@ -225,7 +210,35 @@ fn as_json(space: &Space, facts: &Facts) -> String {
         "parameters": parameters,
         "constraints": constraints,
         "feasible_combinations": facts.n_feasible.map(|n| n.to_string()),
-        "example": example,
+        "example": example.map(|point| of_point(space, point)),
     });
     format!("{report:#}\n")
+}
+
+fn of_parameter(parameter: &Parameter) -> Value {
+    let domain = parameter.domain();
+    json!({
+        "name": parameter.name(),
+        "domain": domain.to_string(),
+        "values": domain.size(),
+        "log": domain.is_log(),
+        "when": parameter.condition().map(ToString::to_string),
+        "auxiliary": parameter.is_auxiliary(),
+    })
+}
+
+fn of_constraint(constraint: &Constraint) -> Value {
+    json!({
+        "name": constraint.name(),
+        "class": constraint.class().to_string(),
+        "expression": constraint.expression().to_string(),
+        "implied": constraint.is_implied(),
+    })
+}
+
+fn of_point(space: &Space, point: &Point) -> Map<String, Value> {
+    let values = space.values(point);
+    values
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect()
 }

@@ -6,10 +6,10 @@ use mivabo::view::{StudyView, TrialView};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use crate::Failure;
 use crate::args::{Export, Format};
 use crate::best::pretty;
 use crate::csv::line;
+use crate::error::Error;
 use crate::objective::shown;
 
 /// Columns that are not parameters. A parameter of such a name is written as `params.NAME`.
@@ -25,7 +25,7 @@ pub const MEASURED: &str = "measured.";
 pub const RESULT: &str = "result.";
 
 /// Prints the study.
-pub fn run(args: &Export) -> Result<String, Failure> {
+pub fn run(args: &Export) -> Result<String, Error> {
     let view = args.source.view()?;
     match args.format {
         Format::Json => pretty(&view),

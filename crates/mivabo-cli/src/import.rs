@@ -1,4 +1,4 @@
-//! `mivabo import`: results from elsewhere in, told trials in the study out.
+//! `mivabo import`: adds results from elsewhere to a study.
 //!
 //! All rows are read and checked before the first one is stored.
 
@@ -12,6 +12,7 @@ use serde_json::Map;
 use crate::Failure;
 use crate::args::Import;
 use crate::csv;
+use crate::error::Error;
 use crate::export::{COLUMNS, MEASURED, RESULT, column};
 use crate::input::read;
 use crate::objective::shown;
@@ -28,57 +29,67 @@ struct Imported {
 const UNKNOWN_REASON: &str = "failed elsewhere";
 
 /// Adds the rows of a file.
-pub fn run(args: &Import) -> Result<String, Failure> {
+pub fn run(args: &Import) -> Result<String, Error> {
     let text = read(&args.results)?;
     let source = Source {
         file: args.file.clone(),
         study: args.study.clone(),
     };
     let mut session = source.write()?;
-    let space = session.space().clone();
-    let is_json = args
-        .results
-        .extension()
-        .is_some_and(|extension| extension == "json");
-    let results = if is_json {
-        of_json(&text, &args.value, &space)
+    let file = args.results.display().to_string();
+    let rows = rows(args, &text, session.space());
+    let rows = rows.map_err(|why| Error::from(why).at(&file))?;
+    let n_rows = rows.len();
+    let Checked { told, n_infeasible } = checked(rows, &file, session.space())?;
+    let n_known = n_known(&session, &told);
+    if n_known > 0 {
+        say!("{n_known} rows repeat existing trials; added anyway");
+    }
+    session.add_all(&told)?;
+    let n = told.len();
+    Ok(format!(
+        "imported {n} of {n_rows} rows, {n_infeasible} of them not feasible\n"
+    ))
+}
+
+fn rows(args: &Import, text: &str, space: &Space) -> Result<Vec<Imported>, Failure> {
+    let ending = args.results.extension();
+    if ending.is_some_and(|ending| ending == "json") {
+        of_json(text, &args.value, space)
     } else {
-        of_csv(&text, &args.value, &space)
+        of_csv(text, &args.value, space)
+    }
+}
+
+/// Rows that can be added.
+struct Checked {
+    told: Vec<(Point, Told)>,
+    n_infeasible: usize,
+}
+
+/// Says which rows are skipped, and which can never be the best. A point outside of the space is an error.
+fn checked(rows: Vec<Imported>, file: &str, space: &Space) -> Result<Checked, Error> {
+    let mut checked = Checked {
+        told: Vec::new(),
+        n_infeasible: 0,
     };
-    let results = results.map_err(|e| format!("{}: {e}", args.results.display()))?;
-    let n_rows = results.len();
-    let mut told = Vec::new();
-    let mut n_infeasible = 0;
-    for result in results {
-        let values = result
-            .values
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.clone()));
-        let place = format!("{}: {}", args.results.display(), result.place);
-        let point = space
-            .point_where_active(values)
-            .map_err(|e| format!("{place}: {e}"))?;
-        let Some(result) = result.told else {
+    for row in rows {
+        let place = format!("{file}: {}", row.place);
+        let values = row.values.iter();
+        let values = values.map(|(name, value)| (name.as_str(), value.clone()));
+        let point = space.point_where_active(values);
+        let point = point.map_err(|why| Error::Said(format!("{place}: {why}")))?;
+        let Some(told) = row.told else {
             say!("{place} has no value: skipped");
             continue;
         };
         if let Some(violation) = space.check(&point).violations.first() {
             say!("{place} is not feasible, so it is learned from but never the best: {violation}");
-            n_infeasible += 1;
+            checked.n_infeasible += 1;
         }
-        told.push((point, result));
+        checked.told.push((point, told));
     }
-    let n = told.len();
-    let n_known = n_known(&session, &told);
-    if n_known > 0 {
-        say!(
-            "rows like trials that the study has, with equal values: {n_known}; they are added all the same"
-        );
-    }
-    session.add_all(&told).map_err(|e| e.to_string())?;
-    Ok(format!(
-        "imported {n} of {n_rows} rows, {n_infeasible} of them not feasible\n"
-    ))
+    Ok(checked)
 }
 
 /// How many of these the study has already.
@@ -216,55 +227,97 @@ fn filled<'c>(cells: &BTreeMap<&str, &'c str>, name: &str) -> Option<&'c str> {
 
 fn of_json(text: &str, value_key: &str, space: &Space) -> Result<Vec<Imported>, Failure> {
     let objects = objects(text)?;
-    let read = |(number, object): (usize, Map<String, serde_json::Value>)| {
-        let place = format!("object {}", number + 1);
-        let params = object
-            .get("params")
-            .and_then(serde_json::Value::as_object)
-            .unwrap_or(&object);
-        let is_flat = std::ptr::eq(params, &raw const object);
-        if is_flat {
-            let others = object.iter().filter(|(key, value)| {
-                !["result", "measured"].contains(&key.as_str()) || !value.is_object()
-            });
-            check_columns(others.map(|(key, _)| key.as_str()), value_key, space)?;
-        }
-        let is_parameter =
-            |name: &str| visible(space).any(|p| p.name() == name) && name != value_key;
-        let given = params
-            .iter()
-            .filter(|(name, value)| !value.is_null() && (!is_flat || is_parameter(name)));
-        let values = given.map(|(name, value)| {
-            let value = serde_json::from_value(value.clone())
-                .map_err(|e| format!("{place}: `{name}`: {e}"))?;
-            Ok::<_, Failure>((name.clone(), value))
-        });
-        // What is a parameter says nothing about the trial.
-        let fact = |key: &str| object.get(key).filter(|_| !is_flat || !is_parameter(key));
-        let text = |key: &str| fact(key).and_then(serde_json::Value::as_str);
-        let value = object.get(value_key).filter(|value| !value.is_null());
-        if let Some(value) = value.filter(|value| !value.is_number()) {
-            return Err(format!("{place}: the value {value} is not a number"));
-        }
-        let result = result_of(&fact)?;
-        let told = match (value.and_then(serde_json::Value::as_f64), text("state")) {
-            (_, Some("failed")) => Some(Told {
-                result,
-                ..Told::failed(text("reason").unwrap_or(UNKNOWN_REASON))
-            }),
-            (Some(value), _) => Some(Told {
-                result,
-                ..Told::value(value)
-            }),
-            (None, _) => None,
+    let imported = (1..).zip(&objects).map(|(number, object)| {
+        let params = object.get("params").and_then(serde_json::Value::as_object);
+        let entry = Entry {
+            place: format!("object {number}"),
+            object,
+            params,
+            value_key,
+            space,
         };
+        entry.imported()
+    });
+    imported.collect()
+}
+
+/// An object of a JSON file.
+struct Entry<'a> {
+    place: String,
+    object: &'a Map<String, serde_json::Value>,
+    /// Its parameters, where they are apart as in an export. Otherwise they stand beside the facts.
+    params: Option<&'a Map<String, serde_json::Value>>,
+    value_key: &'a str,
+    space: &'a Space,
+}
+
+impl<'a> Entry<'a> {
+    fn imported(self) -> Result<Imported, Failure> {
+        if self.params.is_none() {
+            self.check_keys()?;
+        }
         Ok(Imported {
-            values: values.collect::<Result<_, _>>()?,
-            place,
-            told,
+            values: self.values()?,
+            told: self.told()?,
+            place: self.place,
         })
-    };
-    objects.into_iter().enumerate().map(read).collect()
+    }
+
+    fn check_keys(&self) -> Result<(), Failure> {
+        let is_fact = |key: &str, value: &serde_json::Value| {
+            ["result", "measured"].contains(&key) && value.is_object()
+        };
+        let others = self
+            .object
+            .iter()
+            .filter(|(key, value)| !is_fact(key, value));
+        let keys = others.map(|(key, _)| key.as_str());
+        check_columns(keys, self.value_key, self.space)
+    }
+
+    fn values(&self) -> Result<Vec<(String, Value)>, Failure> {
+        let is_flat = self.params.is_none();
+        let params = self.params.unwrap_or(self.object).iter();
+        let given = params
+            .filter(|(name, value)| !value.is_null() && (!is_flat || self.is_parameter(name)));
+        let values = given.map(|(name, value)| {
+            let read = serde_json::from_value(value.clone());
+            let value = read.map_err(|e| format!("{}: `{name}`: {e}", self.place))?;
+            Ok((name.clone(), value))
+        });
+        values.collect()
+    }
+
+    fn told(&self) -> Result<Option<Told>, Failure> {
+        let value = self.object.get(self.value_key);
+        let value = value.filter(|value| !value.is_null());
+        if let Some(value) = value.filter(|value| !value.is_number()) {
+            return Err(format!("{}: the value {value} is not a number", self.place));
+        }
+        let result = result_of(&|key| self.fact(key))?;
+        let told = if self.text("state") == Some("failed") {
+            Told::failed(self.text("reason").unwrap_or(UNKNOWN_REASON))
+        } else if let Some(value) = value.and_then(serde_json::Value::as_f64) {
+            Told::value(value)
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(Told { result, ..told }))
+    }
+
+    fn is_parameter(&self, name: &str) -> bool {
+        visible(self.space).any(|p| p.name() == name) && name != self.value_key
+    }
+
+    /// What a key says about the trial; nothing where it is a parameter.
+    fn fact(&self, key: &str) -> Option<&'a serde_json::Value> {
+        let is_parameter = self.params.is_none() && self.is_parameter(key);
+        self.object.get(key).filter(|_| !is_parameter)
+    }
+
+    fn text(&self, key: &str) -> Option<&'a str> {
+        self.fact(key).and_then(serde_json::Value::as_str)
+    }
 }
 
 /// A list of objects, or the trials of an exported study.

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use mivabo_report::{Over, SaveError, html};
 use mivabo_store::Session;
 
-use crate::Failure;
 use crate::args::Report;
+use crate::error::Error;
 
 /// Names of standard output. Opened anew it would be written from its beginning, over the page, by the line that follows.
 const STANDARD_OUTPUT: [&str; 3] = ["-", "/dev/stdout", "/dev/fd/1"];
 
 /// Writes the page, and says where.
-pub fn run(args: &Report) -> Result<String, Failure> {
+pub fn run(args: &Report) -> Result<String, Error> {
     let (session, database) = args.source.read_with_place()?;
     let page = page(&session)?;
     if args
@@ -35,17 +35,15 @@ pub fn run(args: &Report) -> Result<String, Failure> {
     } else {
         mivabo_report::save
     };
-    write(&out, &page, over).map_err(|error| match error {
-        SaveError::Taken { .. } => {
-            format!("{error}\nhint: --force replaces it, --out FILE writes elsewhere")
-        }
-        error => error.to_string(),
+    write(&out, &page, over).map_err(|why| match why {
+        SaveError::Taken { .. } => Error::PageTaken { why },
+        why => Error::Save(why),
     })?;
     Ok(format!("{}\n", out.display()))
 }
 
 /// The page must not be written over the study, by whatever name, nor where the study's own files will be.
-fn refuse_source(file: &Path, database: &Path, out: &Path) -> Result<(), Failure> {
+fn refuse_source(file: &Path, database: &Path, out: &Path) -> Result<(), Error> {
     let beside = |suffix: &str| {
         let mut name = database.as_os_str().to_owned();
         name.push(suffix);
@@ -67,10 +65,7 @@ fn refuse_source(file: &Path, database: &Path, out: &Path) -> Result<(), Failure
         (of_source, of_out) => of_source == of_out,
     };
     match sources.into_iter().find(is_out) {
-        Some(source) => Err(format!(
-            "{} is the study itself; choose another file by --out",
-            source.display()
-        )),
+        Some(path) => Err(Error::StudyItself { path }),
         None => Ok(()),
     }
 }
@@ -84,8 +79,8 @@ fn place(path: &Path) -> Option<PathBuf> {
     Some(std::fs::canonicalize(folder).ok()?.join(path.file_name()?))
 }
 
-fn page(session: &Session) -> Result<String, Failure> {
-    let view = session.view().map_err(|error| error.to_string())?;
+fn page(session: &Session) -> Result<String, Error> {
+    let view = session.view()?;
     let study = session.study();
     Ok(html(&view.with_margins(study).with_importance(study)))
 }

@@ -3,8 +3,8 @@
 use mivabo::space::Value;
 use mivabo::view::{StudyView, TrialView};
 
-use crate::Failure;
 use crate::args::Show;
+use crate::error::Error;
 use crate::objective::shown;
 use crate::text::{brief, table};
 
@@ -12,7 +12,7 @@ use crate::text::{brief, table};
 const NOTHING: &str = "-";
 
 /// Lists trials.
-pub fn run(args: &Show) -> Result<String, Failure> {
+pub fn run(args: &Show) -> Result<String, Error> {
     let view = args.source.view()?;
     let trials = chosen(&view, args);
     if args.json {
@@ -36,10 +36,10 @@ fn chosen<'a>(view: &'a StudyView, args: &Show) -> Vec<&'a TrialView> {
     }
 }
 
-fn lines(trials: &[&TrialView]) -> Result<String, Failure> {
+fn lines(trials: &[&TrialView]) -> Result<String, Error> {
     let mut out = String::new();
     for trial in trials {
-        out += &serde_json::to_string(trial).map_err(|error| error.to_string())?;
+        out += &serde_json::to_string(trial)?;
         out.push('\n');
     }
     Ok(out)

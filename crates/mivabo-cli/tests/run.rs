@@ -146,6 +146,24 @@ fn values_are_found_in_what_is_printed() {
 }
 
 #[test]
+fn a_goal_and_a_limit_are_found_in_what_is_printed() {
+    let folder = Folder::script(
+        "echo \"{\\\"loss\\\": 0.$MIVABO_TRIAL, \\\"latency\\\": $MIVABO_TRIAL}\"",
+        "",
+        "trials = 4",
+    );
+    let text = folder.read("study.toml");
+    let aims = "[goals]\nloss = 'maximize'\n[limits]\nlatency = '<= 2'\n";
+    folder.write("study.toml", &format!("{aims}{text}"));
+
+    let output = folder.run(&["run", "study.toml", "--quiet", "--json"]);
+
+    assert!(output.status.success(), "{}", stderr(&output));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["best"]["measured"]["loss"], 0.2);
+}
+
+#[test]
 fn an_objective_hears_its_values_in_three_ways() {
     let script =
         "printf '%s|' \"$@\" > args; cat > input; env | grep ^MIVABO_ | sort > env; echo 1";
@@ -255,6 +273,46 @@ fn an_objective_that_hangs_is_stopped_with_all_its_children() {
             until("its child is dead", || !is_alive(pid));
         }
     }
+}
+
+/// How often the threads of a process fell asleep so far.
+#[cfg(target_os = "linux")]
+fn sleeps(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let statuses = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("status")));
+    let count = |status: std::io::Result<String>| -> u64 {
+        let status = status.unwrap_or_default();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.map_or(0, |n| n.trim().parse().unwrap())
+    };
+    statuses.map(count).sum()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_that_waits_for_evaluations_sleeps_until_something_happens() {
+    let script = "touch started.$MIVABO_TRIAL; while [ ! -e go ]; do sleep 0.05; done; echo 1";
+    let folder = Folder::script(script, "timeout = '1h'", "trials = 2\nworkers = 2");
+    let child = folder.start(&["run", "study.toml"]);
+    until("both trials run", || {
+        (0..2).all(|id| folder.path(&format!("started.{id}")).exists())
+    });
+    // Threads that have just begun come to rest.
+    let mut before = 0;
+    until("nothing moves", || {
+        sleep(Duration::from_millis(200));
+        std::mem::replace(&mut before, sleeps(child.id())) == before
+    });
+
+    sleep(Duration::from_secs(1));
+    let after = sleeps(child.id());
+    folder.write("go", "");
+    let output = child.wait_with_output().unwrap();
+
+    assert_eq!(after, before);
+    assert!(output.status.success(), "{}", stderr(&output));
 }
 
 /// Whether a process runs; one that is dead and not yet waited for does not.

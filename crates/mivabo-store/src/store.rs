@@ -332,8 +332,11 @@ fn check_there(place: &Location) -> Result<(), Error> {
     })
 }
 
-/// Whether a study may have this name.
-pub(crate) fn check_name(name: &str) -> Result<(), Error> {
+/// Refuses a name that no study can have.
+///
+/// # Errors
+/// [`Error::BadName`].
+pub fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() || name.chars().any(char::is_control) {
         return Err(Error::BadName {
             name: name.to_owned(),

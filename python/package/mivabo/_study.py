@@ -25,7 +25,7 @@ Direction = Literal["minimize", "maximize"]
 """Whether low or high values are good."""
 
 Storage = str | os.PathLike[str]
-"""The path of a database, or ``sqlite:///path``."""
+"""The path of a database, ``sqlite:///path``, or ``memory``."""
 
 _DAY = 24 * 3600.0
 
@@ -77,9 +77,13 @@ class Study:
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space: expected a mivabo.Space, not {space!r:.60}")
+        if direction is None:
+            raise TypeError("direction: expected 'minimize' or 'maximize', not None")
         path = _path(storage)
         settings = {
             "direction": direction,
+            "goals": None,
+            "limits": None,
             "strategy": _native.DEFAULT_STRATEGY if strategy is None else strategy,
             "seed": seed,
             "n_initial": n_initial,
@@ -172,7 +176,7 @@ class Study:
         if left_out:
             taken = ", ".join(f"`{name}` for {params.get(name)!r}" for name in left_out)
             warnings.warn(f"left out, and taken: {taken}", stacklevel=2)
-        number = self._inner.add(params, (value, reason))
+        number = self._inner.add(params, (value, reason), None)
         return self._trial(number)
 
     def enqueue(self, params: Mapping[str, Value]) -> Trial:
@@ -334,7 +338,8 @@ class Study:
     @property
     def direction(self) -> Direction:
         """Whether low or high values are good."""
-        direction: Direction = self._definition["direction"]
+        goals: dict[str, Direction] = self._definition.get("goals", {})
+        direction: Direction = self._definition["direction"] if not goals else next(iter(goals.values()))
         return direction
 
     @property
@@ -402,12 +407,6 @@ class Study:
 
     def _trial(self, number: int) -> Trial:
         return Trial(**self._inner.trial(number))
-
-    def _reaches(self, target: float) -> bool:
-        best = self._inner.best_value()
-        if best is None:
-            return False
-        return best[1] <= target if self.direction == "minimize" else best[1] >= target
 
 
 class Report:
@@ -532,18 +531,18 @@ def _real(what: str, value: float) -> float:
 
 
 def _path(storage: Storage | None) -> str | None:
+    """The absolute path of a file; None for memory."""
     if storage is None:
         return None
-    path = os.fspath(storage)
+    path: str | None = os.fspath(storage)
     if not isinstance(path, str):
-        raise TypeError(f"storage: expected a path, not {storage!r:.60}")
-    if path.startswith("sqlite:///"):
-        path = path.removeprefix("sqlite:///")
-    elif "://" in path:
-        raise StudyError(f"storage: `{path}` is no path and does not begin with sqlite:///")
-    if not path or "\0" in path:
-        raise StudyError(f"storage: {path!r} is no path of a file")
-    return os.path.abspath(path)
+        raise TypeError(f"storage: expected a path or an address, not {storage!r:.60}")
+    if "\0" in path:
+        raise StudyError(f"storage: {path!r} is not the path of a file")
+    if isinstance(storage, str):
+        found = _native.file_of(storage)
+        path = None if found is None else os.fspath(found)
+    return None if path is None else os.path.abspath(path)
 
 
 def _study_name(name: str | None, path: str | None) -> str:

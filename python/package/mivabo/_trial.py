@@ -37,7 +37,7 @@ class Trial:
     value: float | None = None
     """Its value, if it has one."""
     measured: dict[str, float] = field(default_factory=dict)
-    """All that was measured, by name, its value included."""
+    """All numbers that its evaluation gave, by name; the value is one of them."""
     reason: str | None = None
     """Why it failed, if it did."""
     feasible: bool = True

@@ -46,6 +46,7 @@ use std::sync::Arc;
 pub use self::builder::SpaceBuilder;
 pub use self::declared::Statement;
 pub use self::error::Error;
+pub use self::file::{Constraints, Definitions, Parameters, Tables};
 use crate::encoding::Encoding;
 pub use crate::language::check::{Report, Violation};
 pub use crate::language::domain::{Coding, Domain};

@@ -1,0 +1,442 @@
+//! Study files: what was typed, and then what it means.
+//!
+//! ```text
+//! name, direction or [goals], [limits]
+//! [parameters] [definitions] [constraints]     the space
+//! [objective]                                  what is evaluated
+//! [run]                                        how often, by whom, where results are kept
+//! [model]                                      what is known before
+//! ```
+//!
+//! A file is TOML, or JSON where its name ends in `.json`. It is read once and checked as a whole, whoever reads it and
+//! whatever for, so that a mistake is met before the first evaluation.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mivabo::Space;
+use mivabo::space::Tables;
+use mivabo::strategy::Strategy;
+use mivabo::study::MAX_INITIAL;
+use mivabo_store::{Definition, Location, Said, check_name, default_strategy};
+
+use crate::error::{Mistake, Problem};
+use crate::objective::Objective;
+use crate::time;
+use crate::typed::{self, Lines, Typed};
+use crate::{LEASE, MAX_WORKERS, SHORTEST_LEASE};
+
+/// A study file that was read and checked.
+#[derive(Debug)]
+pub struct StudyFile {
+    /// The file; `-` for standard input.
+    pub path: PathBuf,
+    /// The name of the study; that of the file where it says none.
+    pub name: String,
+    /// Where its trials are kept.
+    pub location: Location,
+    /// Space, aims, strategy, seed.
+    pub definition: Definition,
+    /// What to evaluate, if it says so.
+    pub objective: Option<Objective>,
+    /// How many trials there should be, if it says so.
+    pub trials: Option<u64>,
+    /// How many are evaluated at the same time.
+    pub workers: usize,
+    /// How long a worker may be silent.
+    pub lease: Duration,
+}
+
+/// Everything that a run needs to know.
+#[derive(Debug)]
+pub struct Plan {
+    /// The study file.
+    pub path: PathBuf,
+    /// Where the study file is: the objective's working folder.
+    pub folder: PathBuf,
+    /// The name of the study.
+    pub name: String,
+    /// Where its trials are kept.
+    pub location: Location,
+    /// Space, aims, strategy, seed.
+    pub definition: Definition,
+    /// What to evaluate.
+    pub objective: Objective,
+    /// How many trials there should be, including those already there.
+    pub trials: u64,
+    /// How many are evaluated at the same time.
+    pub workers: usize,
+    /// How long a worker may be silent.
+    pub lease: Duration,
+}
+
+/// What a caller says instead of the file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Overrides {
+    /// How many trials there should be.
+    pub trials: Option<u64>,
+    /// How many are evaluated at the same time.
+    pub workers: Option<usize>,
+    /// Where all randomness comes from.
+    pub seed: Option<u64>,
+}
+
+impl StudyFile {
+    /// Reads and checks the text of the file at `path`; `-` is standard input.
+    ///
+    /// # Errors
+    /// The first [`Mistake`] in it.
+    pub fn parse(path: &Path, text: &str) -> Result<StudyFile, Mistake> {
+        let (mut typed, lines) = typed::read::<Typed>(path, text)?;
+        let at = At { lines: &lines };
+        at.check_keys(&typed)?;
+        let stem = stem(path);
+        let default_storage = Location::from(PathBuf::from(format!("{stem}.db")));
+        let location = typed.run.storage.clone().unwrap_or(default_storage);
+        let definition = at.definition(&mut typed)?;
+        Ok(StudyFile {
+            path: path.to_owned(),
+            name: at.name(&typed, stem)?,
+            location: location.within(path.parent().unwrap_or(Path::new(""))),
+            objective: at.objective(&typed, &definition.space)?,
+            definition,
+            trials: typed.run.trials,
+            workers: at.workers(&typed)?,
+            lease: at.lease(&typed)?,
+        })
+    }
+
+    /// What a run of it needs to know.
+    ///
+    /// # Errors
+    /// [`Problem::NoObjective`], [`Problem::NoTrials`].
+    pub fn plan(self, instead: Overrides) -> Result<Plan, Mistake> {
+        let folder = self.folder().to_owned();
+        let seed = instead.seed.unwrap_or(self.definition.seed);
+        Ok(Plan {
+            folder,
+            objective: self.objective.ok_or(Problem::NoObjective)?,
+            trials: instead.trials.or(self.trials).ok_or(Problem::NoTrials)?,
+            workers: instead.workers.unwrap_or(self.workers),
+            definition: Definition {
+                seed,
+                ..self.definition
+            },
+            path: self.path,
+            name: self.name,
+            location: self.location,
+            lease: self.lease,
+        })
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        let parent = self.path.parent();
+        let named = parent.filter(|folder| !folder.as_os_str().is_empty());
+        named.unwrap_or(Path::new("."))
+    }
+}
+
+/// The name of a file without its ending.
+fn stem(path: &Path) -> String {
+    match path.file_stem() {
+        Some(stem) if stem != "-" => stem.to_string_lossy().into_owned(),
+        _ => "study".to_owned(),
+    }
+}
+
+/// Settles what was typed, and says in which line a mistake is.
+struct At<'a> {
+    lines: &'a Lines,
+}
+
+impl At<'_> {
+    /// The mistake that this key is wrong.
+    fn key(&self, key: &str, problem: impl Into<Problem>) -> Mistake {
+        Mistake {
+            line: self.lines.of(key),
+            problem: Box::new(problem.into()),
+        }
+    }
+
+    fn check_keys(&self, typed: &Typed) -> Result<(), Mistake> {
+        let Some(problem) = typed.unknown_key() else {
+            return Ok(());
+        };
+        Err(match &problem {
+            Problem::UnknownKey { key, table: "", .. } => self.key(key, problem.clone()),
+            Problem::UnknownKey { key, table, .. } => {
+                self.key(&format!("{table}.{key}"), problem.clone())
+            }
+            _ => problem.into(),
+        })
+    }
+
+    fn name(&self, typed: &Typed, stem: String) -> Result<String, Mistake> {
+        let name = typed.name.clone().unwrap_or(stem);
+        check_name(&name).map_err(|error| self.key("name", error))?;
+        Ok(name)
+    }
+
+    fn definition(&self, typed: &mut Typed) -> Result<Definition, Mistake> {
+        let space = space(typed)?;
+        let said = Said {
+            direction: typed.direction.as_deref(),
+            goals: typed.goals.as_ref(),
+            limits: typed.limits.as_ref(),
+        };
+        let aims = said.aims();
+        let run = &typed.run;
+        Ok(Definition {
+            space,
+            aims: aims.map_err(|message| Problem::Aims { message })?,
+            strategy: self.strategy(run)?,
+            seed: run.seed.unwrap_or(0),
+            n_initial: self.n_initial(run)?,
+        })
+    }
+
+    fn strategy(&self, run: &typed::Run) -> Result<String, Mistake> {
+        let strategy = run.strategy.as_deref().unwrap_or(default_strategy());
+        match Strategy::named(strategy) {
+            Ok(_) => Ok(strategy.to_owned()),
+            Err(why) => Err(self.key("run.strategy", Problem::Strategy { why: why.into() })),
+        }
+    }
+
+    fn n_initial(&self, run: &typed::Run) -> Result<Option<usize>, Mistake> {
+        match run.n_initial {
+            Some(n) if n > MAX_INITIAL => {
+                let limit = MAX_INITIAL;
+                let error = mivabo::Error::TooManyInitial { n, limit };
+                Err(self.key("run.n_initial", error))
+            }
+            n => Ok(n),
+        }
+    }
+
+    fn objective(&self, typed: &Typed, space: &Space) -> Result<Option<Objective>, Mistake> {
+        let Some(keys) = &typed.objective else {
+            return Ok(None);
+        };
+        let objective = Objective::new(keys, space).map_err(|why| match why.key() {
+            Some(key) => self.key(&format!("objective.{key}"), why.clone()),
+            None => self.key("objective", why.clone()),
+        })?;
+        Ok(Some(objective))
+    }
+
+    /// Workers are threads, so their number is bounded.
+    fn workers(&self, typed: &Typed) -> Result<usize, Mistake> {
+        match typed.run.workers.unwrap_or(1) {
+            n @ 1..=MAX_WORKERS => Ok(n),
+            n => Err(self.key("run.workers", Problem::Workers { n })),
+        }
+    }
+
+    fn lease(&self, typed: &Typed) -> Result<Duration, Mistake> {
+        let Some(lease) = &typed.run.lease else {
+            return Ok(LEASE);
+        };
+        time::at_least(SHORTEST_LEASE, lease)
+            .map_err(|why| self.key("run.lease", Problem::Lease { why }))
+    }
+}
+
+fn space(typed: &mut Typed) -> Result<Space, Mistake> {
+    let tables = Tables {
+        parameters: std::mem::take(&mut typed.parameters),
+        definitions: std::mem::take(&mut typed.definitions),
+        constraints: std::mem::take(&mut typed.constraints),
+    };
+    let space = tables.build().map_err(|why| Problem::Study(why.into()))?;
+    if space.parameters().is_empty() {
+        return Err(Problem::NoParameters.into());
+    }
+    Ok(space)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPACE: &str = "[parameters]\nx = { type = 'int', low = 1, high = 3 }\n";
+
+    fn file(text: &str) -> Result<StudyFile, Mistake> {
+        StudyFile::parse(Path::new("some/folder/a.b.toml"), text)
+    }
+
+    fn json(text: &str) -> StudyFile {
+        StudyFile::parse(Path::new("a.json"), text).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let file = file(SPACE).unwrap();
+
+        assert_eq!(
+            (file.name.as_str(), file.workers, file.trials),
+            ("a.b", 1, None)
+        );
+        assert_eq!(file.location, Location::File("some/folder/a.b.db".into()));
+        assert_eq!(
+            (file.lease, file.folder()),
+            (LEASE, Path::new("some/folder"))
+        );
+        assert!(file.objective.is_none());
+        let piped = StudyFile::parse(Path::new("-"), SPACE).unwrap();
+        assert_eq!(piped.location, Location::File("study.db".into()));
+        assert_eq!(piped.folder(), Path::new("."));
+    }
+
+    #[test]
+    fn json_says_the_same_as_toml() {
+        let toml = format!(
+            "direction = 'maximize'\n{SPACE}[objective]\nshell = 'true'\ntimeout = '3s'\n[run]\nseed = 7"
+        );
+        let json = json(
+            r#"{"direction": "maximize", "parameters": {"x": {"type": "int", "low": 1, "high": 3}},
+            "objective": {"shell": "true", "timeout": "3s"}, "run": {"seed": 7}}"#,
+        );
+
+        let toml = file(&toml).unwrap();
+
+        assert_eq!(json.definition.to_json(), toml.definition.to_json());
+        assert_eq!(json.objective, toml.objective);
+    }
+
+    #[test]
+    fn the_largest_seed_can_be_written_in_json() {
+        let text = format!(
+            r#"{{"parameters": {{"x": {{"type": "bool"}}}}, "run": {{"seed": {}}}}}"#,
+            u64::MAX
+        );
+
+        assert_eq!(json(&text).definition.seed, u64::MAX);
+    }
+
+    #[test]
+    fn goals_and_limits_are_read_beside_the_space() {
+        let text = format!("{SPACE}[goals]\nloss = 'minimize'\n[limits]\nlatency = '<= 20'");
+
+        let aims = file(&text).unwrap().definition.aims;
+
+        assert_eq!(aims.goal().measure, "loss");
+        assert_eq!(aims.limits().len(), 1);
+    }
+
+    #[test]
+    fn a_plan_has_what_the_caller_says_instead() {
+        let text = format!("{SPACE}[objective]\nshell = 'true'\n[run]\ntrials = 3\nseed = 1");
+        let instead = Overrides {
+            trials: Some(5),
+            workers: Some(2),
+            seed: Some(7),
+        };
+
+        let plan = file(&text).unwrap().plan(instead).unwrap();
+
+        assert_eq!((plan.trials, plan.workers), (5, 2));
+        assert_eq!(plan.definition.seed, 7);
+    }
+
+    #[test]
+    fn a_run_needs_an_objective_and_a_number_of_trials() {
+        let refused = |text: &str| {
+            let plan = file(text).unwrap().plan(Overrides::default());
+            *plan.unwrap_err().problem
+        };
+
+        assert_eq!(refused(SPACE), Problem::NoObjective);
+        assert_eq!(
+            refused(&format!("{SPACE}[objective]\nshell = 'true'")),
+            Problem::NoTrials
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line_and_what_was_meant() {
+        for (text, message) in [
+            (
+                format!("nmae = 'a'\n{SPACE}"),
+                "line 1: unknown key `nmae`; did you mean `name`?",
+            ),
+            (
+                format!("{SPACE}[run]\ntrails = 3"),
+                "line 4: unknown key `trails` in [run]; did you mean `trials`?",
+            ),
+            (
+                format!("{SPACE}[objective]\nq = 3"),
+                "line 4: unknown key `q` in [objective]; known are command, shell, builtin, timeout, grace, retries, env",
+            ),
+            (
+                format!("direction = 'up'\n{SPACE}"),
+                "direction: expected \"minimize\" or \"maximize\", not \"up\"",
+            ),
+            (
+                format!("name = \"a\\nb\"\n{SPACE}"),
+                "line 1: the study's name \"a\\nb\" is empty or holds a control character",
+            ),
+            (
+                format!("{SPACE}[run]\nn_initial = 10001"),
+                "line 4: n_initial: an initial design of 10001 trials; at most 10000 are possible",
+            ),
+            (
+                format!("{SPACE}[run]\nworkers = 0"),
+                "line 4: [run] workers: expected 1 to 1024, not 0",
+            ),
+            (
+                format!("{SPACE}[run]\nstrategy = 'randm'"),
+                "line 4: [run] strategy: there is no strategy `randm`; did you mean `random`?",
+            ),
+            (
+                format!("{SPACE}[run]\nlease = 'soon'"),
+                "line 4: [run] lease: `soon` is not a duration; write it like \"30s\", \"10m\" or \"2h 30m\"",
+            ),
+            (
+                format!("{SPACE}[run]\nlease = '1ms'"),
+                "line 4: [run] lease: `1ms` is less than 100ms",
+            ),
+            (
+                format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '5M'"),
+                "line 5: [objective]: timeout: `5M` would be months; write it like \"30s\", \"10m\" or \"2h 30m\"",
+            ),
+            (
+                format!("{SPACE}[objective]\nshell = 'true'\ntimeout = 30"),
+                "line 5: [objective]: timeout: `30` is not a duration; write it like \"30s\", \"10m\" or \"2h 30m\"",
+            ),
+            (
+                format!("{SPACE}[objective]\nbuiltin = 'pressure-vesel'"),
+                "line 4: [objective]: builtin: there is no function `pressure-vesel`; did you mean `pressure-vessel`?",
+            ),
+            (String::new(), "[parameters]: there are none"),
+        ] {
+            assert_eq!(file(&text).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_shown_in_its_line() {
+        for (text, line, expected) in [
+            (format!("{SPACE}[run]\ntrials = 'ten'"), "line 4", "u64"),
+            (
+                format!("{SPACE}[objective]\ncommand = 'true'"),
+                "line 4",
+                "a sequence",
+            ),
+            (
+                "[parameters]\nx = { type = 3 }".to_owned(),
+                "line 2",
+                "a string",
+            ),
+            (
+                format!("{SPACE}[run]\nstorage = 'http://a'"),
+                "line 4",
+                "sqlite:///",
+            ),
+        ] {
+            let said = file(&text).unwrap_err().to_string();
+            assert!(said.contains(line) && said.contains(expected), "{said}");
+        }
+    }
+}
