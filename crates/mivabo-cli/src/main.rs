@@ -35,6 +35,7 @@ mod show;
 mod solve;
 mod source;
 mod stop;
+mod strategies;
 mod study_file;
 mod tell;
 mod text;
@@ -86,6 +87,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
         Command::Report(report) => report::run(report).map(Answer::from),
         Command::Export(export) => export::run(export).map(Answer::from),
         Command::Import(import) => import::run(import).map(Answer::from),
+        Command::Strategies(strategies) => Ok(strategies::run(strategies).into()),
         Command::Solve(solve) => solve::run(solve).map(Answer::from),
         Command::Completions(completions) => Ok(shell::completions(completions).into()),
         Command::Man(man) => shell::man(man).map(Answer::from),

@@ -135,6 +135,7 @@ impl StudyFile {
         let workers = file.run.workers.unwrap_or(1);
         check_workers(workers)?;
         Strategy::named(&definition.strategy).map_err(|e| format!("[run] strategy: {e}"))?;
+        definition.strategy().map_err(|e| e.to_string())?;
         Ok(StudyFile {
             path: path.to_owned(),
             storage: study.storage,

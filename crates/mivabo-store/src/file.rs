@@ -25,6 +25,7 @@ const TOP: &[&str] = &[
     "constraints",
     "objective",
     "run",
+    "model",
 ];
 const OBJECTIVE: &[&str] = &[
     "command", "shell", "builtin", "timeout", "grace", "retries", "env",
@@ -38,6 +39,8 @@ const RUN: &[&str] = &[
     "storage",
     "lease",
 ];
+
+const MODEL: &[&str] = &["linked"];
 
 /// What a study file says about its study.
 #[derive(Debug)]
@@ -58,6 +61,15 @@ struct File {
     limits: Option<BTreeMap<String, String>>,
     #[serde(default)]
     run: Run,
+    #[serde(default)]
+    model: Model,
+}
+
+/// What is known of the function before it is evaluated.
+#[derive(Deserialize, Default)]
+struct Model {
+    #[serde(default)]
+    linked: Vec<(String, String)>,
 }
 
 #[derive(Deserialize, Default)]
@@ -124,6 +136,7 @@ impl StudyFile {
                 strategy,
                 seed,
                 n_initial,
+                linked: file.model.linked,
             },
         })
     }
@@ -158,6 +171,7 @@ fn check_keys(file: &Keys) -> Result<(), Error> {
     for (table, known, place) in [
         ("objective", OBJECTIVE, " in [objective]"),
         ("run", RUN, " in [run]"),
+        ("model", MODEL, " in [model]"),
     ] {
         if let Some(keys) = file.get(table).and_then(serde_json::Value::as_object) {
             unknown(keys.keys(), known, place)?;

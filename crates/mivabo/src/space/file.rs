@@ -85,6 +85,12 @@ struct StudyFile {
     _name: Option<IgnoredAny>,
     #[serde(rename = "direction")]
     _direction: Option<IgnoredAny>,
+    #[serde(rename = "goals")]
+    _goals: Option<IgnoredAny>,
+    #[serde(rename = "limits")]
+    _limits: Option<IgnoredAny>,
+    #[serde(rename = "model")]
+    _model: Option<IgnoredAny>,
     #[serde(rename = "objective")]
     _objective: Option<IgnoredAny>,
     #[serde(rename = "run")]

@@ -352,7 +352,8 @@ impl<O: DiscreteOracle + Clone> Recovery<'_, O> {
         let region = self.space.encoding().given_bits(bits).ok()?;
         let sum = self.weights.given_bits(bits);
         let objective = |x: &[f64], gradient: &mut [f64]| sum.value_and_gradient(x, gradient);
-        let end = region.minimise(&objective, starts, minimise::Settings::default())?;
+        let reals = self.settings.polish.reals;
+        let end = reals.minimise(&region, &objective, starts, minimise::Settings::default())?;
         Feasible::of_code(self.space, bits, &end.x)
     }
 
