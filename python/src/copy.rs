@@ -1,4 +1,4 @@
-//! Copies of studies in memory: stored trials leave as plain tuples, and a study with the same trials comes back.
+//! Copies of studies in memory, as plain tuples that pickle.
 //!
 //! A copy is made by the store's own steps: every trial is enqueued and claimed by number, told in the order of the tells,
 //! and given back if it waited. So it goes on with the same suggestions.
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use mivabo::measure::{Measured, Outcome};
 use mivabo_store::{
-    Claim, Error, Lease, Object, Proposal, Record, RecordState, Revision, Session, Store, Tell,
+    Claim, Error, Lease, NewRecord, Object, Record, RecordState, Revision, Session, Store, Tell,
 };
 
 /// params, note, state, measured, reason, (place among all tells, created, started, finished), worker
@@ -80,7 +80,7 @@ pub fn restored(
 ) -> Result<Session, Error> {
     let study = store.create(name, definition)?;
     for (params, note, _, _, _, (_, created, _, _), _) in trials {
-        let proposal = Proposal {
+        let proposal = NewRecord {
             params: Object::new(params)?,
             note: Object::new(note)?,
         };
@@ -99,7 +99,7 @@ pub fn restored(
             max_trials: Some(0),
         };
         store.claim(study, &claim, |_| {
-            Err::<Proposal, _>(Error::UnknownTrial { id: 0, n: 0 })
+            Err::<NewRecord, _>(Error::UnknownTrial { id: 0, n: 0 })
         })?;
     }
     let mut told: Vec<(u64, &Kept)> = (0..)

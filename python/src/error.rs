@@ -1,9 +1,10 @@
-//! Errors as exceptions: what the crates refuse enters, one of the classes of `mivabo/_errors.py` leaves.
+//! Errors of the crates as exceptions: one of the classes of `mivabo/_errors.py` for each type.
 //!
 //! The message is that of the Rust error. Wrong Python types are plain `TypeError`s, made where they are met.
 
 use mivabo::{Error, acquire, encoding};
 use mivabo_store::Error as StoreError;
+use mivabo_work::{Mistake, Problem};
 use pyo3::exceptions::PyTypeError;
 use pyo3::{PyErr, import_exception};
 
@@ -75,6 +76,19 @@ pub fn of_store(error: &StoreError) -> PyErr {
         | StoreError::UnknownStudy { .. }
         | StoreError::NoStudy { .. } => StudyError::new_err(text),
         _ => StorageError::new_err(text),
+    }
+}
+
+/// What is wrong with a study file, and in which line.
+pub fn of_mistake(mistake: &Mistake) -> PyErr {
+    let text = mistake.to_string();
+    match &*mistake.problem {
+        Problem::Study(error) => of_method(error),
+        Problem::Unreadable { .. }
+        | Problem::UnknownKey { .. }
+        | Problem::NoParameters
+        | Problem::Aims { .. } => SpaceError::new_err(text),
+        _ => StudyError::new_err(text),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Expressions with Python's operators: operands enter, an [`Expr`] leaves, which prints as the text that it stands for.
+//! Expressions made with Python's operators. An [`Expr`] prints as the text that it stands for.
 //!
 //! Names are looked up when the space is built, so an expression is a value: it can be kept, copied and used again.
 

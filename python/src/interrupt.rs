@@ -1,4 +1,4 @@
-//! Ctrl-C: work that may take long enters, its answer leaves, or what the handler of a signal raised.
+//! Runs work that may take long so that Ctrl-C can end it.
 //!
 //! Python runs the handlers of signals on its main thread only. So what that thread asks for is done by a thread of its own, while the
 //! main one looks for signals. When a handler raises, the work is asked to end ([`Interrupt`]) and left to itself: it ends soon and

@@ -1,4 +1,4 @@
-//! Pages of studies in files: a path and a page enter, the file or one of Python's exceptions leaves.
+//! Writes the page of a study to a file, or raises one of Python's own exceptions.
 
 use std::path::PathBuf;
 

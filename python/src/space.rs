@@ -1,4 +1,4 @@
-//! A space that is built: JSON or TOML enters; counts, samples, checks and repairs of points leave.
+//! A space that was built from JSON or TOML: it counts, samples, checks and repairs points.
 
 use std::collections::BTreeMap;
 

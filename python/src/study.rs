@@ -1,10 +1,10 @@
-//! A study: asks and tells enter, trials leave, and the store keeps them. See [`Session`].
+//! Ask and tell on a study that the store keeps. See [`Session`].
 //!
-//! Python's lock is released around every call, Ctrl-C [interrupts](crate::interrupt) it, and threads take turns at the session. Files are closed before a process
-//! forks, see [`fork`](crate::fork), and opened anew by the next call; so are those whose log another SQLite library in this
-//! process removed.
+//! Python's lock is released around every call, Ctrl-C [interrupts](crate::interrupt) it, and
+//! threads take turns at the session. Files are closed before a process forks, see [`fork`](crate::fork), and opened anew by
+//! the next call; so are those whose log another SQLite library in this process removed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
@@ -13,22 +13,19 @@ use mivabo::interrupt;
 use mivabo::measure::Outcome;
 use mivabo_report::{Report, Row, html};
 use mivabo_store::{
-    Definition, Error, Memory, Object, Record, RecordState, Said, Session, Sqlite, Store,
-    StudyFile, Told,
+    Asked, Definition, Error, Location, Object, Record, RecordState, Said, Session, Store, Told,
 };
+use mivabo_work::{MAX_ATTEMPTS, StudyFile};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::copy::{Kept, kept, restored};
-use crate::error::{StudyError, of_store};
+use crate::error::{StudyError, of_mistake, of_store};
 use crate::fork::{Slot, is_forking, pass, watch};
 use crate::interrupt::interruptible;
 use crate::space::{Space, visible};
 use crate::value::{borrowed, dict, natural, number, text, values};
-use crate::waiting;
-
-/// How often workers may die over a trial before it counts as failed: as on the command line.
-const MAX_ATTEMPTS: u32 = 5;
+use crate::{place, waiting};
 
 /// A study that this process follows.
 #[pyclass(frozen, module = "mivabo._native")]
@@ -40,8 +37,7 @@ pub struct Study {
 
 /// Where a study is.
 struct Home {
-    /// The file; none for a study in memory.
-    storage: Option<PathBuf>,
+    location: Location,
     name: String,
     /// What the names of its workers begin with.
     worker: String,
@@ -63,36 +59,28 @@ impl Drop for Open {
 }
 
 impl Home {
-    fn store(&self) -> Result<Store, Error> {
-        match &self.storage {
-            None => Ok(Store::new(Memory::default())),
-            Some(path) => Sqlite::open(path).map(Store::new),
-        }
-    }
-
     /// The session, under the name of this process.
     fn session(
         &self,
         open: impl FnOnce(&Home, Store) -> Result<Session, Error>,
     ) -> Result<Session, Error> {
-        let session = open(self, self.store()?)?;
+        let session = open(self, Store::open(&self.location)?)?;
         Ok(session.with_worker(format!("{}:{}", self.worker, std::process::id())))
     }
 
     /// The session anew. It was there, so a file without it is another one.
     fn load(&self) -> Result<Session, Error> {
-        match &self.storage {
-            Some(path) if !path.exists() => Err(Error::no_longer_there(path)),
-            storage => {
-                let session = self.session(|home, store| Session::load(store, &home.name));
-                session.map_err(|error| match (error, storage) {
-                    (Error::UnknownStudy { .. } | Error::NoStudy { .. }, Some(path)) => {
-                        Error::no_longer_there(path)
-                    }
-                    (error, _) => error,
-                })
-            }
+        let path = self.location.path();
+        if let Some(path) = path.filter(|path| !path.exists()) {
+            return Err(Error::no_longer_there(path));
         }
+        let session = self.session(|home, store| Session::load(store, &home.name));
+        session.map_err(|error| match (error, path) {
+            (Error::UnknownStudy { .. } | Error::NoStudy { .. }, Some(path)) => {
+                Error::no_longer_there(path)
+            }
+            (error, _) => error,
+        })
     }
 }
 
@@ -157,7 +145,7 @@ impl Study {
     ) -> PyResult<Study> {
         let definition = settings.definition(space.get())?;
         let home = Home {
-            storage,
+            location: storage.map_or(Location::Memory, Location::from),
             name,
             worker,
         };
@@ -174,12 +162,13 @@ impl Study {
         name: Option<String>,
         worker: String,
     ) -> PyResult<Study> {
+        let location = Location::from(storage);
         let name = match name {
             Some(name) => name,
-            None => only(py, &storage)?,
+            None => only(py, &location)?,
         };
         let home = Home {
-            storage: Some(storage),
+            location,
             name,
             worker,
         };
@@ -192,9 +181,9 @@ impl Study {
     fn from_file(py: Python<'_>, path: PathBuf, text: &str, worker: String) -> PyResult<Study> {
         let file = py
             .detach(|| StudyFile::parse(&path, text))
-            .map_err(|error| of_store(&error))?;
+            .map_err(|mistake| of_mistake(&mistake))?;
         let home = Home {
-            storage: Some(file.storage),
+            location: file.location,
             name: file.name,
             worker,
         };
@@ -214,7 +203,7 @@ impl Study {
         worker: String,
     ) -> PyResult<Study> {
         let home = Home {
-            storage: None,
+            location: Location::Memory,
             name,
             worker,
         };
@@ -232,13 +221,13 @@ impl Study {
     }
 
     #[getter]
-    fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.home.name
     }
 
     #[getter]
     fn storage(&self) -> Option<&Path> {
-        self.home.storage.as_deref()
+        self.home.location.path()
     }
 
     /// The definition as JSON: direction, strategy, seed, initial trials, space.
@@ -264,7 +253,7 @@ impl Study {
         max_trials: Option<u64>,
         claimed: &Bound<'_, PyList>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
-        let lease = duration(lease)?;
+        let lease = self::lease(lease)?;
         let number = Arc::new(OnceLock::new());
         let found = number.clone();
         let asked = self.with(py, move |session| {
@@ -279,16 +268,7 @@ impl Study {
             .get()
             .map(|number| claimed.append(number))
             .transpose()?;
-        let found = asked?.map(|asked| {
-            let found = PyDict::new(py);
-            found.set_item("id", asked.id)?;
-            found.set_item("params", dict(py, &asked.values)?)?;
-            found.set_item("state", "running")?;
-            found.set_item("origin", asked.origin)?;
-            found.set_item("attempts", asked.attempts)?;
-            Ok(found)
-        });
-        found.transpose()
+        asked?.map(|asked| asked_dict(py, &asked)).transpose()
     }
 
     /// The value of a trial, or why there is none, with what else came of it as JSON. Without both, the goal's number
@@ -343,21 +323,9 @@ impl Study {
         id: &Bound<'_, PyAny>,
         lease: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let (id, lease) = (natural("trial", id)?, duration(lease)?);
+        let id = natural("trial", id)?;
+        let lease = self::lease(lease)?;
         self.with(py, move |session| session.heartbeat(id, lease))
-    }
-
-    /// A running trial that may come back or end within `seconds`, and whose it is.
-    fn awaited(
-        &self,
-        py: Python<'_>,
-        seconds: &Bound<'_, PyAny>,
-    ) -> PyResult<Option<(u64, String)>> {
-        let within = duration(seconds)?;
-        self.with(py, move |session| {
-            let found = session.awaited(within, &BTreeSet::new())?;
-            Ok(found.map(|trial| (trial.id, trial.worker.unwrap_or_default())))
-        })
     }
 
     /// All trials, by number.
@@ -453,6 +421,11 @@ impl Study {
 }
 
 impl Study {
+    /// Where it is.
+    pub fn location(&self) -> &Location {
+        &self.home.location
+    }
+
     fn opened(
         py: Python<'_>,
         home: Home,
@@ -462,10 +435,10 @@ impl Study {
         let home = Arc::new(home);
         let place = home.clone();
         let slot = interruptible(py, move || {
-            waiting::at(place.storage.as_deref());
+            waiting::at(Some(&place.location));
             let pass = pass();
             let slot = Arc::new(Mutex::new(Some(place.session(open)?)));
-            if place.storage.is_some() {
+            if place.location.path().is_some() {
                 watch(&slot, &pass);
             }
             Ok(slot)
@@ -481,7 +454,7 @@ impl Study {
     }
 
     /// Acts on the session, when it is this thread's turn.
-    fn with<T: Send + 'static>(
+    pub fn with<T: Send + 'static>(
         &self,
         py: Python<'_>,
         act: impl FnOnce(&mut Session) -> Result<T, Error> + Send + 'static,
@@ -489,7 +462,7 @@ impl Study {
         refuse_while_forking()?;
         let (slot, home) = (self.slot()?, self.home.clone());
         let answer = interruptible(py, move || {
-            waiting::at(home.storage.as_deref());
+            waiting::at(Some(&home.location));
             let pass = pass();
             let mut held = lock(&slot);
             // Other threads may have had it for long.
@@ -514,7 +487,7 @@ impl Study {
     fn slot(&self) -> PyResult<Arc<Slot>> {
         let mut open = lock(&self.open);
         if open.process != std::process::id() {
-            if self.home.storage.is_some() {
+            if self.home.location.path().is_some() {
                 *open = Open {
                     process: std::process::id(),
                     slot: Arc::new(Mutex::new(None)),
@@ -595,10 +568,23 @@ impl StoredTrial {
     }
 }
 
-/// A value, or why there is none.
-type Given<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+/// A trial to evaluate, as Python sees it.
+pub fn asked_dict<'py>(py: Python<'py>, asked: &Asked) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("id", asked.id)?;
+    found.set_item("params", dict(py, &asked.values)?)?;
+    found.set_item("state", "running")?;
+    found.set_item("origin", &asked.origin)?;
+    found.set_item("attempts", asked.attempts)?;
+    Ok(found)
+}
 
-fn told(what: &str, (value, reason): Given<'_>, result: Option<&str>) -> PyResult<Told> {
+/// A value, or why there is none.
+pub type Given<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+
+/// What Python tells of an evaluation.
+pub fn told(what: &str, given: Given<'_>, result: Option<&str>) -> PyResult<Told> {
+    let (value, reason) = given;
     let result = result.map(Object::new).transpose();
     let result = result.map_err(|error| of_store(&error))?;
     let reason = reason.map(|reason| text("reason", &reason)).transpose()?;
@@ -619,38 +605,30 @@ fn seconds(millis: i64) -> f64 {
     millis as f64 / 1000.0
 }
 
-fn duration(seconds: &Bound<'_, PyAny>) -> PyResult<Duration> {
+/// A lease in seconds.
+fn lease(seconds: &Bound<'_, PyAny>) -> PyResult<Duration> {
     let seconds = number("lease", seconds)?;
-    let found = Duration::try_from_secs_f64(seconds)
-        .ok()
-        .filter(|lease| !lease.is_zero());
-    found.ok_or_else(|| {
-        StudyError::new_err(format!("lease: expected seconds above 0, not {seconds}"))
-    })
+    place::duration("lease", seconds)
 }
 
 /// The name of the only study of a file, which must exist.
-fn only(py: Python<'_>, storage: &Path) -> PyResult<String> {
+fn only(py: Python<'_>, location: &Location) -> PyResult<String> {
     refuse_while_forking()?;
-    let place = storage.to_owned();
+    let place = location.clone();
     let studies = interruptible(py, move || {
         waiting::at(Some(&place));
         let _pass = pass();
-        Sqlite::open_read_only(&place).and_then(|file| Store::new(file).studies())
+        Store::look(&place).and_then(|store| store.studies())
     })?;
     let studies = studies.map_err(|error| of_store(&error))?;
     match studies.as_slice() {
         [only] => Ok(only.name.clone()),
-        [] => Err(StudyError::new_err(format!(
-            "`{}` holds no study",
-            storage.display()
-        ))),
+        [] => Err(StudyError::new_err(format!("`{location}` holds no study"))),
         several => {
             let names: Vec<&str> = several.iter().map(|study| study.name.as_str()).collect();
             let names = names.join("`, `");
             Err(StudyError::new_err(format!(
-                "`{}` holds several studies; choose one by its name: `{names}`",
-                storage.display()
+                "`{location}` holds several studies; choose one by its name: `{names}`"
             )))
         }
     }

@@ -1,4 +1,4 @@
-//! Values: Python objects enter, numpy scalars too; a [`Value`] leaves, and plain Python on the way back.
+//! Python objects, numpy scalars included, as a [`Value`], and values as plain Python.
 
 use mivabo::space::Value;
 use pyo3::exceptions::PyOverflowError;
@@ -74,7 +74,7 @@ pub fn text(what: &str, object: &Bound<'_, PyAny>) -> Result<String, Refusal> {
 /// A number of the settings of a study, such as its seed.
 ///
 /// # Errors
-/// [`Refusal::Type`] for what is no integer, [`Refusal::Value`] for one that is negative or too large.
+/// [`Refusal::Type`] for what is not an integer, [`Refusal::Value`] for one that is negative or too large.
 pub fn natural(what: &str, object: &Bound<'_, PyAny>) -> Result<u64, Refusal> {
     let whole = object.call_method0("__index__");
     let whole = whole.map_err(|_| Refusal::wrong_type(what, "a whole number", &shown(object)))?;

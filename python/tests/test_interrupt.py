@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import mivabo
-from mivabo import Space, Study, _optimize
+from mivabo import Space, Study, _native, _optimize
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are Unix's")
 
@@ -176,7 +176,7 @@ def test_a_handler_that_raises_nothing_runs_during_a_call_and_interrupts_nothing
 
 
 class _Late:
-    """A study whose asks are interrupted when they are over."""
+    """A study, or a loop, whose asks are interrupted when they are over."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -185,23 +185,29 @@ class _Late:
         self._inner.ask(*args)
         raise KeyboardInterrupt
 
+    def next(self, *args: Any) -> None:
+        self._inner.next(*args)
+        raise KeyboardInterrupt
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
 
 @pytest.mark.parametrize("is_stored", [True, False])
 def test_a_trial_that_was_claimed_in_the_last_moment_is_given_back(
-    small: Space, tmp_path: Path, is_stored: bool
+    small: Space, tmp_path: Path, is_stored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study, twin = (Study(small, storage=tmp_path / name if is_stored else None) for name in ("a.db", "b.db"))
-    inner = study._inner
+    inner, loop = study._inner, _native.Loop
     study._inner = _Late(inner)  # type: ignore[assignment]
     with pytest.raises(KeyboardInterrupt):
         study.ask()
-    with pytest.raises(KeyboardInterrupt):
-        study.optimize(lambda params: 1.0, trials=3)
-    assert [trial.state for trial in study.trials] == ["waiting"]
     study._inner = inner
+    with monkeypatch.context() as patched:
+        patched.setattr(_native, "Loop", lambda *args: _Late(loop(*args)))
+        with pytest.raises(KeyboardInterrupt):
+            study.optimize(lambda params: 1.0, trials=3)
+    assert [trial.state for trial in study.trials] == ["waiting"]
     assert study.ask() == twin.ask()
 
 

@@ -274,6 +274,27 @@ def test_ctrl_c_ends_the_loop_and_gives_trials_back(tmp_path: Path, workers: int
     assert "running" not in states
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+def test_a_loop_wakes_up_for_nothing_but_the_end_of_an_evaluation(small: Space) -> None:
+    woken = []
+
+    def wakes() -> int:
+        status = Path(f"/proc/self/task/{threading.main_thread().native_id}/status").read_text()
+        return int(status.split("voluntary_ctxt_switches:")[1].split()[0])
+
+    def objective(params: dict[str, object]) -> float:
+        time.sleep(0.5)  # until the loop waits
+        before = wakes()
+        time.sleep(1.0)
+        woken.append(wakes() - before)
+        return 1.0
+
+    Study(small).optimize(objective, trials=2, workers=2, progress=False)
+    assert len(woken) == 2
+    # Another thread that ends within the second is heard of.
+    assert max(woken) <= 5, woken
+
+
 def test_many_threads_ask_and_tell_one_study(space: Space, tmp_path: Path) -> None:
     study = Study(space, storage=tmp_path / "a.db", strategy="random")
 

@@ -240,7 +240,7 @@ def test_files_that_are_no_text_are_named(tmp_path: Path) -> None:
     path = tmp_path / "latin=1.toml"
     path.write_bytes(b"name = '\xe4'\n")
     for read in (Study.from_file, Space.from_toml):
-        with pytest.raises(SpaceError, match=r"latin=1\.toml: the file is no text in UTF-8"):
+        with pytest.raises(SpaceError, match=r"latin=1\.toml: the file is not a text in UTF-8"):
             read(str(path))
 
 

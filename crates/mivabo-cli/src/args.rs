@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use mivabo_work::MAX_WORKERS;
 
-use crate::shell;
 use crate::source::Source;
-use crate::study_file::MAX_WORKERS;
 
 /// Finds good settings of an expensive function over mixed variables under known constraints.
 #[derive(Debug, Parser)]
@@ -104,7 +103,7 @@ Examples:
 pub struct Run {
     /// The study file
     pub file: PathBuf,
-    /// How many trials the study shall have, those that exist included
+    /// Total number of trials, including those already there
     #[arg(long, value_name = "N")]
     pub trials: Option<u64>,
     /// How many are evaluated at the same time
@@ -310,7 +309,7 @@ pub struct Completions {
   mivabo man run | man -l -")]
 pub struct Man {
     /// A command, for its own page
-    #[arg(value_parser = shell::command_name)]
+    #[arg(value_parser = command_name)]
     pub command: Option<String>,
 }
 
@@ -376,6 +375,20 @@ pub struct Solve {
     /// Only look for a good point, without a proof
     #[arg(long)]
     pub heuristic: bool,
+}
+
+/// Reads the name of a command of ours.
+fn command_name(name: &str) -> Result<String, String> {
+    let mut program = Args::command();
+    program.build();
+    if program.find_subcommand(name).is_some() {
+        return Ok(name.to_owned());
+    }
+    let known = program.get_subcommands().map(clap::Command::get_name);
+    Err(match mivabo::nearest(name, known) {
+        Some(nearest) => format!("there is no such command; did you mean `{nearest}`?"),
+        None => "there is no such command".to_owned(),
+    })
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -1,45 +1,51 @@
-//! `mivabo ask`: a stored study in, points to evaluate out, as JSON lines.
+//! `mivabo ask`: the next points to evaluate, as JSON lines.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
+use mivabo_store::{Asked, Session};
+use mivabo_work::MAX_ATTEMPTS;
 use serde_json::json;
 
-use crate::Failure;
 use crate::args::Ask;
 use crate::best::params;
-use crate::crew::MAX_ATTEMPTS;
+use crate::error::Error;
 
 /// Prints the next points, each as soon as it is claimed: a call that is stopped keeps at most one for itself. Where there
 /// are no more, those that there are; that there is none is an error.
-pub fn run(args: &Ask) -> Result<String, Failure> {
+pub fn run(args: &Ask) -> Result<String, Error> {
     let mut session = args.source.write()?;
-    session
-        .release_expired(MAX_ATTEMPTS)
-        .map_err(|e| e.to_string())?;
-    let mut stdout = std::io::stdout();
+    session.release_expired(MAX_ATTEMPTS)?;
     for count in 0..args.count {
         let asked = match session.ask(None, args.lease.into()) {
             Ok(Some(asked)) => asked,
             Ok(None) => break,
-            Err(error) if count == 0 => return Err(error.to_string()),
+            Err(error) if count == 0 => return Err(error.into()),
             Err(error) => {
                 say!("{error}");
                 break;
             }
         };
-        let line = json!({"trial": asked.id, "params": params(&session, &asked.point), "origin": asked.origin,
-            "attempts": asked.attempts});
-        if let Err(error) = writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
-            session.release(asked.id).map_err(|e| e.to_string())?;
-            // A reader that has seen enough is no error.
-            if error.kind() == std::io::ErrorKind::BrokenPipe {
-                break;
-            }
-            return Err(format!(
-                "writing the output: {error}; trial {} waits for the next ask",
-                asked.id
-            ));
+        match print(&session, &asked) {
+            Ok(()) => {}
+            Err(why) => return unprinted(&mut session, asked.id, why),
         }
     }
     Ok(String::new())
+}
+
+fn print(session: &Session, asked: &Asked) -> io::Result<()> {
+    let params = params(session, &asked.point);
+    let line = json!({"trial": asked.id, "params": params, "origin": asked.origin, "attempts": asked.attempts});
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{line}")?;
+    stdout.flush()
+}
+
+/// Gives back a trial that nobody heard of. A reader that has seen enough is not an error.
+fn unprinted(session: &mut Session, trial: u64, why: io::Error) -> Result<String, Error> {
+    session.release(trial)?;
+    if why.kind() == io::ErrorKind::BrokenPipe {
+        return Ok(String::new());
+    }
+    Err(Error::Unprinted { trial, why })
 }

@@ -1,4 +1,4 @@
-//! `mivabo check`: a study file in, what its space consists of out.
+//! `mivabo check`: what the space of a study file consists of.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,10 @@ use mivabo::{Error, Space, encoding};
 use mivabo_bqp::{Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
 
-use crate::Failure;
 use crate::args::Check;
-use crate::study_file::StudyFile;
+use crate::error::Error as Failure;
+use crate::objective::check_program;
+use crate::source::read_study_file;
 use crate::text::{padded, width};
 
 /// Work for counting the feasible combinations, and for finding one, before giving up.
@@ -20,14 +21,17 @@ const NODES: u64 = 200_000;
 
 /// Describes the space of a study file.
 pub fn run(args: &Check) -> Result<String, Failure> {
-    let file = StudyFile::read(&args.file)?;
+    let file = read_study_file(&args.file)?;
+    let path = || args.file.clone();
     if let Some(objective) = &file.objective {
-        objective
-            .check_program(&file.folder)
-            .map_err(|e| format!("{}: {e}", args.file.display()))?;
+        let checked = check_program(objective, file.folder());
+        checked.map_err(|why| Failure::Objective { path: path(), why })?;
     }
     let space = &file.definition.space;
-    let facts = Facts::of(space).map_err(|e| format!("{}: {e}", args.file.display()))?;
+    let facts = Facts::of(space).map_err(|why| Failure::Space {
+        path: path(),
+        why: Box::new(why),
+    })?;
     Ok(if args.json {
         as_json(space, &facts)
     } else {

@@ -1,132 +1,121 @@
-//! Workers: a stored study and an objective enter, told trials leave.
+//! The workers of a run: threads that evaluate what the [`Work`] of their process hands out.
 //!
-//! Each worker is a thread that claims a trial, evaluates it and tells. They share one session; a thread of its own
-//! gives signs of life for all trials that are held here. Trials of workers that stopped answering are taken over.
+//! They share one session; a thread of its own gives signs of life for all trials that are held here.
 
-use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, Scope, scope, sleep};
+use std::thread::{Builder, Scope, scope};
 use std::time::{Duration, Instant};
 
-use mivabo::acquire;
-use mivabo_store::{Asked, Error, Object, RecordState, Session, Told};
+use mivabo_store::{Asked, Error, Object, Session, Told};
+use mivabo_work::{Done, Ended, Ending, Kind, MAX_FAILURES, Next, Plan, Terms, Work};
 
-use crate::Failure;
 use crate::log::{self, Log};
-use crate::objective::{Kind, Objective};
-use crate::process::{self, End, Limits};
+use crate::objective;
 use crate::progress::{Facts, Progress, rounded};
-use crate::stop::Stop;
-use crate::study_file::StudyFile;
+use crate::stop::{Stop, Wish};
+use crate::subprocess::{self, End, Limits};
 use crate::text::brief;
-
-/// How often workers may die over a trial before it counts as failed.
-pub const MAX_ATTEMPTS: u32 = 5;
-
-/// A run without any value gives up after this many failed trials.
-pub const MAX_FAILURES: u64 = 10;
-
-/// How long a worker without work waits before it looks again.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// All workers of this process.
 pub struct Crew<'a> {
-    file: &'a StudyFile,
-    objective: &'a Objective,
-    budget: u64,
-    stop: &'a Stop,
+    job: Job<'a>,
     progress: Progress,
     began: Instant,
-    session: Mutex<Session>,
-    /// Trials that run here.
-    held: Mutex<BTreeSet<u64>>,
-    /// When their leases were renewed.
-    renewed: Mutex<Instant>,
+    desk: Mutex<Desk>,
     tally: Mutex<Tally>,
+}
+
+/// What the workers do.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// What is evaluated, and how often.
+    pub plan: &'a Plan,
+    /// The folder of the logs.
+    pub logs: &'a std::path::Path,
+    /// What ends it before its time.
+    pub stop: &'a Stop,
+}
+
+/// What the workers take turns at.
+struct Desk {
+    session: Session,
+    work: Work,
 }
 
 /// What happened here.
 #[derive(Debug, Default)]
-pub struct Tally {
+struct Tally {
     /// Trials that ended here, and how long they took together.
     n_ended: u32,
     time: Duration,
-    n_failed: u64,
-    has_value: bool,
-    /// There are no more points.
-    is_exhausted: bool,
-    is_waiting: bool,
+    /// The last trial that failed, as a sentence.
+    last_failure: String,
     /// Why the last trial without a log has none.
-    unlogged: Option<Failure>,
-    /// What made the run end before its time.
-    pub failure: Option<GivenUp>,
+    unlogged: Option<String>,
+    /// Why nothing new begins.
+    done: Option<Done>,
+    /// What does not work.
+    broken: Vec<String>,
 }
 
-/// Why a run ended before its time.
-#[derive(Debug)]
-pub enum GivenUp {
-    /// Something does not work.
-    Broken(Failure),
-    /// The objective never had a value.
-    Hopeless(Failure),
-}
-
-enum Next {
-    Trial(Asked),
-    Wait,
-    Done,
+/// How a run ended.
+pub struct Outcome {
+    /// The study, as this process knows it.
+    pub session: Session,
+    /// What did not work, each as a sentence.
+    pub broken: Vec<String>,
+    /// Why it was given up, where the objective never had a value.
+    pub hopeless: Option<String>,
 }
 
 impl<'a> Crew<'a> {
-    /// Workers that make `budget` trials, those that exist included.
-    pub fn new(
-        file: &'a StudyFile,
-        session: Session,
-        stop: &'a Stop,
-        (budget, quiet): (u64, bool),
-    ) -> Option<Self> {
-        Some(Crew {
-            file,
-            objective: file.objective.as_ref()?,
-            budget,
-            stop,
-            progress: Progress::new(quiet, budget),
+    /// Workers for a study.
+    pub fn new(job: Job<'a>, session: Session, progress: Progress) -> Self {
+        let plan = job.plan;
+        let work = Work::new(Terms {
+            trials: Some(plan.trials),
+            retries: plan.objective.retries,
+            max_failures: Some(MAX_FAILURES),
+            ..Terms::with_lease(plan.lease)
+        });
+        Crew {
+            job,
+            progress,
             began: Instant::now(),
-            session: Mutex::new(session),
-            held: Mutex::default(),
-            renewed: Mutex::new(Instant::now()),
+            desk: Mutex::new(Desk { session, work }),
             tally: Mutex::default(),
-        })
+        }
     }
 
     /// Works until there is nothing left to do, or somebody wants to stop.
-    pub fn run(self, n_workers: usize) -> (Session, Tally) {
-        self.progress.show(&self.facts(&lock(&self.session)));
+    pub fn run(self) -> Outcome {
+        self.progress.show(&self.facts(&lock(&self.desk)));
         let (alive, end) = channel();
         let crew = &self;
         scope(|threads| {
             match Builder::new().spawn_scoped(threads, move || crew.keep_alive(&end)) {
-                Ok(_) => crew.work_together(threads, n_workers),
+                Ok(_) => crew.work_together(threads),
                 Err(error) => crew.give_up(format!("no thread for signs of life: {error}")),
             }
             drop(alive);
         });
         self.progress.end();
-        let session = self
-            .session
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        (
-            session,
-            self.tally
-                .into_inner()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        let tally = into_inner(self.tally);
+        let hopeless = tally.done == Some(Done::Hopeless);
+        Outcome {
+            session: into_inner(self.desk).session,
+            broken: tally.broken,
+            hopeless: hopeless.then(|| {
+                let last = tally.last_failure;
+                format!("{MAX_FAILURES} trials failed and none has a value; the last one: {last}")
+            }),
+        }
     }
 
     /// As many workers as wanted, or as this machine has threads for.
-    fn work_together<'s>(&'s self, threads: &'s Scope<'s, '_>, n_workers: usize) {
+    fn work_together<'s>(&'s self, threads: &'s Scope<'s, '_>) {
+        let n_workers = self.job.plan.workers;
         let mut workers = Vec::new();
         for k in 0..n_workers {
             match Builder::new().spawn_scoped(threads, || self.work()) {
@@ -150,253 +139,233 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Signs of life. A trial that is no longer ours goes on: its result counts if it comes first.
+    /// Signs of life, until the other end of the channel is dropped.
     fn keep_alive(&self, end: &Receiver<()>) {
-        while end.recv_timeout(self.file.lease / 4) == Err(RecvTimeoutError::Timeout) {
-            self.renew(&mut lock(&self.session));
-        }
-    }
-
-    /// Renews the leases of all trials that run here, unless that was just done: each time is a turn to write.
-    fn renew(&self, session: &mut Session) {
-        let mut renewed = lock(&self.renewed);
-        let held: Vec<u64> = lock(&self.held).iter().copied().collect();
-        let is_due = !held.is_empty() && renewed.elapsed() >= self.file.lease / 8;
-        if is_due && session.heartbeat_all(&held, self.file.lease).is_ok() {
-            *renewed = Instant::now();
+        let pulse = lock(&self.desk).work.pulse();
+        while end.recv_timeout(pulse) == Err(RecvTimeoutError::Timeout) {
+            let desk = &mut *lock(&self.desk);
+            desk.work.beat(&mut desk.session);
         }
     }
 
     fn work(&self) {
-        while !self.stop.is_wanted() && lock(&self.tally).failure.is_none() {
+        loop {
             match self.next() {
-                Ok(Next::Trial(asked)) => self.evaluate(&asked),
-                Ok(Next::Wait) => sleep(PAUSE),
-                Ok(Next::Done) => break,
+                Ok(Next::Evaluate(asked)) => self.evaluate(&asked),
+                Ok(Next::Wait { until, news }) => {
+                    if let Some(news) = news {
+                        self.progress.say(&news.to_string());
+                    }
+                    self.job.stop.rest_until(until);
+                }
+                Ok(Next::Done(why)) => return self.finish(why),
                 Err(error) => self.give_up(error.to_string()),
             }
         }
     }
 
     fn next(&self) -> Result<Next, Error> {
-        let mut session = lock(&self.session);
-        // Signs of life may have had to wait for this very turn.
-        self.renew(&mut session);
-        session.release_expired(MAX_ATTEMPTS)?;
-        let budget = if lock(&self.tally).is_exhausted {
-            0
-        } else {
-            self.budget
-        };
-        match session.ask(Some(budget), self.file.lease) {
-            Ok(Some(asked)) => {
-                lock(&self.held).insert(asked.id);
-                self.progress.show(&self.facts(&session));
-                Ok(Next::Trial(asked))
-            }
-            Ok(None) => self.nothing_to_ask(&session),
-            Err(Error::Study(mivabo::Error::Search(
-                why @ (acquire::Error::Exhausted { .. } | acquire::Error::NoUntriedPoint { .. }),
-            ))) => {
-                if !std::mem::replace(&mut lock(&self.tally).is_exhausted, true) {
-                    self.progress.say(&why.to_string());
-                }
-                self.nothing_to_ask(&session)
-            }
-            Err(error) => Err(error),
+        let desk = &mut *self.desk();
+        let next = desk.work.next(&mut desk.session);
+        if let Ok(Next::Evaluate(_)) = next {
+            self.progress.show(&self.facts(desk));
         }
+        next
     }
 
-    /// Trials of others may come back: those of runs like this one, which give signs of life, are waited for.
-    fn nothing_to_ask(&self, session: &Session) -> Result<Next, Error> {
-        let held = lock(&self.held).clone();
-        let Some(trial) = session.awaited(2 * self.file.lease, &held)? else {
-            return Ok(Next::Done);
-        };
-        if let RecordState::Running { worker, .. } = &trial.state
-            && !std::mem::replace(&mut lock(&self.tally).is_waiting, true)
-        {
-            let text = format!("waiting for trial {}, which runs for {worker}", trial.id);
-            self.progress.say(&text);
+    /// The turn of a worker, which knows whether somebody wants to stop.
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        let mut desk = lock(&self.desk);
+        if self.job.stop.wants(Wish::Stop) {
+            desk.work.stop();
         }
-        Ok(Next::Wait)
+        desk
     }
 
+    /// A worker that has nothing left to do says why, if no other one has said so.
+    fn finish(&self, why: Done) {
+        let mut tally = lock(&self.tally);
+        if let (Done::Exhausted(why), None) = (&why, &tally.done) {
+            self.progress.say(&why.to_string());
+        }
+        tally.done.get_or_insert(why);
+    }
+
+    /// Evaluates a trial as often as it may be tried.
     fn evaluate(&self, asked: &Asked) {
         let began = Instant::now();
-        let end = self.attempts(asked);
-        let time = began.elapsed();
-        let mut session = lock(&self.session);
-        lock(&self.held).remove(&asked.id);
-        match tell(&mut session, asked.id, &end) {
-            Ok(()) => {
-                if let End::Unable(why) = &end {
-                    self.give_up(format!("{why}\nhint: fewer workers may do; trial {} waits", asked.id));
-                }
-                self.count(&session, asked.id, &end, time);
+        for attempt in 1.. {
+            let end = self.attempt(asked, attempt);
+            let desk = &mut *self.desk();
+            let ended = desk.work.ended(&mut desk.session, asked.id, ending(&end));
+            match ended {
+                Ok(Ended::Again) => continue,
+                Ok(Ended::Told) => self.count(desk, asked.id, &end, began.elapsed()),
+                Ok(Ended::TakenOver) => self.progress.say(&format!(
+                    "trial {} was told by another worker meanwhile",
+                    asked.id
+                )),
+                Ok(Ended::GivenBack) => {}
+                Err(error) => self.blame(desk, self.unstored(asked.id, &end, &error)),
             }
-            Err(Error::AlreadyTold { id, .. }) => {
-                self.progress.say(&format!("trial {id} was told by another worker meanwhile"));
+            if let End::Unable(why) = &end {
+                let waits = format!(
+                    "{why}\nhint: fewer workers may do; trial {} waits",
+                    asked.id
+                );
+                self.blame(desk, waits);
             }
-            Err(error) => self.give_up(match end {
-                End::Value(value, _) => format!(
-                    "trial {id} has the value {value}, which could not be stored: {error}\n\
-                     hint: once the database can be written again, `mivabo tell {} {id} {value}` stores it",
-                    self.file.path.display(),
-                    id = asked.id
-                ),
-                _ => error.to_string(),
-            }),
+            return;
         }
     }
 
-    /// Tries again what failed, as often as the user wants.
-    fn attempts(&self, asked: &Asked) -> End {
-        for retry in 0..=self.objective.retries {
-            match self.attempt(asked, retry) {
-                End::Failed { again: true, .. } if retry < self.objective.retries => {
-                    if self.stop.is_wanted() {
-                        return End::Stopped;
-                    }
-                }
-                end => return end,
-            }
-        }
-        End::Stopped
-    }
-
-    fn attempt(&self, asked: &Asked, retry: u32) -> End {
-        if let Kind::Builtin(builtin) = &self.objective.kind {
+    fn attempt(&self, asked: &Asked, attempt: u32) -> End {
+        let plan = self.job.plan;
+        if let Kind::Builtin(builtin) = &plan.objective.kind {
             return End::Value(builtin.value(&asked.values), None);
         }
-        let (mut command, input) = match self.objective.command(&self.file.folder, &asked.values) {
-            Ok(Some(found)) => found,
+        let program = objective::command(plan, asked).and_then(|command| {
+            let input = objective::input(asked)?;
+            Ok(command.map(|command| (command, input)))
+        });
+        let (command, input) = match program {
+            Ok(Some(program)) => program,
             Ok(None) => return End::Stopped,
-            Err(reason) => {
+            Err(why) => {
                 return End::Failed {
-                    reason,
+                    reason: why.to_string(),
                     again: true,
                 };
             }
         };
-        command
-            .env("MIVABO_TRIAL", asked.id.to_string())
-            .env("MIVABO_STUDY", &self.file.name);
-        let what = format!("trial {}, attempt {}: {input}", asked.id, retry + 1);
-        let mut log = Log::begin(&self.file.logs(), asked.id, what.trim_end());
+        let what = format!("trial {}, attempt {attempt}: {input}", asked.id);
+        let mut log = Log::begin(self.job.logs, asked.id, what.trim_end());
         self.say_unlogged(asked.id, log.trouble());
         let limits = Limits {
-            timeout: self.objective.timeout,
-            grace: self.objective.grace,
+            timeout: plan.objective.timeout,
+            grace: plan.objective.grace,
         };
-        process::evaluate(command, input, limits, &mut log, self.stop)
+        subprocess::evaluate(command, input, limits, &mut log, self.job.stop)
     }
 
-    /// Says why a trial has no log, but not for each trial the same.
-    fn say_unlogged(&self, id: u64, trouble: Option<&Failure>) {
+    /// Says why a trial has no log, but not the same for each trial.
+    fn say_unlogged(&self, id: u64, trouble: Option<&String>) {
         let Some(why) = trouble else { return };
-        if lock(&self.tally).unlogged.replace(why.clone()).as_ref() != Some(why) {
+        let before = lock(&self.tally).unlogged.replace(why.clone());
+        if before.as_ref() != Some(why) {
             self.progress.say(&format!("trial {id} has no log: {why}"));
         }
     }
 
-    fn count(&self, session: &Session, id: u64, end: &End, time: Duration) {
+    /// An outcome is stored: it is counted, and said.
+    fn count(&self, desk: &Desk, id: u64, end: &End, time: Duration) {
         let (what, has_failed) = match end {
             End::Value(value, _) => (
                 format!("trial {id}: {} in {}", brief(*value), rounded(time)),
                 false,
             ),
-            End::Failed { reason, .. } => {
-                let log = log::path(&self.file.logs(), id);
-                let has_log = log.symlink_metadata().is_ok_and(|data| data.is_file());
-                let place = if has_log {
-                    format!(" (log: {})", log.display())
-                } else {
-                    String::new()
-                };
-                (format!("trial {id} failed: {reason}{place}"), true)
-            }
+            End::Failed { reason, .. } => (self.failure(id, reason), true),
             End::Stopped | End::Unable(_) => return,
         };
         let mut tally = lock(&self.tally);
         tally.n_ended += 1;
         tally.time += time;
-        tally.has_value |= !has_failed;
-        tally.n_failed += u64::from(has_failed);
-        let is_hopeless =
-            !tally.has_value && tally.n_failed >= MAX_FAILURES && session.best().is_none();
+        if has_failed {
+            tally.last_failure.clone_from(&what);
+        }
         drop(tally);
-        self.progress.told(&what, has_failed, &self.facts(session));
-        if is_hopeless {
-            let why =
-                format!("{MAX_FAILURES} trials failed and none has a value; the last one: {what}");
-            lock(&self.tally)
-                .failure
-                .get_or_insert(GivenUp::Hopeless(why));
+        self.progress.told(&what, has_failed, &self.facts(desk));
+    }
+
+    fn failure(&self, id: u64, reason: &str) -> String {
+        let log = log::path(self.job.logs, id);
+        let has_log = log.symlink_metadata().is_ok_and(|data| data.is_file());
+        if has_log {
+            format!("trial {id} failed: {reason} (log: {})", log.display())
+        } else {
+            format!("trial {id} failed: {reason}")
         }
     }
 
-    fn facts(&self, session: &Session) -> Facts {
+    /// An outcome that could not be stored. A value is said with the command that stores it later.
+    fn unstored(&self, id: u64, end: &End, error: &Error) -> String {
+        let End::Value(value, _) = end else {
+            return error.to_string();
+        };
+        format!(
+            "trial {id} has the value {value}, which could not be stored: {error}\n\
+             hint: once the database can be written again, `mivabo tell {} {id} {value}` stores it",
+            self.job.plan.path.display(),
+        )
+    }
+
+    fn facts(&self, desk: &Desk) -> Facts {
+        let session = &desk.session;
+        let budget = self.job.plan.trials;
         let (n_told, n_failed) = counts(session);
-        let (tally, n_running) = (lock(&self.tally), lock(&self.held).len());
-        let mean = (tally.n_ended > 0).then(|| tally.time / tally.n_ended);
-        let n_left = u32::try_from(self.budget.saturating_sub(n_told)).unwrap_or(u32::MAX);
-        let left = (tally.n_ended > 0)
-            .then(|| (self.began.elapsed() / tally.n_ended).saturating_mul(n_left));
-        let best = session
-            .best()
-            .and_then(|trial| session.study().value(trial));
+        let tally = lock(&self.tally);
+        let n_left = u32::try_from(budget.saturating_sub(n_told)).unwrap_or(u32::MAX);
+        let best = session.best();
+        let pace = |time: Duration| time.checked_div(tally.n_ended);
         Facts {
             n_told,
-            budget: self.budget,
+            budget,
             n_failed,
-            n_running,
-            best,
-            mean,
-            left,
+            n_running: desk.work.n_held(),
+            best: best.and_then(|trial| session.study().value(trial)),
+            mean: pace(tally.time),
+            left: pace(self.began.elapsed()).map(|each| each.saturating_mul(n_left)),
         }
     }
 
-    /// No new trials. Every reason is said: each may hold a value that could not be stored.
-    fn give_up(&self, why: Failure) {
-        match &mut lock(&self.tally).failure {
-            Some(GivenUp::Broken(all)) if all.contains(&why) => {}
-            Some(GivenUp::Broken(all)) => all.extend(["\nerror: ", &why]),
-            failure => *failure = Some(GivenUp::Broken(why)),
+    fn give_up(&self, why: String) {
+        self.blame(&mut lock(&self.desk), why);
+    }
+
+    /// No new trials. Every reason is kept: each may hold a value that could not be stored.
+    fn blame(&self, desk: &mut Desk, why: String) {
+        desk.work.stop();
+        let broken = &mut lock(&self.tally).broken;
+        if !broken.contains(&why) {
+            broken.push(why);
         }
+    }
+}
+
+/// What the store is told of an evaluation.
+fn ending(end: &End) -> Ending {
+    match end {
+        End::Value(value, object) => Ending::Told(Told {
+            // A value is not lost by what came with it.
+            result: object.as_ref().and_then(|text| Object::new(text).ok()),
+            ..Told::value(*value)
+        }),
+        End::Failed {
+            reason,
+            again: true,
+        } => Ending::Stumbled {
+            reason: reason.clone(),
+        },
+        End::Failed { reason, .. } => Ending::Told(Told::failed(reason)),
+        End::Stopped | End::Unable(_) => Ending::GivenBack,
     }
 }
 
 /// Told trials, and those of them without a value.
 pub fn counts(session: &Session) -> (u64, u64) {
-    let told = session.trials().iter().filter(|trial| trial.is_told());
-    told.fold((0, 0), |(n, failed), trial| {
-        (
-            n + 1,
-            failed + u64::from(session.study().value(trial).is_none()),
-        )
-    })
-}
-
-fn tell(session: &mut Session, id: u64, end: &End) -> Result<(), Error> {
-    match end {
-        End::Value(value, object) => {
-            let told = Told {
-                // A value is not lost by what came with it.
-                result: object.as_ref().and_then(|text| Object::new(text).ok()),
-                ..Told::value(*value)
-            };
-            session.tell_all(id, &told)
-        }
-        End::Failed { reason, .. } => session.tell_failed(id, reason),
-        // If others have it by now, it is theirs.
-        End::Stopped | End::Unable(_) => match session.release(id) {
-            Err(Error::NotHeld { .. }) => Ok(()),
-            other => other,
-        },
+    let study = session.study();
+    let mut counts = (0, 0);
+    for trial in session.trials().iter().filter(|trial| trial.is_told()) {
+        counts.0 += 1;
+        counts.1 += u64::from(study.value(trial).is_none());
     }
+    counts
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn into_inner<T>(mutex: Mutex<T>) -> T {
+    mutex.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

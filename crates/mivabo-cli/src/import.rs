@@ -1,4 +1,4 @@
-//! `mivabo import`: results from elsewhere in, told trials in the study out.
+//! `mivabo import`: adds results from elsewhere to a study.
 //!
 //! All rows are read and checked before the first one is stored.
 
@@ -72,9 +72,7 @@ pub fn run(args: &Import) -> Result<String, Failure> {
     let n = told.len();
     let n_known = n_known(&session, &told);
     if n_known > 0 {
-        say!(
-            "rows like trials that the study has, with equal values: {n_known}; they are added all the same"
-        );
+        say!("{n_known} rows repeat existing trials; added anyway");
     }
     session.add_all(&told).map_err(|e| e.to_string())?;
     Ok(format!(

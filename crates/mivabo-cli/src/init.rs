@@ -1,79 +1,89 @@
-//! `mivabo init`: a few answers in, a study file to begin with out.
+//! `mivabo init`: a study file to begin with, from a few answers.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use mivabo::measure::Sense;
 use mivabo_report::{Over, save};
 
-use crate::Failure;
 use crate::args::Init;
+use crate::error::Error;
 
 const TEMPLATE: &str = include_str!("template.toml");
 
+/// What the template leaves open.
+struct Answers {
+    name: String,
+    direction: String,
+    command: String,
+}
+
 /// Writes a study file that does not exist yet.
-pub fn run(args: &Init) -> Result<String, Failure> {
-    let place = args.file.display();
-    if args.file.symlink_metadata().is_ok() {
-        return Err(format!("{place} exists; it was left as it is"));
+pub fn run(args: &Init) -> Result<String, Error> {
+    let path = args.file.clone();
+    if path.symlink_metadata().is_ok() {
+        return Err(Error::Exists { path });
     }
-    if args
-        .file
-        .extension()
-        .is_some_and(|extension| extension == "json")
-    {
-        return Err(format!(
-            "{place}: what is written is TOML; give it a name that ends in .toml"
-        ));
+    if path.extension().is_some_and(|ending| ending == "json") {
+        return Err(Error::NotToml { path });
     }
-    let stem = args.file.file_stem().map_or("study".to_owned(), |stem| {
-        stem.to_string_lossy().into_owned()
-    });
-    let mut name = stem;
-    let mut direction = "minimize".to_owned();
-    let mut command = "python3 train.py".to_owned();
+    let stem = path.file_stem().unwrap_or("study".as_ref());
+    let mut answers = Answers {
+        name: stem.to_string_lossy().into_owned(),
+        direction: "minimize".to_owned(),
+        command: "python3 train.py".to_owned(),
+    };
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        name = answered("name of the study", name)?;
-        direction = answered("minimize or maximize", direction)?;
-        if Sense::named(&direction).is_none() {
-            return Err(format!(
-                "expected minimize or maximize, not `{direction}`; nothing was written"
-            ));
-        }
-        command = answered("command that prints the value", command)?;
+        answers = answers.asked()?;
     }
-    let words = shlex::split(&command).filter(|words| !words.is_empty());
-    let words = words.ok_or_else(|| {
-        format!("`{command}` is no command as a shell reads it; nothing was written")
-    })?;
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    // In one pass: an answer may hold such a mark too.
-    let text: String = TEMPLATE
-        .split('@')
-        .map(|piece| match piece {
-            "name" => quoted(&name),
-            "direction" => quoted(&direction),
-            "command" => words.join(", "),
-            text => text.to_owned(),
-        })
-        .collect();
-    save(&args.file, &text, Over::Nothing).map_err(|e| e.to_string())?;
+    save(&path, &answers.filled()?, Over::Nothing)?;
+    let place = path.display();
     say!("wrote {place}; next: say what your parameters are, then `mivabo check {place}`");
     Ok(String::new())
 }
 
+impl Answers {
+    /// What the user says instead.
+    fn asked(self) -> Result<Answers, Error> {
+        let name = answered("name of the study", self.name)?;
+        let direction = answered("minimize or maximize", self.direction)?;
+        if Sense::named(&direction).is_none() {
+            return Err(Error::Direction { answer: direction });
+        }
+        let command = answered("command that prints the value", self.command)?;
+        Ok(Answers {
+            name,
+            direction,
+            command,
+        })
+    }
+
+    /// The template with the answers in place of its marks.
+    fn filled(&self) -> Result<String, Error> {
+        let words = shlex::split(&self.command).filter(|words| !words.is_empty());
+        let words = words.ok_or_else(|| Error::Command {
+            answer: self.command.clone(),
+        })?;
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        // In one pass: an answer may hold such a mark too.
+        let pieces = TEMPLATE.split('@').map(|piece| match piece {
+            "name" => quoted(&self.name),
+            "direction" => quoted(&self.direction),
+            "command" => words.join(", "),
+            text => text.to_owned(),
+        });
+        Ok(pieces.collect())
+    }
+}
+
 /// What the user types, or the default for an empty line.
-fn answered(question: &str, default: String) -> Result<String, Failure> {
+fn answered(question: &str, default: String) -> Result<String, Error> {
     let _ = write!(std::io::stderr(), "{question} [{default}]: ");
     let mut line = String::new();
-    std::io::stdin()
-        .lock()
-        .read_line(&mut line)
-        .map_err(|e| format!("standard input: {e}"))?;
-    let line = line.trim();
-    Ok(if line.is_empty() {
-        default
-    } else {
-        line.to_owned()
+    let read = std::io::stdin().lock().read_line(&mut line);
+    read.map_err(Error::StandardInput)?;
+    Ok(match line.trim() {
+        "" => default,
+        answer => answer.to_owned(),
     })
 }
 

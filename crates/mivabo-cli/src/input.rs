@@ -3,25 +3,26 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::Failure;
+use crate::error::Error;
 
 /// The text of a file; of standard input for `-`.
-pub fn read(file: &Path) -> Result<String, Failure> {
-    if file.as_os_str() != "-" {
-        let bytes = std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
-        let is_database = bytes.starts_with(b"SQLite format 3");
-        let why = if is_database {
-            "a database, where a text is expected"
-        } else {
-            "no text in UTF-8"
-        };
-        return String::from_utf8(bytes).map_err(|_| format!("{} is {why}", file.display()));
+pub fn read(file: &Path) -> Result<String, Error> {
+    if file.as_os_str() == "-" {
+        let mut text = String::new();
+        let read = std::io::stdin().read_to_string(&mut text);
+        return read.map(|_| text).map_err(Error::StandardInput);
     }
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|e| format!("standard input: {e}"))?;
-    Ok(text)
+    let path = file.to_owned();
+    let bytes = match std::fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(why) => return Err(Error::Unreadable { path, why }),
+    };
+    let is_database = bytes.starts_with(b"SQLite format 3");
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(_) if is_database => Err(Error::DatabaseNotText { path }),
+        Err(_) => Err(Error::NotText { path }),
+    }
 }
 
 #[cfg(test)]
@@ -34,13 +35,12 @@ mod tests {
         let said = |bytes: &[u8]| {
             let path = folder.path().join("p.db");
             std::fs::write(&path, bytes).unwrap();
-            read(&path).unwrap_err()
+            read(&path).unwrap_err().to_string()
         };
 
         assert!(
-            said(b"SQLite format 3\0\x10\xff")
-                .ends_with("p.db is a database, where a text is expected")
+            said(b"SQLite format 3\0\x10\xff").ends_with("p.db is a database; a text is expected")
         );
-        assert!(said(b"\xff").ends_with("p.db is no text in UTF-8"));
+        assert!(said(b"\xff").ends_with("p.db is not a text in UTF-8"));
     }
 }

@@ -1,4 +1,4 @@
-//! What an objective prints: bytes enter, a log of bounded size and the last lines leave.
+//! What an objective prints: a log of bounded size for each trial, and the last lines of its streams.
 //!
 //! The log of a trial holds the first [`HEAD`] bytes of each attempt, both streams as they came, and the last [`LOGGED`]
 //! ones of each stream where there was more. Memory holds no more than the tails, of [`TAIL`] bytes each.
@@ -16,7 +16,7 @@ use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 
-use crate::Failure;
+use crate::error::Error;
 
 /// Bytes of an attempt that its log holds from the beginning.
 pub const HEAD: usize = 8 << 20;
@@ -27,10 +27,13 @@ pub const TAIL: usize = 4 << 20;
 /// Bytes of a stream that a log which was cut has from its end.
 pub const LOGGED: usize = 64 << 10;
 
+/// The longest name of a folder that is not cut.
+const MAX_FOLDER: usize = 200;
+
 /// The log of one attempt.
 pub struct Log {
     /// Or why it cannot be written: an evaluation does not fail for want of a log.
-    file: Result<File, Failure>,
+    file: Result<File, String>,
     n_bytes: usize,
     /// Standard output.
     pub out: Tail,
@@ -60,7 +63,7 @@ impl Log {
     }
 
     /// Why there is no log.
-    pub fn trouble(&self) -> Option<&Failure> {
+    pub fn trouble(&self) -> Option<&String> {
         self.file.as_ref().err()
     }
 
@@ -112,22 +115,44 @@ impl Tail {
         }
     }
 
-    /// The last line that is not blank. Of one whose beginning is lost only a piece is shown, which is no number.
+    /// The last line that is not blank. Of one whose beginning is lost only a piece is shown, which does not read as a number.
     pub fn last_line(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.bytes);
         let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
         if self.is_cut && line.as_ptr() == text.as_ptr() {
-            let end: String = line
-                .chars()
-                .rev()
-                .take(40)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .rev()
-                .collect();
+            let n_before = line.chars().count().saturating_sub(40);
+            let end: String = line.chars().skip(n_before).collect();
             return Some(format!("… {end} (a line of more than {TAIL} bytes)"));
         }
         Some(line.trim().to_owned())
+    }
+}
+
+/// The folder of the logs of a study in a database.
+pub fn folder(database: &Path, study: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(".logs");
+    Path::new(&path).join(folder_name(study))
+}
+
+/// A name as the name of a folder, different for different names: what is neither a letter nor a digit of ASCII, nor one of
+/// `-_`, is written as %XX. Of a long one the rest is a number that is made from all of it.
+fn folder_name(name: &str) -> String {
+    let folder: String = name.bytes().map(escaped).collect();
+    if folder.len() <= MAX_FOLDER {
+        return folder;
+    }
+    // FNV-1a.
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let hash: u64 = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    format!("{}.{hash:016x}", &folder[..MAX_FOLDER])
+}
+
+fn escaped(byte: u8) -> String {
+    if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) {
+        char::from(byte).to_string()
+    } else {
+        format!("%{byte:02X}")
     }
 }
 
@@ -141,37 +166,34 @@ fn name(trial: u64) -> String {
 }
 
 /// Refuses a folder of logs that is a link or a file, before anything is evaluated.
-pub fn check_folder(folder: &Path) -> Result<(), Failure> {
-    let other = folder
-        .ancestors()
-        .take(2)
-        .find(|part| part.symlink_metadata().is_ok_and(|data| !data.is_dir()));
-    match other {
-        Some(part) => Err(format!(
-            "{} is a link or not a folder, and the logs of trials belong there\n\
-             hint: remove it, or choose another `storage`",
-            part.display()
-        )),
+pub fn check_folder(folder: &Path) -> Result<(), Error> {
+    let is_other = |part: &&Path| part.symlink_metadata().is_ok_and(|data| !data.is_dir());
+    match folder.ancestors().take(2).find(is_other) {
+        Some(path) => Err(Error::LogFolder {
+            path: path.to_owned(),
+        }),
         None => Ok(()),
     }
 }
 
 /// The log of a trial, to append to, in folders that are made where they are missing.
-fn opened(folder: &Path, trial: u64) -> Result<File, Failure> {
+fn opened(folder: &Path, trial: u64) -> Result<File, String> {
     let logs = folder.parent().unwrap_or(Path::new("."));
-    let at = |path: &Path, expected: &str, errno: Errno| {
-        let place = path.display();
-        match errno {
-            Errno::ELOOP | Errno::ENOTDIR | Errno::EISDIR | Errno::ENXIO => {
-                format!("{place} is a link or not a {expected}")
-            }
-            errno => format!("{place}: {}", std::io::Error::from(errno)),
-        }
-    };
-    let outer = folder_at(AT_FDCWD, logs).map_err(|errno| at(logs, "folder", errno))?;
+    let outer = folder_at(AT_FDCWD, logs).map_err(|errno| refused(logs, "folder", errno))?;
     let study = folder.strip_prefix(logs).unwrap_or(folder);
-    let inner = folder_at(outer, study).map_err(|errno| at(folder, "folder", errno))?;
-    file_at(inner, &name(trial)).map_err(|errno| at(&path(folder, trial), "file", errno))
+    let inner = folder_at(outer, study).map_err(|errno| refused(folder, "folder", errno))?;
+    file_at(inner, &name(trial)).map_err(|errno| refused(&path(folder, trial), "file", errno))
+}
+
+/// Why a log or its folder cannot be opened.
+fn refused(path: &Path, expected: &str, errno: Errno) -> String {
+    let place = path.display();
+    match errno {
+        Errno::ELOOP | Errno::ENOTDIR | Errno::EISDIR | Errno::ENXIO => {
+            format!("{place} is a link or not a {expected}")
+        }
+        errno => format!("{place}: {}", std::io::Error::from(errno)),
+    }
 }
 
 /// Opens a folder, made if it is missing, unless its last name is a link.
@@ -244,6 +266,18 @@ mod tests {
         }
 
         assert!(tail.last_line().unwrap().parse::<f64>().is_err());
+    }
+
+    #[test]
+    fn the_logs_of_a_study_with_a_long_name_have_a_folder_that_can_be_made() {
+        let name = "Подбор параметров сети для распознавания изображений".repeat(3);
+
+        assert!(folder_name(&name).len() < 255);
+        assert_ne!(folder_name(&name), folder_name(&format!("{name}!")));
+        assert_eq!(
+            folder(Path::new("some/a.b.db"), "a.b"),
+            Path::new("some/a.b.db.logs/a%2Eb")
+        );
     }
 
     #[test]

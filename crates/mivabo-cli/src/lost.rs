@@ -1,49 +1,35 @@
-//! Results that were told and that the database lacks after a run broke off: named in the form that `mivabo import` reads.
-
-use std::collections::BTreeSet;
+//! Results that were told and that the database lacks when a run broke off, in the form that `mivabo import` reads.
 
 use mivabo::measure::Outcome;
 use mivabo::study::{Study, Trial};
-use mivabo_store::{Error, Session, Sqlite, Store};
+use mivabo_store::Session;
+use mivabo_work::{Plan, still_told};
 use serde_json::{Map, Value, json};
 
-use crate::study_file::StudyFile;
-
 /// What to add to the message of a run that broke off; nothing where nothing is lost, or nobody can say.
-pub fn named(session: Session, file: &StudyFile) -> String {
-    let told: Vec<(u64, Value)> = session
-        .trials()
-        .iter()
-        .filter(|trial| trial.is_told())
-        .map(|t| (t.id, written(t, session.study())))
-        .collect();
-    // Its locks would make a file without a log look as if it were in use.
-    drop(session);
-    let Some(there) = there(file) else {
-        return String::new();
-    };
+pub fn named(session: &Session, plan: &Plan) -> Option<String> {
+    let there = still_told(&plan.location, &plan.name)?;
+    let told = session.trials().iter().filter(|trial| trial.is_told());
     let lost: Vec<String> = told
-        .iter()
-        .filter(|(id, _)| !there.contains(id))
-        .map(|(_, trial)| trial.to_string())
+        .filter(|trial| !there.contains(&trial.id))
+        .map(|trial| written(trial, session.study()).to_string())
         .collect();
     if lost.is_empty() {
-        return String::new();
+        return None;
     }
-    format!(
+    Some(format!(
         "\nresults that were told, and that {} lacks now: {}\n[{}]\n\
          hint: saved as a file, `mivabo import {} FILE.json` adds them to a new database",
-        file.storage.display(),
+        plan.location,
         lost.len(),
         lost.join(",\n"),
-        file.path.display()
-    )
+        plan.path.display()
+    ))
 }
 
 fn written(trial: &Trial, study: &Study) -> Value {
-    let params: Map<String, Value> = study
-        .space()
-        .values(trial.point())
+    let values = study.space().values(trial.point());
+    let params: Map<String, Value> = values
         .map(|(name, value)| (name.to_owned(), json!(value)))
         .collect();
     match trial.outcome() {
@@ -53,27 +39,4 @@ fn written(trial: &Trial, study: &Study) -> Value {
         _ => json!({"trial": trial.id, "params": params, "value": study.value(trial),
             "measured": trial.outcome().map(Outcome::measured)}),
     }
-}
-
-/// The told trials that the database has; none where it is elsewhere, or in use by others.
-fn there(file: &StudyFile) -> Option<BTreeSet<u64>> {
-    if std::fs::metadata(&file.storage).ok()?.len() == 0 {
-        return Some(BTreeSet::new());
-    }
-    let store = match Sqlite::open_read_only(&file.storage) {
-        Ok(found) => Store::new(found),
-        Err(Error::Missing { .. } | Error::Corrupt { .. } | Error::NotADatabase { .. }) => {
-            return Some(BTreeSet::new());
-        }
-        Err(_) => return None,
-    };
-    let session = Session::load(store, &file.name).ok()?;
-    Some(
-        session
-            .trials()
-            .iter()
-            .filter(|trial| trial.is_told())
-            .map(|trial| trial.id)
-            .collect(),
-    )
 }

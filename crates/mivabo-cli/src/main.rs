@@ -3,7 +3,7 @@
 //! One file per command; [`run`] is their index. Exit codes: 0 done, 1 the input is wrong, 2 the call is wrong, 3 no
 //! feasible trial has a value, 128 + n stopped by signal n.
 
-/// A line on standard error. One that cannot be written is no reason to stop a run.
+/// A line on standard error. A run goes on where it cannot be written.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
@@ -14,10 +14,10 @@ macro_rules! say {
 mod args;
 mod ask;
 mod best;
-mod builtin;
 mod check;
 mod crew;
 mod csv;
+mod error;
 mod export;
 mod import;
 mod init;
@@ -25,7 +25,6 @@ mod input;
 mod log;
 mod lost;
 mod objective;
-mod process;
 mod progress;
 mod report;
 mod rows;
@@ -36,9 +35,10 @@ mod solve;
 mod source;
 mod stop;
 mod strategies;
-mod study_file;
+mod subprocess;
 mod tell;
 mod text;
+mod wait;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -46,8 +46,9 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Command};
+use crate::error::Error;
 
-/// What goes wrong after the arguments are understood, as a sentence.
+/// A failure as a sentence, for commands whose failures are told apart by nobody.
 type Failure = String;
 
 /// The exit code of a study without a feasible trial that has a value.
@@ -68,25 +69,25 @@ impl From<String> for Answer {
 fn main() -> ExitCode {
     match run(&Args::parse()) {
         Ok(answer) => print(&answer),
-        Err(failure) => {
-            say!("error: {failure}");
-            ExitCode::from(1)
+        Err(error) => {
+            say!("error: {error}");
+            ExitCode::from(error.code())
         }
     }
 }
 
-fn run(args: &Args) -> Result<Answer, Failure> {
+fn run(args: &Args) -> Result<Answer, Error> {
     match &args.command {
         Command::Init(init) => init::run(init).map(Answer::from),
         Command::Check(check) => check::run(check).map(Answer::from),
         Command::Run(run) => run::run(run),
         Command::Ask(ask) => ask::run(ask).map(Answer::from),
         Command::Tell(tell) => tell::run(tell).map(Answer::from),
-        Command::Best(best) => best::run(best),
-        Command::Show(show) => show::run(show).map(Answer::from),
-        Command::Report(report) => report::run(report).map(Answer::from),
-        Command::Export(export) => export::run(export).map(Answer::from),
-        Command::Import(import) => import::run(import).map(Answer::from),
+        Command::Best(best) => Ok(best::run(best)?),
+        Command::Show(show) => Ok(show::run(show)?.into()),
+        Command::Report(report) => Ok(report::run(report)?.into()),
+        Command::Export(export) => Ok(export::run(export)?.into()),
+        Command::Import(import) => Ok(import::run(import)?.into()),
         Command::Strategies(strategies) => Ok(strategies::run(strategies).into()),
         Command::Solve(solve) => solve::run(solve).map(Answer::from),
         Command::Completions(completions) => Ok(shell::completions(completions).into()),
@@ -94,7 +95,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
     }
 }
 
-/// A reader that has seen enough (`mivabo … | head`) is no error.
+/// A reader that has seen enough (`mivabo … | head`) is not an error.
 fn print(answer: &Answer) -> ExitCode {
     match std::io::stdout().write_all(answer.output.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -1,4 +1,4 @@
-//! What a user sees of a run: facts enter, a bar on a terminal or plain lines leave, on standard error.
+//! What a user sees of a run on standard error: a bar on a terminal, plain lines elsewhere.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;

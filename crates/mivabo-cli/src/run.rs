@@ -1,86 +1,104 @@
-//! `mivabo run`: a study file in, evaluated trials in its database and the best of them out.
+//! `mivabo run`: evaluates the trials of a study, then prints the best of them.
 
+use mivabo_store::Session;
+use mivabo_work::{Overrides, Plan};
+
+use crate::Answer;
 use crate::args::Run;
 use crate::best;
-use crate::crew::{Crew, GivenUp};
+use crate::crew::{Crew, Job, Outcome};
+use crate::error::Error;
 use crate::log;
 use crate::lost;
-use crate::source::{open, say_waits};
+use crate::objective::check_program;
+use crate::progress::Progress;
+use crate::source::{database, open, read_study_file, say_waits};
 use crate::stop::Stop;
-use crate::study_file::StudyFile;
-use crate::{Answer, Failure, NO_VALUE};
 
 /// Runs a study until it has all its trials.
-pub fn run(args: &Run) -> Result<Answer, Failure> {
-    let (file, budget) = settled(args)?;
+pub fn run(args: &Run) -> Result<Answer, Error> {
+    let plan = plan(args)?;
+    let logs = log::folder(database(&plan.path, &plan.location)?, &plan.name);
+    log::check_folder(&logs)?;
     if !args.quiet {
-        say_waits(&file.storage);
+        say_waits(&plan.location);
     }
-    let session = open(&file)?;
+    let session = open(&plan.location, &plan.name, &plan.definition)?;
     let stop = Stop::listen()?;
-    let crew = Crew::new(&file, session, &stop, (budget, args.quiet));
-    let crew = crew.ok_or_else(|| no_objective(&file))?;
-    let (mut session, tally) = crew.run(file.workers);
-    match tally.failure {
-        None => {}
-        Some(GivenUp::Broken(why)) => return Err(why + &lost::named(session, &file)),
-        Some(GivenUp::Hopeless(why)) => {
-            say!("error: {why}");
-            session.sync().map_err(|e| e.to_string())?;
-            let output = if args.json {
-                best::answer(&session, true).output
-            } else {
-                String::new()
-            };
-            return Ok(Answer {
-                output,
-                code: NO_VALUE,
-            });
-        }
+    let job = Job {
+        plan: &plan,
+        logs: &logs,
+        stop: &stop,
+    };
+    let progress = Progress::new(args.quiet, plan.trials);
+    let outcome = Crew::new(job, session, progress).run();
+    answer(args, &plan, &stop, outcome)
+}
+
+/// What the file says and what was typed, once everything is checked that can be before the first evaluation.
+fn plan(args: &Run) -> Result<Plan, Error> {
+    let instead = Overrides {
+        trials: args.trials,
+        workers: args.workers,
+        seed: args.seed,
+    };
+    let path = &args.file;
+    let plan = read_study_file(path)?.plan(instead);
+    let plan = plan.map_err(|mistake| Error::StudyFile {
+        path: path.clone(),
+        mistake,
+    })?;
+    check_program(&plan.objective, &plan.folder).map_err(|why| Error::Objective {
+        path: path.clone(),
+        why,
+    })?;
+    Ok(plan)
+}
+
+fn answer(args: &Run, plan: &Plan, stop: &Stop, outcome: Outcome) -> Result<Answer, Error> {
+    let Outcome {
+        mut session,
+        broken: mut reasons,
+        hopeless,
+    } = outcome;
+    if let Some(last) = reasons.last_mut() {
+        last.push_str(&lost::named(&session, plan).unwrap_or_default());
+        return Err(Error::BrokenOff { reasons });
     }
-    session.sync().map_err(|e| e.to_string())?;
+    session.sync()?;
+    let path = plan.path.display();
+    if let Some(why) = hopeless {
+        return without_value(&session, why, args.json);
+    }
     if let Some(code) = stop.exit_code() {
-        say!("stopped; `mivabo run {}` goes on", file.path.display());
-        return Ok(Answer {
-            code,
-            ..best::answer(&session, args.json)
-        });
+        say!("stopped; `mivabo run {path}` goes on");
+        let answer = best::answer(&session, args.json);
+        return Ok(Answer { code, ..answer });
     }
-    let left = session.running().map_err(|e| e.to_string())?;
-    if !left.is_empty() {
-        let ids: Vec<String> = left.iter().map(|trial| trial.id.to_string()).collect();
-        say!(
-            "not told yet, and held by others for long: trials {}",
-            ids.join(", ")
-        );
-    }
+    say_kept(&session)?;
     if !args.quiet {
-        say!("`mivabo report {}` shows more", file.path.display());
+        say!("`mivabo report {path}` shows more");
     }
     Ok(best::answer(&session, args.json))
 }
 
-/// What the file says and what was typed, once everything is checked that can be before the first evaluation.
-fn settled(args: &Run) -> Result<(StudyFile, u64), Failure> {
-    let mut file = StudyFile::read(&args.file)?;
-    let place = file.path.display().to_string();
-    file.definition.seed = args.seed.unwrap_or(file.definition.seed);
-    file.workers = args.workers.unwrap_or(file.workers);
-    let objective = file.objective.as_ref().ok_or_else(|| no_objective(&file))?;
-    objective
-        .check_program(&file.folder)
-        .map_err(|e| format!("{place}: {e}"))?;
-    log::check_folder(&file.logs())?;
-    let budget = args.trials.or(file.trials).ok_or_else(|| {
-        format!("{place}: how many trials? Write `trials` in [run], or call with --trials")
-    })?;
-    Ok((file, budget))
+/// A message says it all, but a program that reads JSON gets some.
+fn without_value(session: &Session, why: String, is_json: bool) -> Result<Answer, Error> {
+    if !is_json {
+        return Err(Error::Hopeless { why });
+    }
+    say!("error: {why}");
+    Ok(best::answer(session, true))
 }
 
-fn no_objective(file: &StudyFile) -> Failure {
-    format!(
-        "{}: there is no [objective] to evaluate\n\
-         hint: add one, or use `mivabo ask` and `mivabo tell`",
-        file.path.display()
-    )
+/// Names the trials that others keep for longer than a run waits.
+fn say_kept(session: &Session) -> Result<(), Error> {
+    let kept = session.running()?;
+    if kept.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<String> = kept.iter().map(|trial| trial.id.to_string()).collect();
+    let ids = ids.join(", ");
+    say!("not told yet, and held by others for long: trials {ids}");
+    Ok(())
 }

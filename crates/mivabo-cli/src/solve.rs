@@ -1,4 +1,4 @@
-//! `mivabo solve`: binary quadratic programs in, one JSON line each out.
+//! `mivabo solve`: solves binary quadratic programs, one JSON line each.
 
 use std::time::{Duration, Instant};
 
@@ -7,21 +7,20 @@ use mivabo_bqp::{
 };
 use serde_json::{Value, json};
 
-use crate::Failure;
 use crate::args::Solve;
+use crate::error::Error;
 use crate::input::read;
 
 /// Solves every instance of a file.
-pub fn run(args: &Solve) -> Result<String, Failure> {
+pub fn run(args: &Solve) -> Result<String, Error> {
     let text = read(&args.file)?;
     let mut output = String::new();
-    for (number, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-    {
+    for (number, line) in (1..).zip(text.lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
         let instance = read_instance(line)
-            .map_err(|e| format!("{}:{}: {e}", args.file.display(), number + 1))?;
+            .map_err(|why| Error::from(why).at(format!("{}:{number}", args.file.display())))?;
         let began = Instant::now();
         let answer = if args.heuristic {
             heuristic(&instance)

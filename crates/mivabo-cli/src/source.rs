@@ -1,11 +1,12 @@
-//! Where a stored study is: a study file or a database enters, a [`Session`] leaves.
+//! Where a stored study is: a study file, or a database and a name.
 
 use std::path::{Path, PathBuf};
 
-use mivabo_store::{Session, Sqlite, Store};
+use mivabo_store::{Definition, Location, Session, Store};
+use mivabo_work::StudyFile;
 
-use crate::Failure;
-use crate::study_file::StudyFile;
+use crate::error::Error;
+use crate::input::read;
 
 /// A study, as commands take it.
 #[derive(Debug, clap::Args)]
@@ -17,114 +18,164 @@ pub struct Source {
     pub study: Option<String>,
 }
 
+/// Which study of which place.
+struct Place {
+    location: Location,
+    /// Where it is known.
+    name: Option<String>,
+}
+
 impl Source {
     /// The study to look at.
-    pub fn read(&self) -> Result<Session, Failure> {
+    pub fn read(&self) -> Result<Session, Error> {
         self.read_with_place().map(|(session, _)| session)
     }
 
     /// The study to look at, and its database.
-    pub fn read_with_place(&self) -> Result<(Session, PathBuf), Failure> {
-        let (path, name) = self.place()?;
-        if !path.exists() {
-            let place = path.display();
-            return Err(if self.is_study_file() {
-                format!(
-                    "{place} does not exist yet; `mivabo run {}` makes it",
-                    self.file.display()
-                )
-            } else {
-                format!("{place} does not exist")
+    pub fn read_with_place(&self) -> Result<(Session, PathBuf), Error> {
+        let place = self.place()?;
+        let path = database(&self.file, &place.location)?.to_owned();
+        if !place.location.exists() && self.is_study_file() {
+            return Err(Error::NotBegun {
+                place: place.location,
+                file: self.file.clone(),
             });
         }
-        let store = Store::new(Sqlite::open_read_only(&path).map_err(|e| e.to_string())?);
-        Ok((load(store, name, &path)?, path))
+        place.check_there()?;
+        let store = Store::look(&place.location)?;
+        Ok((place.load(store)?, path))
     }
 
     /// The study to work on; made if a study file describes it.
-    pub fn write(&self) -> Result<Session, Failure> {
+    pub fn write(&self) -> Result<Session, Error> {
         if self.is_study_file() {
-            let file = StudyFile::read(&self.file)?;
+            let file = read_study_file(&self.file)?;
             if self.study.as_ref().is_none_or(|name| *name == file.name) {
-                say_waits(&file.storage);
-                return open(&file);
+                database(&file.path, &file.location)?;
+                say_waits(&file.location);
+                return open(&file.location, &file.name, &file.definition);
             }
         }
         self.existing()
     }
 
     /// The study to work on, as it is stored.
-    pub fn existing(&self) -> Result<Session, Failure> {
-        let (path, name) = self.place()?;
-        if !path.exists() {
-            return Err(format!("{} does not exist", path.display()));
-        }
-        say_waits(&path);
-        let store = Store::new(Sqlite::open(&path).map_err(|e| e.to_string())?);
-        load(store, name, &path).map(named)
+    pub fn existing(&self) -> Result<Session, Error> {
+        let place = self.place()?;
+        database(&self.file, &place.location)?;
+        place.check_there()?;
+        say_waits(&place.location);
+        let store = Store::open_existing(&place.location)?;
+        place.load(store).map(named)
     }
 
     fn is_study_file(&self) -> bool {
-        self.file.as_os_str() == "-"
-            || self
-                .file
-                .extension()
-                .is_some_and(|e| e == "toml" || e == "json")
+        let ending = self.file.extension();
+        self.file.as_os_str() == "-" || ending.is_some_and(|end| end == "toml" || end == "json")
     }
 
-    /// The database, and the study's name if it is known. Standard input can be read only once.
-    fn place(&self) -> Result<(PathBuf, Option<String>), Failure> {
+    /// The place, and the study's name if it is known. Standard input can be read only once.
+    fn place(&self) -> Result<Place, Error> {
         if self.is_study_file() {
-            let file = StudyFile::read(&self.file)?;
-            return Ok((file.storage, Some(self.study.clone().unwrap_or(file.name))));
+            let file = read_study_file(&self.file)?;
+            return Ok(Place {
+                location: file.location,
+                name: Some(self.study.clone().unwrap_or(file.name)),
+            });
         }
-        Ok((self.file.clone(), self.study.clone()))
+        Ok(Place {
+            location: location(&self.file)?,
+            name: self.study.clone(),
+        })
     }
 }
 
-/// From now on a long wait for the turn to write this database is said.
-pub fn say_waits(path: &Path) {
-    let path = path.to_owned();
-    mivabo_store::on_long_wait(move || {
-        say!(
-            "waiting for `{}`, which another process is writing",
-            path.display()
-        );
+impl Place {
+    fn check_there(&self) -> Result<(), Error> {
+        if self.location.exists() {
+            return Ok(());
+        }
+        Err(Error::NotThere {
+            place: self.location.clone(),
+        })
+    }
+
+    /// The study of the name, or the only one.
+    fn load(self, store: Store) -> Result<Session, Error> {
+        let Place { location, name } = self;
+        let refused = |why| Error::Study {
+            place: location.clone(),
+            why: Box::new(why),
+        };
+        let name = match name {
+            Some(name) => name,
+            None => only(store.studies().map_err(refused)?, &location)?,
+        };
+        Session::load(store, &name).map_err(refused)
+    }
+}
+
+/// The name of the only study.
+fn only(studies: Vec<mivabo_store::StudyEntry>, place: &Location) -> Result<String, Error> {
+    let place = place.clone();
+    let mut names: Vec<String> = studies.into_iter().map(|study| study.name).collect();
+    match (names.pop(), names.is_empty()) {
+        (Some(only), true) => Ok(only),
+        (None, _) => Err(Error::NoStudy { place }),
+        (Some(last), false) => {
+            names.push(last);
+            Err(Error::SeveralStudies { place, names })
+        }
+    }
+}
+
+/// The place of a database that was typed as an argument: a path, or an address.
+fn location(argument: &Path) -> Result<Location, Error> {
+    match argument.to_str() {
+        Some(text) if text.contains("://") => {
+            Ok(text.parse().map_err(mivabo_store::Error::from)?)
+        }
+        _ => Ok(Location::from(argument)),
+    }
+}
+
+/// Reads and checks a study file; standard input for `-`.
+pub fn read_study_file(path: &Path) -> Result<StudyFile, Error> {
+    let text = read(path)?;
+    StudyFile::parse(path, &text).map_err(|mistake| Error::StudyFile {
+        path: path.to_owned(),
+        mistake,
+    })
+}
+
+/// The file of a study. What one command keeps in memory no other one finds.
+pub fn database<'a>(study_file: &Path, location: &'a Location) -> Result<&'a Path, Error> {
+    location.path().ok_or_else(|| Error::InMemory {
+        path: study_file.to_owned(),
+    })
+}
+
+/// From now on a long wait for the turn to write here is said.
+pub fn say_waits(location: &Location) {
+    let place = location.clone();
+    mivabo_store::on_long_wait(move |awaited| {
+        say!("waiting for `{place}`, {awaited}");
     });
 }
 
-/// The study of a study file, made if there is none.
-pub fn open(file: &StudyFile) -> Result<Session, Failure> {
-    let store = Store::new(Sqlite::open(&file.storage).map_err(|e| e.to_string())?);
-    let session = Session::open(store, &file.name, &file.definition);
-    session
-        .map(named)
-        .map_err(|e| format!("{}: {e}", file.storage.display()))
+/// A study that is defined so, made if there is none.
+pub fn open(location: &Location, name: &str, definition: &Definition) -> Result<Session, Error> {
+    let store = Store::open(location)?;
+    let session = Session::open(store, name, definition).map_err(|why| Error::Study {
+        place: location.clone(),
+        why: Box::new(why),
+    })?;
+    Ok(named(session))
 }
 
 /// Workers on several machines need different names.
 fn named(session: Session) -> Session {
-    let host = nix::unistd::gethostname()
-        .map_or("host".into(), |host| host.to_string_lossy().into_owned());
+    let host = nix::unistd::gethostname();
+    let host = host.map_or("host".into(), |host| host.to_string_lossy().into_owned());
     session.with_worker(format!("{host}:{}", std::process::id()))
-}
-
-fn load(store: Store, name: Option<String>, path: &Path) -> Result<Session, Failure> {
-    let failed = |e: mivabo_store::Error| format!("{}: {e}", path.display());
-    let name = match name {
-        Some(name) => name,
-        None => match store.studies().map_err(failed)?.as_slice() {
-            [only] => only.name.clone(),
-            [] => return Err(format!("{}: there is no study in it", path.display())),
-            several => {
-                let names: Vec<&str> = several.iter().map(|study| study.name.as_str()).collect();
-                return Err(format!(
-                    "{}: there are several studies; choose one by --study: `{}`",
-                    path.display(),
-                    names.join("`, `")
-                ));
-            }
-        },
-    };
-    Session::load(store, &name).map_err(failed)
 }

@@ -1,4 +1,4 @@
-//! The wish to stop: signals enter, a level that workers look at leaves.
+//! The wish to stop, as signals say it.
 //!
 //! | signal | what happens | exit code |
 //! |---|---|---|
@@ -10,42 +10,107 @@
 //!
 //! SIGXFSZ, for a file beyond `ulimit -f`, is heard and means nothing: the write fails, and that is answered where it is.
 
+use std::io::{PipeReader, PipeWriter, pipe};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::time::Instant;
 
+use nix::poll::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
-use crate::Failure;
+use crate::error::Error;
+use crate::wait::left_until;
 
-/// How much the user wants to stop.
-#[derive(Debug, Clone, Default)]
+/// How much somebody wants to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wish {
+    /// No new trial should begin.
+    Stop = 1,
+    /// Running ones should end.
+    Urgent = 2,
+    /// They should end without time to tidy up.
+    Impatient = 3,
+}
+
+const WISHES: [Wish; 3] = [Wish::Stop, Wish::Urgent, Wish::Impatient];
+
+/// What the user wants. Clones hear the same.
+///
+/// Each wish has a pipe that closes when it is made: whoever waits for something else can wait for that too, however many
+/// they are.
+#[derive(Debug, Clone)]
 pub struct Stop {
-    level: Arc<AtomicU8>,
-    signal: Arc<AtomicI32>,
+    heard: Arc<Heard>,
+    pipes: [Arc<PipeReader>; 3],
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    level: AtomicU8,
+    signal: AtomicI32,
 }
 
 impl Stop {
     /// Listens to signals from now on.
-    pub fn listen() -> Result<Stop, Failure> {
-        let stop = Stop::default();
+    pub fn listen() -> Result<Stop, Error> {
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGXFSZ]);
-        let mut signals = signals.map_err(|e| format!("signals: {e}"))?;
-        let heard = stop.clone();
+        let mut signals = signals.map_err(Error::Signals)?;
+        let (stop, mut writers) = Stop::silent().map_err(Error::Signals)?;
+        let heard = stop.heard.clone();
         std::thread::spawn(move || {
             for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
-                heard.hear(signal);
+                let level = heard.hear(signal);
+                writers.retain(|(wish, _)| *wish as u8 > level);
             }
         });
         Ok(stop)
     }
 
-    fn hear(&self, signal: i32) {
+    /// Nobody wants to stop, until writers are dropped.
+    fn silent() -> std::io::Result<(Stop, Vec<(Wish, PipeWriter)>)> {
+        let [(a, one), (b, two), (c, three)] = [pipe()?, pipe()?, pipe()?];
+        let stop = Stop {
+            heard: Arc::default(),
+            pipes: [a, b, c].map(Arc::new),
+        };
+        Ok((stop, WISHES.into_iter().zip([one, two, three]).collect()))
+    }
+
+    /// Whether this is wanted.
+    pub fn wants(&self, wish: Wish) -> bool {
+        self.heard.level.load(Ordering::SeqCst) >= wish as u8
+    }
+
+    /// What closes when this is wanted.
+    pub fn pipe(&self, wish: Wish) -> BorrowedFd<'_> {
+        self.pipes[wish as usize - 1].as_fd()
+    }
+
+    /// Rests until then, or until somebody wants to stop.
+    pub fn rest_until(&self, until: Instant) {
+        let pipe = PollFd::new(self.pipe(Wish::Stop), PollFlags::POLLIN);
+        // Whoever wakes up too early looks again.
+        poll(&mut [pipe], left_until(Some(until))).ok();
+    }
+
+    /// The exit code of a program that a signal stopped, if one did.
+    pub fn exit_code(&self) -> Option<u8> {
+        let signal = self.heard.signal.load(Ordering::SeqCst);
+        self.wants(Wish::Stop)
+            .then(|| u8::try_from(128 + signal).unwrap_or(1))
+    }
+}
+
+impl Heard {
+    /// What is wanted after this signal.
+    fn hear(&self, signal: i32) -> u8 {
         let before = self.level.load(Ordering::SeqCst);
         let level = if signal == SIGINT {
             before + 1
         } else {
-            before.max(2)
+            before.max(Wish::Urgent as u8)
         };
         self.signal.store(signal, Ordering::SeqCst);
         self.level.store(level, Ordering::SeqCst);
@@ -58,27 +123,6 @@ impl Stop {
             3 => {}
             _ => std::process::exit(128 + signal),
         }
-    }
-
-    /// Whether no new trial should begin.
-    pub fn is_wanted(&self) -> bool {
-        self.level.load(Ordering::SeqCst) > 0
-    }
-
-    /// Whether running ones should end.
-    pub fn is_urgent(&self) -> bool {
-        self.level.load(Ordering::SeqCst) > 1
-    }
-
-    /// Whether they should end without time to tidy up.
-    pub fn is_impatient(&self) -> bool {
-        self.level.load(Ordering::SeqCst) > 2
-    }
-
-    /// The exit code of a program that a signal stopped, if one did.
-    pub fn exit_code(&self) -> Option<u8> {
-        let signal = self.signal.load(Ordering::SeqCst);
-        self.is_wanted()
-            .then(|| u8::try_from(128 + signal).unwrap_or(1))
+        level
     }
 }

@@ -70,11 +70,10 @@ fn setting(row: &Row) -> Value {
         Listed::Words(words) => json!(words),
         Listed::Range(range) => json!(range),
     };
-    let except: serde_json::Map<String, Value> = row
-        .except
-        .iter()
-        .flat_map(|(value, names)| names.iter().map(|name| ((*name).to_owned(), json!(value))))
-        .collect();
+    let mut except = serde_json::Map::new();
+    for (value, names) in row.except {
+        except.extend(names.iter().map(|name| ((*name).to_owned(), json!(value))));
+    }
     json!({
         "setting": row.setting, "values": values, "default": row.default, "except": except,
         "what": row.what, "needs": row.needs,

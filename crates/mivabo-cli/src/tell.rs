@@ -1,11 +1,11 @@
-//! `mivabo tell`: values of trials in, nothing out but errors.
+//! `mivabo tell`: stores the values of trials.
 
-use mivabo_store::{Error, Object, Session, Told};
+use mivabo_store::{Error as StoreError, Object, Session, Told};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::Failure;
 use crate::args::Tell;
+use crate::error::Error;
 use crate::input::read;
 use crate::source::Source;
 
@@ -20,62 +20,75 @@ struct Line {
 }
 
 /// Stores what was typed, or what standard input says.
-pub fn run(args: &Tell) -> Result<String, Failure> {
+pub fn run(args: &Tell) -> Result<String, Error> {
     let source = Source {
         file: args.file.clone(),
         study: args.study.clone(),
     };
-    if let Some(trial) = args.trial {
-        let result = args.result.clone().map(RawValue::from_string).transpose();
-        let result = result.map_err(|e| format!("--result: {e}"))?;
-        let line = Line {
-            trial,
-            value: args.value,
-            failed: args.failed.clone(),
-            result,
-        };
-        tell(&mut source.existing()?, &line)?;
-        return Ok(String::new());
-    }
-    let text = read("-".as_ref())?;
-    let mut session = source.existing()?;
-    for (number, text) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, text)| !text.trim().is_empty())
-    {
-        let line = serde_json::from_str(text).map_err(|e| e.to_string());
-        let told = line.and_then(|line| tell_or_known(&mut session, &line));
-        told.map_err(|e| format!("line {}: {e}", number + 1))?;
+    match typed(args)? {
+        Some(line) => {
+            let told = line.told()?;
+            source.existing()?.tell_all(line.trial, &told)?;
+        }
+        None => tell_lines(&source)?,
     }
     Ok(String::new())
 }
 
-fn tell(session: &mut Session, line: &Line) -> Result<(), Failure> {
-    session
-        .tell_all(line.trial, &told(line)?)
-        .map_err(|e| e.to_string())
+/// The trial of the arguments, if they name one.
+fn typed(args: &Tell) -> Result<Option<Line>, Error> {
+    let Some(trial) = args.trial else {
+        return Ok(None);
+    };
+    let result = args.result.clone().map(RawValue::from_string).transpose();
+    let result = result.map_err(|why| Error::from(why).at("--result"))?;
+    Ok(Some(Line {
+        trial,
+        value: args.value,
+        failed: args.failed.clone(),
+        result,
+    }))
 }
 
-/// The same, but a line that was told before is no error, so that lines can be told again after one of them was wrong.
-fn tell_or_known(session: &mut Session, line: &Line) -> Result<(), Failure> {
-    let told = told(line)?;
+/// Tells what standard input says, line by line. Lines before a wrong one are stored.
+fn tell_lines(source: &Source) -> Result<(), Error> {
+    let text = read("-".as_ref())?;
+    let mut session = source.existing()?;
+    for (number, text) in (1..).zip(text.lines()) {
+        if text.trim().is_empty() {
+            continue;
+        }
+        let line = serde_json::from_str(text).map_err(Error::from);
+        let told = line.and_then(|line| tell_or_known(&mut session, &line));
+        told.map_err(|why| why.at(format!("line {number}")))?;
+    }
+    Ok(())
+}
+
+/// A line that was told before is not an error, so that lines can be told again after one of them was wrong.
+fn tell_or_known(session: &mut Session, line: &Line) -> Result<(), Error> {
+    let told = line.told()?;
     match session.tell_all(line.trial, &told) {
-        Err(Error::AlreadyTold { outcome, .. }) if outcome == told.outcome(session.aims()) => {
+        Err(StoreError::AlreadyTold { outcome, .. }) if outcome == told.outcome(session.aims()) => {
             Ok(())
         }
-        other => other.map_err(|e| e.to_string()),
+        other => Ok(other?),
     }
 }
 
-fn told(line: &Line) -> Result<Told, Failure> {
-    if line.value.is_some() == line.failed.is_some() {
-        return Err("expected a value, or why there is none".to_owned());
+impl Line {
+    fn told(&self) -> Result<Told, Error> {
+        if self.value.is_some() == self.failed.is_some() {
+            return Err(Error::NotOneOutcome);
+        }
+        let result = self.result.as_ref().map(|raw| Object::new(raw.get()));
+        let result = result
+            .transpose()
+            .map_err(|why| Error::from(why).at("`result`"))?;
+        Ok(Told {
+            value: self.value,
+            reason: self.failed.clone(),
+            result,
+        })
     }
-    let result = line.result.as_ref().map(|raw| Object::new(raw.get()));
-    Ok(Told {
-        value: line.value,
-        reason: line.failed.clone(),
-        result: result.transpose().map_err(|e| format!("`result`: {e}"))?,
-    })
 }

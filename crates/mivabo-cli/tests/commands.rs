@@ -199,7 +199,7 @@ fn what_is_exported_can_be_imported() {
             &format!("trials.{format}"),
         ]);
         assert!(
-            stderr(&again).contains("with equal values: 7"),
+            stderr(&again).contains("7 rows repeat existing trials"),
             "{}",
             stderr(&again)
         );

@@ -244,6 +244,46 @@ fn an_objective_that_hangs_is_stopped_with_all_its_children() {
     }
 }
 
+/// How often the threads of a process fell asleep so far.
+#[cfg(target_os = "linux")]
+fn sleeps(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let statuses = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("status")));
+    let count = |status: std::io::Result<String>| -> u64 {
+        let status = status.unwrap_or_default();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.map_or(0, |n| n.trim().parse().unwrap())
+    };
+    statuses.map(count).sum()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_that_waits_for_evaluations_sleeps_until_something_happens() {
+    let script = "touch started.$MIVABO_TRIAL; while [ ! -e go ]; do sleep 0.05; done; echo 1";
+    let folder = Folder::script(script, "timeout = '1h'", "trials = 2\nworkers = 2");
+    let child = folder.start(&["run", "study.toml"]);
+    until("both trials run", || {
+        (0..2).all(|id| folder.path(&format!("started.{id}")).exists())
+    });
+    // Threads that have just begun come to rest.
+    let mut before = 0;
+    until("nothing moves", || {
+        sleep(Duration::from_millis(200));
+        std::mem::replace(&mut before, sleeps(child.id())) == before
+    });
+
+    sleep(Duration::from_secs(1));
+    let after = sleeps(child.id());
+    folder.write("go", "");
+    let output = child.wait_with_output().unwrap();
+
+    assert_eq!(after, before);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
 /// Whether a process runs; one that is dead and not yet waited for does not.
 fn is_alive(pid: i32) -> bool {
     let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

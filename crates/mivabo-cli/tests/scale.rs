@@ -8,9 +8,10 @@
 
 mod program;
 
-use std::process::Child;
-use std::time::Instant;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
+use mivabo_store::{Definition, Session, Store};
 use program::{Folder, stderr, stdout};
 
 const VESSEL: &str = include_str!("../../../examples/pressure-vessel.toml");
@@ -45,6 +46,59 @@ fn eight_processes_on_one_file() {
             2000.0 / time
         );
     }
+}
+
+#[test]
+#[ignore = "takes long; prints figures"]
+fn one_trial_beside_what_it_is_made_of() {
+    const N: u32 = 200;
+    let folder = Folder::new("command = [\"/bin/echo\", \"1\"]", "");
+    let per_trial = |began: Instant| began.elapsed().as_secs_f64() * 1e3 / f64::from(N);
+
+    let began = Instant::now();
+    for _ in 0..N {
+        assert!(
+            Command::new("/bin/echo")
+                .arg("1")
+                .output()
+                .unwrap()
+                .status
+                .success()
+        );
+    }
+    let start = per_trial(began);
+    let space = mivabo::Space::from_toml(program::SPACE).unwrap();
+    let definition = Definition {
+        strategy: "random".to_owned(),
+        ..Definition::new(space)
+    };
+    let store = Store::open(&folder.path("other.db").into()).unwrap();
+    let mut session = Session::open(store, "other", &definition).unwrap();
+    let began = Instant::now();
+    while let Some(asked) = session
+        .ask(Some(u64::from(N)), Duration::from_secs(60))
+        .unwrap()
+    {
+        session.tell(asked.id, 1.0).unwrap();
+    }
+    let commits = per_trial(began);
+    // The first trial pays for the start of the program itself.
+    assert!(
+        folder
+            .run(&["run", "study.toml", "--trials", "1"])
+            .status
+            .success()
+    );
+    let trials = (N + 1).to_string();
+    let began = Instant::now();
+    let output = folder.run(&["run", "study.toml", "--quiet", "--trials", &trials]);
+    let trial = per_trial(began);
+
+    assert!(output.status.success(), "{}", stderr(&output));
+    println!(
+        "a trial: {trial:.2} ms; the bare program: {start:.2} ms; ask and tell: {commits:.2} ms"
+    );
+    println!("above both: {:.2} ms", trial - start - commits);
 }
 
 #[test]

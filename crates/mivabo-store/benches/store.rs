@@ -14,7 +14,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use mivabo::measure::{Outcome, VALUE};
-use mivabo_store::{Claim, Error, Lease, Object, Proposal, Revision, Sqlite, Store, StudyId, Tell};
+use mivabo_store::{
+    Claim, Error, Lease, NewRecord, Object, Revision, Sqlite, Store, StudyId, Tell,
+};
 use rusqlite::Connection;
 
 const LARGE: u32 = 100_000;
@@ -51,7 +53,7 @@ fn main() {
     large(&folder.path().join("large"));
 }
 
-fn params(x: u64) -> Proposal {
+fn params(x: u64) -> NewRecord {
     let text = format!(
         r#"{{"lr":0.00{x},"kernel":{x},"stride":2,"optimizer":"adam","hidden":128,"momentum":0.9}}"#
     );
@@ -150,9 +152,9 @@ fn large(path: &Path) {
     let one = params(5);
     let fill = format!(
         "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {LARGE})
-         INSERT INTO trial (study, id, revision, params, state, value, told, attempts, worker,
+         INSERT INTO trial (study, id, revision, params, state, measured, told, attempts, worker,
                             created, started, finished, note)
-         SELECT 0, i, 2 * i + 2, '{}', 'complete', i * 0.1, i, 1, 'host:12345', 1.7e12 + i, 1.7e12 + i, 1.7e12 + i,
+         SELECT 0, i, 2 * i + 2, '{}', 'complete', json_object('value', i * 0.1), i, 1, 'host:12345', 1.7e12 + i, 1.7e12 + i, 1.7e12 + i,
                 '{{\"seconds\":1.5}}' FROM n",
         one.params
     );

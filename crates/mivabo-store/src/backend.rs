@@ -16,17 +16,30 @@ pub trait Backend: Send {
     fn read(&self) -> Result<Box<dyn Rows + '_>, Error>;
 
     /// The turn to write; waits for that of others. Nobody else writes before it ends. Dropped without
-    /// [`commit`](Transaction::commit), it leaves everything as it was.
+    /// [`commit`](Transaction::commit), it leaves everything as it was. Nobody asks for it while they read or write already.
     ///
     /// # Errors
     /// What the database meets; [`Error::Busy`] after a long wait.
-    fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error>;
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, Error>;
+
+    /// The turn to compute a suggestion for a study; waits for that of others. It keeps nobody from reading and writing, and
+    /// ends when it is dropped, or with its process. None where there are no such turns: suggestions are then computed in
+    /// the turn to write.
+    ///
+    /// # Errors
+    /// What the database meets; [`Error::Busy`] after a long wait.
+    fn turn_to_suggest(&self, _study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+        Ok(None)
+    }
 
     /// Whether this connection lost its place and must be opened anew; the studies are where they were.
     fn is_cut_off(&self) -> bool {
         false
     }
 }
+
+/// Something that one process at a time may do, until this is dropped.
+pub trait Turn {}
 
 /// The last numbers that a study has given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

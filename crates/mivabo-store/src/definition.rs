@@ -1,4 +1,4 @@
-//! What a study was made from, as one text: a [`Definition`] enters, canonical JSON leaves, and back.
+//! What a study was made from, as canonical JSON.
 //!
 //! ```text
 //! { "direction": "minimize", "strategy": "thompson", "seed": 7, "n_initial": null, "space": { "parameters": … } }
@@ -220,6 +220,7 @@ fn broken(json: &str) -> String {
     let mut out = String::new();
     let (mut depth, mut in_text, mut is_escaped) = (0_usize, false, false);
     for c in json.chars() {
+        // Brackets and commas within a text are none.
         let is_structure = !in_text;
         in_text ^= c == '"' && !is_escaped;
         is_escaped = c == '\\' && !is_escaped;
@@ -280,16 +281,28 @@ mod tests {
         let other = Definition::from_json(&one.to_json()).unwrap();
 
         assert!(one.to_json().contains(r#""n","x""#), "{}", one.to_json());
-        assert_eq!((other.to_json(), &other.linked), (one.to_json(), &one.linked));
+        assert_eq!(
+            (other.to_json(), &other.linked),
+            (one.to_json(), &one.linked)
+        );
         let refused = |definition: Definition| definition.spec().unwrap_err().to_string();
-        let strange = Definition { linked: link("m"), ..one.clone() };
+        let strange = Definition {
+            linked: link("m"),
+            ..one.clone()
+        };
         assert_eq!(
             refused(strange),
             "`m` and `x` cannot be linked: there is no parameter `m`"
         );
-        let none = Definition { linked: vec![], ..one.clone() };
+        let none = Definition {
+            linked: vec![],
+            ..one.clone()
+        };
         assert!(refused(none).contains("`products=linked` needs the pairs"));
-        let unused = Definition { strategy: "thompson".to_owned(), ..one };
+        let unused = Definition {
+            strategy: "thompson".to_owned(),
+            ..one
+        };
         assert!(refused(unused).starts_with("`linked` is for strategies with `products=linked`"));
     }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mivabo::measure::Outcome;
 
+use crate::location::{Location, LocationError};
 use crate::state::RecordState;
 
 /// What was wrong, where, and what was expected.
@@ -31,7 +32,7 @@ pub enum Error {
         given: String,
     },
     /// There is no study with this number.
-    #[error("there is no study {id}; {n} studies exist")]
+    #[error("there is no study {id}; there {}", counted(*n as u64, "study", "studies"))]
     UnknownStudy {
         /// The number.
         id: u64,
@@ -39,7 +40,7 @@ pub enum Error {
         n: usize,
     },
     /// There is no trial with this number.
-    #[error("there is no trial {id}; {n} trials exist")]
+    #[error("there is no trial {id}; there {}", counted(*n, "trial", "trials"))]
     UnknownTrial {
         /// The number.
         id: u64,
@@ -64,7 +65,7 @@ pub enum Error {
         /// What became of the trial.
         state: RecordState,
     },
-    /// Parameters or a note that are no JSON object.
+    /// Parameters or a note that are not a JSON object.
     #[error("expected a JSON object, found `{text}`: {why}")]
     NotAnObject {
         /// How it begins.
@@ -87,8 +88,8 @@ pub enum Error {
         /// Why.
         why: String,
     },
-    /// A stored trial that is no point of its space.
-    #[error("the stored trial {id} is no point of its space: {why}")]
+    /// A stored trial that is not a point of its space.
+    #[error("the stored trial {id} is not a point of its space: {why}")]
     BadTrial {
         /// The trial.
         id: u64,
@@ -99,7 +100,7 @@ pub enum Error {
     #[error(transparent)]
     Study(#[from] mivabo::Error),
 
-    /// A file that is no SQLite database.
+    /// A file that is not a SQLite database.
     #[error("`{}` is not a SQLite database; it was left as it is", path.display())]
     NotADatabase {
         /// The file.
@@ -139,8 +140,8 @@ pub enum Error {
     },
     /// A file that lacks what was acknowledged last.
     #[error(
-        "`{path}`: results are missing: the last change of study {study} that was acknowledged is number {last}, and the \
-         file ends at number {found}; its log `{path}-wal` was removed, or the file was cut off or overwritten\n\
+        "`{path}`: results are missing: the last acknowledged change of study {study} has number {last}, but the file \
+         ends at number {found}; its log `{path}-wal` was removed, or the file was cut off or overwritten\n\
          hint: put back what was there; to go on with what is left, use a copy of the file, made with `cp`",
         path = path.display()
     )]
@@ -155,36 +156,45 @@ pub enum Error {
         found: u64,
     },
     /// A file or folder that may not be written to.
-    #[error("`{}` cannot be written: the file, its folder or this connection is read-only", path.display())]
+    #[error("`{place}` cannot be written: the file, its folder or this connection is read-only")]
     ReadOnly {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
     },
     /// No space is left. Nothing was changed; the call can be made again once there is.
-    #[error("`{}` cannot grow: the disk is full; nothing was changed", path.display())]
+    #[error("`{place}` cannot grow: the disk is full; nothing was changed")]
     Full {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
     },
-    /// Others held the turn to write for too long. Nothing was changed; the call can be made again.
-    #[error("`{}` was locked by other processes for ten minutes; nothing was changed", path.display())]
+    /// Others held the turn to write, or the turn to suggest, for too long. Nothing was changed; the call can be made again.
+    #[error("`{place}` was locked by others for ten minutes; nothing was changed")]
     Busy {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
+    },
+    /// A text that does not say where studies are kept.
+    #[error(transparent)]
+    Location(#[from] LocationError),
+    /// Nothing is at the place of a study that must exist.
+    #[error("{}", not_there(place))]
+    NotThere {
+        /// Where it was expected.
+        place: Location,
     },
     /// A file that cannot be opened.
-    #[error("`{}` cannot be opened: {why}", path.display())]
+    #[error("`{place}` cannot be opened: {why}")]
     CannotOpen {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
         /// Why.
         why: String,
     },
     /// Anything else that reading or writing met.
-    #[error("`{}`: {message}", path.display())]
+    #[error("`{place}`: {message}")]
     Database {
-        /// The file.
-        path: PathBuf,
+        /// Where.
+        place: Location,
         /// What the database says.
         message: String,
     },
@@ -214,7 +224,7 @@ impl Error {
         let why = "the file that was opened is no longer there: it was moved, removed or replaced"
             .to_owned();
         Error::CannotOpen {
-            path: path.to_owned(),
+            place: path.into(),
             why,
         }
     }
@@ -237,6 +247,24 @@ fn differs(stored: &str, given: &str) -> String {
         }
     }
     "; they differ in their line breaks".to_owned()
+}
+
+fn counted(n: u64, one: &str, several: &str) -> String {
+    match n {
+        0 => format!("are no {several} yet"),
+        1 => format!("is 1 {one}"),
+        n => format!("are {n} {several}"),
+    }
+}
+
+fn not_there(place: &Location) -> String {
+    match place {
+        Location::Memory => {
+            "a study in `memory` cannot be opened again: it ends with the process that made it"
+                .to_owned()
+        }
+        Location::File(_) => format!("`{place}` does not exist"),
+    }
 }
 
 fn listed(known: &[String]) -> String {

@@ -1,9 +1,8 @@
 //! Studies and trials on disk, shared by many processes: the memory of mivabo.
 //!
-//! Definitions, parameters and outcomes enter; they leave as [`Record`]s, as often as they are asked for, and as
-//! [`Changes`] for whoever follows a study that others work on. What a definition or a parameter means is not known to
-//! the [`Store`]: parameters and notes are JSON objects, kept as they were written. A [`Session`] knows: it joins a store
-//! and a [`mivabo::Study`].
+//! A [`Store`] at a [`Location`] keeps [`Record`]s of trials, and tells whoever follows a study what others did as
+//! [`Changes`]. It does not know what a definition or a parameter means: parameters and notes are JSON objects, kept as they
+//! were written. A [`Session`] knows: it joins a store and a [`mivabo::Study`].
 //!
 //! # Rules
 //!
@@ -14,14 +13,20 @@
 //! * **Trials are numbered** 0, 1, 2, … within a study, in the order in which they are made. Tells have places 0, 1, 2, …
 //!   in the order of telling; a trial that fails because its worker stopped answering has one too. Neither has gaps.
 //!   Nothing is deleted.
-//! * **A claim is one transaction.** The point is computed while the claim has the turn to write, from everything that
-//!   was written before, and is recorded as running before anybody else may claim. Either both happen or neither does.
+//! * **A suggestion keeps nobody from working.** A claim hands out the oldest waiting trial, or else computes a new point: from
+//!   everything that was written before, in the turn to suggest, which one claimer at a time has in a study. Everybody else tells,
+//!   adds, enqueues, renews leases, takes waiting trials and reads meanwhile. Then the point is recorded as running, with the
+//!   revision that it was computed from ([`Record::based_on`]), in one transaction. What happened meanwhile does not
+//!   change it, unless somebody made a trial at that very point: then it is computed again. An error, a panic, an interrupt
+//!   or the death of the process ends the turn and leaves everything as it was.
+//! * **No two claimers share a point:** the turn to suggest ends after the point was recorded, so the next claimer
+//!   sees it.
 //! * **Revisions** of a study are numbered 1, 2, 3, …; each change of a trial takes the next one, so what changed since a
-//!   revision is found without reading the rest. A heartbeat is no change.
+//!   revision is found without reading the rest. A heartbeat does not count as one.
 //! * **What is acknowledged is kept.** A call that returned without an error has been written; one that returned an
 //!   error changed nothing, unless the disk itself failed or the file was taken away meanwhile. A file that is used under two
 //!   names, or lacks what was acknowledged last, is refused.
-//! * **Readers never block writers,** nor writers readers. Writers take turns.
+//! * **Readers never block writers,** nor writers readers. Writers take turns, each for the moment of a transaction.
 //! * Time is told by the caller, in milliseconds since 1970; the store has no clock.
 //!
 //! ```text
@@ -43,7 +48,7 @@
 //!
 //! ```
 //! use mivabo::measure::{Outcome, VALUE};
-//! use mivabo_store::{Claim, Error, Lease, Memory, Object, Proposal, RecordState, Revision, Store, Tell};
+//! use mivabo_store::{Claim, Error, Lease, Memory, Object, NewRecord, RecordState, Revision, Store, Tell};
 //!
 //! let mut store = Store::new(Memory::default());
 //! let study = store.create("cnn", "[parameters]\nx = { type = 'int', low = 1, high = 3 }")?;
@@ -51,8 +56,9 @@
 //! let lease = Lease { worker: "host:42", now: 1_000, millis: 60_000 };
 //! let claim = Claim { lease, since: Revision::default(), max_trials: Some(1) };
 //! let trial = store.claim(study, &claim, |changes| {
+//!     // Others may write while this computes.
 //!     assert!(changes.trials.is_empty());    // nobody did anything yet
-//!     Ok::<_, Error>(Proposal::from(Object::new(r#"{"x": 2}"#)?))
+//!     Ok::<_, Error>(NewRecord::from(Object::new(r#"{"x": 2}"#)?))
 //! })?;
 //! let trial = trial.expect("one trial may be made");
 //!
@@ -65,9 +71,10 @@
 //! ```
 
 mod backend;
+mod claim;
 mod definition;
 mod error;
-mod file;
+mod location;
 mod memory;
 mod object;
 mod points;
@@ -79,17 +86,18 @@ mod store;
 mod told;
 mod waiting;
 
-pub use crate::backend::{Backend, Last, Rows, Transaction};
+pub use crate::backend::{Backend, Last, Rows, Transaction, Turn};
+pub use crate::claim::Claim;
 pub use crate::definition::{Definition, Said, default_strategy};
 pub use crate::error::Error;
-pub use crate::file::StudyFile;
+pub use crate::location::{Location, LocationError};
 pub use crate::memory::Memory;
 pub use crate::object::Object;
 pub use crate::points::object_of;
-pub use crate::record::{Lease, Proposal, Record, Revision, StudyEntry, StudyId, Tell};
+pub use crate::record::{Lease, NewRecord, Record, Revision, StudyEntry, StudyId, Tell};
 pub use crate::session::{Asked, Session};
 pub use crate::sqlite::Sqlite;
 pub use crate::state::RecordState;
-pub use crate::store::{Changes, Claim, Store};
+pub use crate::store::{Changes, Store, check_name};
 pub use crate::told::Told;
-pub use crate::waiting::on_long_wait;
+pub use crate::waiting::{Awaited, on_long_wait};

@@ -1,17 +1,24 @@
 //! The slow, obvious backend: lists in memory, copied for each transaction. Clones share what they hold.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::backend::{Backend, Last, Rows, Transaction};
+use mivabo::interrupt;
+
+use crate::backend::{Backend, Last, Rows, Transaction, Turn};
 use crate::error::Error;
+use crate::location::Location;
 use crate::record::{Record, Revision, StudyEntry, StudyId};
 use crate::state::RecordState;
+use crate::waiting::{Awaited, pause};
 
 /// Studies in memory, gone when the last clone is.
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     /// Whoever has it may write.
     turn: Arc<Mutex<()>>,
+    /// The studies for which somebody computes a suggestion.
+    suggesting: Arc<Mutex<BTreeSet<StudyId>>>,
     /// What was committed last; locked only to be copied or replaced.
     shelves: Arc<Mutex<Vec<Shelf>>>,
 }
@@ -38,12 +45,43 @@ impl Backend for Memory {
         }))
     }
 
-    fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, Error> {
         let turn = lock(&self.turn);
         Ok(Box::new(Draft {
             shelves: lock(&self.shelves).clone(),
             home: Some((&self.shelves, turn)),
         }))
+    }
+
+    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+        for attempt in 0.. {
+            // A set and not a lock for each study, so that a wait can be interrupted.
+            if lock(&self.suggesting).insert(study) {
+                break;
+            }
+            if !pause(attempt, Awaited::Suggestion) {
+                interrupt::check();
+                return Err(Error::Busy {
+                    place: Location::Memory,
+                });
+            }
+        }
+        let taken = &*self.suggesting;
+        Ok(Some(Box::new(Suggesting { taken, study })))
+    }
+}
+
+/// The turn to compute a suggestion for a study.
+struct Suggesting<'a> {
+    taken: &'a Mutex<BTreeSet<StudyId>>,
+    study: StudyId,
+}
+
+impl Turn for Suggesting<'_> {}
+
+impl Drop for Suggesting<'_> {
+    fn drop(&mut self) {
+        lock(self.taken).remove(&self.study);
     }
 }
 
@@ -130,6 +168,7 @@ impl Transaction for Draft<'_> {
     }
 
     fn put(&mut self, study: StudyId, trial: &Record) -> Result<(), Error> {
+        // Replaced and not changed: readers still have the old one.
         let new = Arc::new(trial.clone());
         if let Some(shelf) = self
             .shelves

@@ -18,6 +18,7 @@ impl Object {
     /// [`Error::NotAnObject`] with what the reader found.
     pub fn new(text: impl Into<String>) -> Result<Object, Error> {
         let text = text.into();
+        // Raw values are checked and not converted: a number with more digits than a program can hold stays what it is.
         match serde_json::from_str::<BTreeMap<String, &RawValue>>(&text) {
             Ok(_) => Ok(Object(text)),
             Err(error) => Err(Error::NotAnObject {

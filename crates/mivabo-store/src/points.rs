@@ -1,6 +1,6 @@
-//! Points as JSON objects: a [`Point`] enters, the text that is stored leaves, and the very same point comes back.
+//! Points as JSON objects, from which the very same points are read back.
 //!
-//! The object holds the values of all active parameters, auxiliary ones too: another assignment of those would be
+//! An object holds the values of all active parameters, auxiliary ones too: another assignment of those would be
 //! another point, and to search for one again takes time.
 
 use std::collections::BTreeMap;
@@ -25,6 +25,7 @@ pub fn object_of<'a>(values: impl Iterator<Item = (&'a str, Value)>) -> Result<O
     let mut bytes = Vec::new();
     let written = (|| {
         let mut serializer = serde_json::Serializer::new(&mut bytes);
+        // Not by way of a `serde_json::Map`, which may sort the names.
         let mut map = serializer.serialize_map(None)?;
         for (name, value) in values {
             map.serialize_entry(name, &value)?;
@@ -76,4 +77,30 @@ pub(crate) fn known(space: &Space, record: &Record) -> Result<Trial, Error> {
         state,
         told: record.told,
     })
+}
+
+impl Record {
+    /// Who proposed it, as its note says; empty where that says nothing.
+    pub fn origin(&self) -> String {
+        /// What else is in a note is not looked at: a number there may be one that no program can hold.
+        #[derive(serde::Deserialize)]
+        struct Note {
+            #[serde(default)]
+            origin: String,
+        }
+        serde_json::from_str(self.note.as_str()).map_or(String::new(), |note: Note| note.origin)
+    }
+
+    /// What its evaluation gave beside or around its value ([`Object::note_of`]). What not every program can read in it is a text.
+    pub fn result(&self) -> Option<Object> {
+        self.note.result()
+    }
+
+    /// Where it is.
+    ///
+    /// # Errors
+    /// [`Error::BadTrial`] when its parameters make no point of this space.
+    pub fn point(&self, space: &Space) -> Result<Point, Error> {
+        read(space, self)
+    }
 }

@@ -30,18 +30,18 @@ pub struct StudyEntry {
     pub name: String,
 }
 
-/// A point to evaluate.
+/// What a new record begins with: a point to evaluate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposal {
+pub struct NewRecord {
     /// The values of its parameters.
     pub params: Object,
     /// Anything worth keeping: who proposed it, and why.
     pub note: Object,
 }
 
-impl From<Object> for Proposal {
-    fn from(params: Object) -> Proposal {
-        Proposal {
+impl From<Object> for NewRecord {
+    fn from(params: Object) -> NewRecord {
+        NewRecord {
             params,
             note: Object::default(),
         }
@@ -132,12 +132,12 @@ impl Record {
     }
 
     /// One that waits. Its revision is given when it is written.
-    pub(crate) fn new(id: u64, proposal: Proposal, now: i64) -> Record {
+    pub(crate) fn new(id: u64, new: NewRecord, now: i64) -> Record {
         Record {
             id,
             revision: Revision::default(),
             based_on: None,
-            params: proposal.params,
+            params: new.params,
             state: RecordState::Waiting,
             told: None,
             attempts: 0,
@@ -145,7 +145,7 @@ impl Record {
             created: now,
             started: None,
             finished: None,
-            note: proposal.note,
+            note: new.note,
         }
     }
 

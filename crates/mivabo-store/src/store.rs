@@ -5,23 +5,15 @@ use mivabo::measure::Outcome;
 
 use crate::backend::{Backend, Rows, Transaction};
 use crate::error::Error;
-use crate::record::{Lease, Proposal, Record, Revision, StudyEntry, StudyId, Tell};
+use crate::location::Location;
+use crate::memory::Memory;
+use crate::record::{Lease, NewRecord, Record, Revision, StudyEntry, StudyId, Tell};
+use crate::sqlite::Sqlite;
 use crate::state::RecordState;
 
 /// Studies and trials in one place. The rules are in the documentation of the [crate](crate).
 pub struct Store {
-    backend: Box<dyn Backend>,
-}
-
-/// How a trial is claimed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Claim<'a> {
-    /// Who claims it.
-    pub lease: Lease<'a>,
-    /// Up to which revision the claimer knows the study.
-    pub since: Revision,
-    /// No new trial is made when there are this many, whatever became of them.
-    pub max_trials: Option<u64>,
+    pub(crate) backend: Box<dyn Backend>,
 }
 
 /// What changed since a revision.
@@ -34,6 +26,41 @@ pub struct Changes {
 }
 
 impl Store {
+    /// What is kept at this place, made if there is nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::NotADatabase`], [`Error::Foreign`], [`Error::Newer`] and [`Error::Corrupt`] for files that were left as they
+    /// are; [`Error::Missing`] for one that lacks what was acknowledged last, and [`Error::CannotOpen`] for one that is in
+    /// use under another name; [`Error::ReadOnly`], [`Error::Full`], [`Error::Busy`], [`Error::Database`].
+    pub fn open(location: &Location) -> Result<Store, Error> {
+        Ok(match location {
+            Location::Memory => Store::new(Memory::default()),
+            Location::File(path) => Store::new(Sqlite::open(path)?),
+        })
+    }
+
+    /// What is kept at this place, where it must exist.
+    ///
+    /// # Errors
+    /// [`Error::NotThere`], and those of [`open`](Store::open).
+    pub fn open_existing(location: &Location) -> Result<Store, Error> {
+        check_there(location)?;
+        Store::open(location)
+    }
+
+    /// What is kept at this place, to be looked at only: every call that would write is refused. Works beside writers and
+    /// on media that cannot be written, and leaves nothing behind.
+    ///
+    /// # Errors
+    /// As [`open_existing`](Store::open_existing).
+    pub fn look(location: &Location) -> Result<Store, Error> {
+        check_there(location)?;
+        Ok(match location {
+            Location::Memory => Store::new(Memory::default()),
+            Location::File(path) => Store::new(Sqlite::open_read_only(path)?),
+        })
+    }
+
     /// A store on this backend.
     pub fn new(backend: impl Backend + 'static) -> Store {
         Store {
@@ -47,10 +74,12 @@ impl Store {
     /// [`Error::DefinitionDiffers`] if there is one with another definition, [`Error::BadName`], or what the backend meets.
     pub fn create(&mut self, name: &str, definition: &str) -> Result<StudyId, Error> {
         check_name(name)?;
+        // Nearly always it exists, and who only opens it needs no turn to write.
         if let Some(id) = existing(&*self.backend.read()?, name, definition)? {
             return Ok(id);
         }
         self.write(|rows| {
+            // Somebody may have made it since.
             if let Some(id) = existing(rows, name, definition)? {
                 return Ok(id);
             }
@@ -110,52 +139,14 @@ impl Store {
         rows.running(study)
     }
 
-    /// A trial to work on: the oldest one that waits, or a new one where `suggest` says; none when nothing waits and
-    /// there are `max_trials`. `suggest` computes while nobody else can claim or tell, and hears of everything that
-    /// changed since the revision that the claimer knows.
-    ///
-    /// # Errors
-    /// Those of `suggest`, [`Error::UnknownStudy`], or what the backend meets; nothing is changed then.
-    pub fn claim<E: From<Error>>(
-        &mut self,
-        study: StudyId,
-        claim: &Claim<'_>,
-        suggest: impl FnOnce(&Changes) -> Result<Proposal, E>,
-    ) -> Result<Option<Record>, E> {
-        self.write(|rows| {
-            definition(rows, study)?;
-            let mut trial = if let Some(waiting) = rows.oldest_waiting(study)? {
-                waiting
-            } else {
-                let n_trials = rows.last(study)?.trials;
-                if claim.max_trials.is_some_and(|limit| n_trials >= limit) {
-                    return Ok(None);
-                }
-                let changes = changes(rows, study, claim.since)?;
-                let proposal = suggest(&changes)?;
-                Record {
-                    based_on: Some(changes.revision),
-                    ..Record::new(n_trials, proposal, claim.lease.now)
-                }
-            };
-            trial.start(&claim.lease);
-            Ok(Some(put(rows, study, trial)?))
-        })
-    }
-
     /// A new trial that waits for a worker.
     ///
     /// # Errors
     /// [`Error::UnknownStudy`], or what the backend meets.
-    pub fn enqueue(
-        &mut self,
-        study: StudyId,
-        proposal: Proposal,
-        now: i64,
-    ) -> Result<Record, Error> {
+    pub fn enqueue(&mut self, study: StudyId, new: NewRecord, now: i64) -> Result<Record, Error> {
         self.write(|rows| {
             definition(rows, study)?;
-            let trial = Record::new(rows.last(study)?.trials, proposal, now);
+            let trial = Record::new(rows.last(study)?.trials, new, now);
             put(rows, study, trial)
         })
     }
@@ -167,12 +158,12 @@ impl Store {
     pub fn add(
         &mut self,
         study: StudyId,
-        proposal: Proposal,
+        new: NewRecord,
         tell: &Tell<'_>,
     ) -> Result<Record, Error> {
         self.write(|rows| {
             definition(rows, study)?;
-            add(rows, study, proposal, tell)
+            add(rows, study, new, tell)
         })
     }
 
@@ -183,17 +174,17 @@ impl Store {
     pub fn add_all(
         &mut self,
         study: StudyId,
-        told: Vec<(Proposal, Tell<'_>)>,
+        told: Vec<(NewRecord, Tell<'_>)>,
     ) -> Result<Vec<Record>, Error> {
         self.write(|rows| {
             definition(rows, study)?;
             told.into_iter()
-                .map(|(proposal, tell)| add(rows, study, proposal, &tell))
+                .map(|(new, tell)| add(rows, study, new, &tell))
                 .collect()
         })
     }
 
-    /// A sign of life: the lease ends later. It is no change of the trial: its revision stays.
+    /// A sign of life: the lease ends later. The trial does not change by it: its revision stays.
     ///
     /// # Errors
     /// [`Error::NotHeld`] when the trial is no longer this worker's, with what became of it;
@@ -202,6 +193,7 @@ impl Store {
         self.write(|rows| {
             let mut trial = trial(rows, study, id)?;
             trial.renew(lease)?;
+            // As it is: a new revision would make everybody read the trial again.
             rows.put(study, &trial)
         })
     }
@@ -219,6 +211,7 @@ impl Store {
         self.write(|rows| {
             for &id in ids {
                 let mut trial = trial(rows, study, id)?;
+                // Who lost one of many trials keeps the others alive.
                 if trial.renew(lease).is_ok() {
                     rows.put(study, &trial)?;
                 }
@@ -235,6 +228,7 @@ impl Store {
     pub fn tell(&mut self, study: StudyId, id: u64, tell: &Tell<'_>) -> Result<Record, Error> {
         self.write(|rows| {
             let mut trial = trial(rows, study, id)?;
+            // Whoever holds it by now: a result that was paid for counts.
             trial.finish(tell, rows.last(study)?.tells)?;
             put(rows, study, trial)
         })
@@ -273,6 +267,7 @@ impl Store {
         drop(rows);
         self.write(|rows| {
             let mut released = Vec::new();
+            // Looked up again: another worker may have released them since, or a heartbeat may have come.
             for (worker, mut trial) in expired(rows, study, now)? {
                 if trial.attempts < max_attempts {
                     trial.state = RecordState::Waiting;
@@ -296,21 +291,52 @@ impl Store {
     }
 
     /// Everything or nothing: an error, a panic or an [interrupt] leaves the rows as they were.
-    fn write<T, E: From<Error>>(
+    fn write<T>(
         &mut self,
-        act: impl FnOnce(&mut dyn Transaction) -> Result<T, E>,
-    ) -> Result<T, E> {
+        act: impl FnOnce(&mut dyn Transaction) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut transaction = self.backend.write()?;
         let answer = act(&mut *transaction)?;
-        // Whoever interrupts later finds that it has happened.
-        interrupt::settle();
-        transaction.commit()?;
+        commit(transaction)?;
+        Ok(answer)
+    }
+
+    /// The same, where nothing is written unless there is an answer.
+    pub(crate) fn write_if<T, E: From<Error>>(
+        &self,
+        act: impl FnOnce(&mut dyn Transaction) -> Result<Option<T>, E>,
+    ) -> Result<Option<T>, E> {
+        let mut transaction = self.backend.write()?;
+        let answer = act(&mut *transaction)?;
+        // Without an answer there is more to compute, and that may still be interrupted.
+        if answer.is_some() {
+            commit(transaction)?;
+        }
         Ok(answer)
     }
 }
 
-/// Whether a study may have this name.
-pub(crate) fn check_name(name: &str) -> Result<(), Error> {
+fn commit(transaction: Box<dyn Transaction + '_>) -> Result<(), Error> {
+    // An interrupt that comes later finds that it has happened.
+    interrupt::settle();
+    transaction.commit()
+}
+
+/// What is in memory was made by this process, so nothing is there that could be opened again.
+fn check_there(place: &Location) -> Result<(), Error> {
+    if place.exists() {
+        return Ok(());
+    }
+    Err(Error::NotThere {
+        place: place.clone(),
+    })
+}
+
+/// Refuses a name that no study can have.
+///
+/// # Errors
+/// [`Error::BadName`].
+pub fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() || name.chars().any(char::is_control) {
         return Err(Error::BadName {
             name: name.to_owned(),
@@ -339,7 +365,7 @@ fn existing(
     Ok(Some(study.id))
 }
 
-fn definition(rows: &(impl Rows + ?Sized), study: StudyId) -> Result<String, Error> {
+pub(crate) fn definition(rows: &(impl Rows + ?Sized), study: StudyId) -> Result<String, Error> {
     match rows.definition(study)? {
         Some(text) => Ok(text),
         None => Err(Error::UnknownStudy {
@@ -360,7 +386,11 @@ fn trial(rows: &(impl Rows + ?Sized), study: StudyId, id: u64) -> Result<Record,
     })
 }
 
-fn changes(rows: &(impl Rows + ?Sized), study: StudyId, since: Revision) -> Result<Changes, Error> {
+pub(crate) fn changes(
+    rows: &(impl Rows + ?Sized),
+    study: StudyId,
+    since: Revision,
+) -> Result<Changes, Error> {
     let trials = rows.changes(study, since)?;
     let revision = trials.last().map_or(since, |trial| trial.revision);
     Ok(Changes { trials, revision })
@@ -382,17 +412,21 @@ fn expired(
 fn add(
     rows: &mut dyn Transaction,
     study: StudyId,
-    proposal: Proposal,
+    new: NewRecord,
     tell: &Tell<'_>,
 ) -> Result<Record, Error> {
     let last = rows.last(study)?;
-    let mut trial = Record::new(last.trials, proposal, tell.now);
+    let mut trial = Record::new(last.trials, new, tell.now);
     trial.finish(tell, last.tells)?;
     put(rows, study, trial)
 }
 
 /// Writes a changed trial, under the next revision.
-fn put(rows: &mut dyn Transaction, study: StudyId, mut trial: Record) -> Result<Record, Error> {
+pub(crate) fn put(
+    rows: &mut dyn Transaction,
+    study: StudyId,
+    mut trial: Record,
+) -> Result<Record, Error> {
     trial.revision = Revision(rows.last(study)?.revision.0 + 1);
     rows.put(study, &trial)?;
     Ok(trial)

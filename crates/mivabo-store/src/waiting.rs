@@ -1,27 +1,83 @@
-//! What is waited for in silence: a program that says so to its user gives a function, which is called when a wait gets long.
+//! Waiting for others: how long, with which pauses, and who hears of it.
 
+use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How often it is said.
+use mivabo::interrupt;
+
+/// How often something taken is tried again, and the longest pause between two attempts. The pauses add up to ten minutes:
+/// many workers may wait in line while each of them computes a suggestion.
+const ATTEMPTS: i32 = 120_000;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The attempt after two seconds, when the wait is reported.
+const LONG_WAIT: i32 = 420;
+
+/// Nothing here has a queue. Whoever had a turn for this long leaves time for one of the others to take the next.
+const LONG_TURN: Duration = Duration::from_millis(50);
+
+/// How often a long wait is reported.
 const AGAIN: Duration = Duration::from_secs(60);
 
-static SAY: OnceLock<Box<dyn Fn() + Send + Sync>> = OnceLock::new();
+type Say = Box<dyn Fn(Awaited) + Send + Sync>;
+
+static SAY: OnceLock<Say> = OnceLock::new();
 static SAID: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// From now on `say` is called, on the thread that waits, when this process has waited two seconds for its turn at a file, and at most
-/// once a minute. The first one that is given stays.
-pub fn on_long_wait(say: impl Fn() + Send + Sync + 'static) {
+/// Who is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Awaited {
+    /// Somebody who writes.
+    Writer,
+    /// Somebody who computes a suggestion.
+    Suggestion,
+}
+
+impl fmt::Display for Awaited {
+    /// Goes on with a sentence that ends in the name of the place.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Awaited::Writer => "which another process is writing",
+            Awaited::Suggestion => "for which another process is computing a suggestion",
+        })
+    }
+}
+
+/// Has `say` called, on the thread that waits, when this process has waited two seconds for its turn, and at most once a
+/// minute. The first function that is given stays.
+pub fn on_long_wait(say: impl Fn(Awaited) + Send + Sync + 'static) {
     SAY.set(Box::new(say)).ok();
 }
 
-/// A wait has become long.
-pub(crate) fn is_long() {
+/// Pauses before the next attempt to take what another has. False where it is time to give up, or somebody asked this thread
+/// to end; it does not unwind by itself, as SQLite's code may be among the callers.
+pub(crate) fn pause(attempt: i32, awaited: Awaited) -> bool {
+    if attempt == LONG_WAIT {
+        report(awaited);
+    }
+    let grown = Duration::from_millis(1 + u64::from(attempt.unsigned_abs()) / 10);
+    sleep(PAUSE.min(grown));
+    attempt < ATTEMPTS && !interrupt::is_requested()
+}
+
+/// After a turn that began at `begun` and has ended.
+pub(crate) fn let_others_go_first(begun: Instant) {
+    if begun.elapsed() > LONG_TURN {
+        // The others look every few milliseconds. Without the pause one of eight processes got 130 turns of 200.
+        sleep(2 * PAUSE);
+    }
+}
+
+fn report(awaited: Awaited) {
     let Some(say) = SAY.get() else { return };
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     if said.is_none_or(|said| said.elapsed() >= AGAIN) {
         *said = Some(Instant::now());
+        // `say` may take its time, or wait for something itself.
         drop(said);
-        say();
+        say(awaited);
     }
 }

@@ -2,16 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 
 use mivabo::interrupt::Interrupt;
 use mivabo::measure::{Measured, Outcome, VALUE};
 use mivabo_store::{
-    Claim, Error, Lease, Memory, Object, Proposal, Record, RecordState, Revision, Sqlite, Store,
-    StudyId, Tell,
+    Changes, Claim, Error, Lease, Memory, NewRecord, Object, Record, RecordState, Revision, Sqlite,
+    Store, StudyId, Tell,
 };
+
+/// After this long a test that waits for another thread has failed.
+const LONG: Duration = Duration::from_secs(60);
 
 /// Opens the same store once more.
 type Open<'a> = &'a (dyn Fn() -> Store + Sync);
@@ -68,10 +73,19 @@ contract! {
     many_results_from_elsewhere_are_added_all_or_none
     changes_hold_each_trial_once_in_the_order_of_change
     readers_do_not_wait_for_a_claim_and_see_the_state_before
+    writers_do_not_wait_for_a_suggestion_which_knows_what_was_before_them
+    a_suggestion_that_somebody_else_made_a_trial_meanwhile_is_computed_again
+    a_point_that_is_enqueued_while_it_is_suggested_is_handed_out
+    a_claim_ends_even_if_every_suggestion_is_anticipated
+    the_limit_holds_for_trials_that_are_made_while_a_suggestion_is_computed
+    a_waiting_trial_is_handed_out_while_a_suggestion_is_computed
+    one_suggestion_is_computed_at_a_time_within_a_study_but_not_across_studies
+    who_waits_for_a_suggestion_can_be_interrupted
+    an_error_a_panic_or_an_interrupt_of_suggest_ends_its_turn
     eight_threads_claim_and_tell_without_gaps_or_doubles
 }
 
-fn params(x: u64) -> Proposal {
+fn params(x: u64) -> NewRecord {
     Object::new(format!(r#"{{"x": {x}}}"#)).unwrap().into()
 }
 
@@ -679,7 +693,7 @@ fn notes_are_kept_and_added_to(open: Open<'_>) {
     let mut store = open();
     let study = store.create("a", "").unwrap();
     let note = |text: &str| Object::new(text).unwrap();
-    let proposal = Proposal {
+    let proposal = NewRecord {
         note: note(r#"{"by": "thompson", "n": 1}"#),
         ..params(0)
     };
@@ -803,6 +817,235 @@ fn readers_do_not_wait_for_a_claim_and_see_the_state_before(open: Open<'_>) {
     assert_eq!(all(&store, study).len(), 2);
 }
 
+fn writers_do_not_wait_for_a_suggestion_which_knows_what_was_before_them(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 0);
+    take(&mut store, study, "w", 1);
+    let before = store.changes(study, Revision::default()).unwrap().revision;
+
+    let trial = store
+        .claim(study, &claim_of("v", 0), |changes| {
+            assert_eq!(changes.revision, before);
+            let mut other = open();
+            other.tell(study, 0, &value(1.0)).unwrap();
+            let lease = Lease {
+                worker: "w",
+                now: 7,
+                millis: 100,
+            };
+            other.heartbeat(study, 1, &lease).unwrap();
+            other.release(study, 1, "w").unwrap();
+            other.add(study, params(2), &value(2.0)).unwrap();
+            other.enqueue(study, params(3), 0).unwrap();
+            assert_eq!(all(&other, study).len(), 4);
+            Ok::<_, Error>(params(4))
+        })
+        .unwrap()
+        .unwrap();
+
+    assert_eq!((trial.id, trial.based_on), (4, Some(before)));
+    assert_eq!(store.trial(study, 0).unwrap().told, Some(0));
+    // What waits by now is for the next one.
+    assert_eq!(take(&mut store, study, "v", 9).id, 1);
+    assert_eq!(take(&mut store, study, "v", 9).id, 3);
+}
+
+fn a_suggestion_that_somebody_else_made_a_trial_meanwhile_is_computed_again(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    take(&mut store, study, "w", 7);
+    let mut heard = Vec::new();
+
+    let trial = store
+        .claim(study, &claim_of("w", 0), |changes| {
+            heard.push(changes.clone());
+            // That trial 0 is at 7 was known, and is no reason to compute again.
+            if heard.len() == 1 {
+                open().add(study, params(7), &value(1.0)).unwrap();
+            }
+            Ok::<_, Error>(params(6 + heard.len() as u64))
+        })
+        .unwrap()
+        .unwrap();
+
+    let ids = |changes: &Changes| changes.trials.iter().map(|t| t.id).collect::<Vec<_>>();
+    assert_eq!(
+        heard.iter().map(ids).collect::<Vec<_>>(),
+        [vec![0], vec![1]]
+    );
+    assert_eq!((trial.id, trial.params.clone()), (2, params(8).params));
+    assert_eq!(trial.based_on, Some(heard[1].revision));
+
+    // Elsewhere nothing is repeated: a trial that was there before may be.
+    let again = take(&mut store, study, "w", 8);
+    assert_eq!((again.id, again.params), (3, params(8).params));
+}
+
+fn a_point_that_is_enqueued_while_it_is_suggested_is_handed_out(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    let mut n_calls = 0;
+
+    let trial = store
+        .claim(study, &claim_of("w", 0), |_| {
+            n_calls += 1;
+            open().enqueue(study, params(7), 0).unwrap();
+            Ok::<_, Error>(params(7))
+        })
+        .unwrap()
+        .unwrap();
+
+    assert_eq!((n_calls, trial.id, trial.based_on), (1, 0, None));
+    assert_eq!(all(&store, study), [trial]);
+}
+
+fn a_claim_ends_even_if_every_suggestion_is_anticipated(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    let mut n_calls = 0;
+
+    let trial = store
+        .claim(study, &claim_of("w", 0), |_| {
+            n_calls += 1;
+            // The fourth is computed in the turn to write.
+            if n_calls <= 3 {
+                open().add(study, params(n_calls), &value(1.0)).unwrap();
+            }
+            Ok::<_, Error>(params(n_calls))
+        })
+        .unwrap()
+        .unwrap();
+
+    assert_eq!((n_calls, trial.id), (4, 3));
+    assert_eq!(trial.params, params(4).params);
+    assert_eq!(trial.based_on, Some(Revision(3)));
+}
+
+fn the_limit_holds_for_trials_that_are_made_while_a_suggestion_is_computed(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    let limited = Claim {
+        max_trials: Some(1),
+        ..claim_of("w", 0)
+    };
+
+    let claimed = store.claim(study, &limited, |_| {
+        open().add(study, params(0), &value(1.0)).unwrap();
+        Ok::<_, Error>(params(1))
+    });
+
+    assert_eq!(claimed, Ok(None));
+    assert_eq!(all(&store, study).len(), 1);
+}
+
+fn a_waiting_trial_is_handed_out_while_a_suggestion_is_computed(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+
+    let trial = store
+        .claim(study, &claim_of("w", 0), |_| {
+            let mut other = open();
+            other.enqueue(study, params(0), 0).unwrap();
+            assert_eq!(take(&mut other, study, "v", 9).id, 0);
+            Ok::<_, Error>(params(1))
+        })
+        .unwrap()
+        .unwrap();
+
+    assert_eq!(trial.id, 1);
+}
+
+fn one_suggestion_is_computed_at_a_time_within_a_study_but_not_across_studies(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    let neighbour = store.create("b", "").unwrap();
+    let (begin, has_begun) = channel();
+    let (finish, may_finish) = channel::<()>();
+
+    let (first, second) = thread::scope(|scope| {
+        let first = scope.spawn(move || {
+            let suggest = |_: &Changes| {
+                begin.send(()).unwrap();
+                may_finish.recv_timeout(LONG).unwrap();
+                Ok::<_, Error>(params(0))
+            };
+            open().claim(study, &claim_of("w", 0), suggest).unwrap()
+        });
+        has_begun.recv_timeout(LONG).unwrap();
+        assert_eq!(take(&mut open(), neighbour, "w", 0).id, 0);
+        let second = scope.spawn(move || {
+            let suggest = |changes: &Changes| {
+                // The first one's trial is there by the time this is computed.
+                assert_eq!(changes.trials.len(), 1);
+                Ok::<_, Error>(params(1))
+            };
+            open().claim(study, &claim_of("v", 0), suggest).unwrap()
+        });
+        // Long enough for the second to be waiting, most of the time.
+        thread::sleep(Duration::from_millis(30));
+        finish.send(()).unwrap();
+        (first.join().unwrap(), second.join().unwrap())
+    });
+
+    assert_eq!(first.map(|trial| trial.id), Some(0));
+    assert_eq!(second.map(|trial| trial.id), Some(1));
+}
+
+fn who_waits_for_a_suggestion_can_be_interrupted(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+
+    let trial = store
+        .claim(study, &claim_of("w", 0), |_| {
+            let interrupt = Interrupt::default();
+            let wish = interrupt.clone();
+            thread::scope(|scope| {
+                let waits = scope
+                    .spawn(move || interrupt.run(|| take(&mut open(), study, "v", 9)).is_none());
+                thread::sleep(Duration::from_millis(20));
+                assert!(wish.request());
+                assert!(waits.join().unwrap());
+            });
+            Ok::<_, Error>(params(0))
+        })
+        .unwrap()
+        .unwrap();
+
+    assert_eq!(all(&store, study), [trial]);
+}
+
+fn an_error_a_panic_or_an_interrupt_of_suggest_ends_its_turn(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "").unwrap();
+    let lost = Error::BadName {
+        name: "lost".into(),
+    };
+    let interrupt = Interrupt::default();
+
+    let failed = store.claim(study, &claim_of("w", 0), |_| Err(lost.clone()));
+    assert_eq!(failed, Err(lost));
+    assert_eq!(take(&mut open(), study, "v", 0).id, 0);
+
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        store.claim(study, &claim_of("w", 0), |_| -> Result<_, Error> {
+            panic!("a bug in suggest")
+        })
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(take(&mut open(), study, "v", 1).id, 1);
+
+    let interrupted = interrupt.run(|| {
+        store.claim(study, &claim_of("w", 0), |_| {
+            interrupt.request();
+            Ok::<_, Error>(params(2))
+        })
+    });
+    assert_eq!(interrupted, None);
+    assert_eq!(take(&mut open(), study, "v", 2).id, 2);
+    assert_eq!(all(&store, study).len(), 3);
+}
+
 fn eight_threads_claim_and_tell_without_gaps_or_doubles(open: Open<'_>) {
     const N: u64 = 500;
     let (said, heard) = channel();
@@ -814,7 +1057,7 @@ fn eight_threads_claim_and_tell_without_gaps_or_doubles(open: Open<'_>) {
                 let study = store.create("a", "b").unwrap();
                 let worker = thread.to_string();
                 let mut since = Revision::default();
-                let mut known = 0;
+                let mut known = BTreeSet::new();
                 while let Some(trial) = store
                     .claim(
                         study,
@@ -824,13 +1067,9 @@ fn eight_threads_claim_and_tell_without_gaps_or_doubles(open: Open<'_>) {
                             ..claim_of(&worker, 0)
                         },
                         |changes| {
-                            known += changes
-                                .trials
-                                .iter()
-                                .filter(|trial| trial.attempts == 1)
-                                .count();
+                            known.extend(changes.trials.iter().map(|trial| trial.id));
                             since = changes.revision;
-                            Ok::<_, Error>(params(known as u64))
+                            Ok::<_, Error>(params(known.len() as u64))
                         },
                     )
                     .unwrap()
@@ -855,6 +1094,13 @@ fn eight_threads_claim_and_tell_without_gaps_or_doubles(open: Open<'_>) {
     let study = store.studies().unwrap()[0].id;
     let changes = store.changes(study, Revision::default()).unwrap();
     assert_eq!(changes.revision, Revision(2 * N));
+    // Each claimer suggests the number of trials that it knows: it knew all of them.
+    assert!(
+        changes
+            .trials
+            .iter()
+            .all(|trial| trial.params == params(trial.id).params)
+    );
     assert!(
         changes
             .trials

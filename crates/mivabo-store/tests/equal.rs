@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use mivabo::measure::{Measured, Outcome, VALUE};
 use mivabo_store::{
-    Claim, Error, Lease, Memory, Object, Proposal, Record, Revision, Sqlite, Store, StudyId, Tell,
+    Claim, Error, Lease, Memory, NewRecord, Object, Record, Revision, Sqlite, Store, StudyId, Tell,
 };
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -18,10 +18,10 @@ enum Call {
         millis: i64,
         since: u64,
         max_trials: Option<u64>,
-        suggestion: Option<Proposal>,
+        suggestion: Option<NewRecord>,
     },
-    Enqueue(Proposal),
-    Add(Proposal, Outcome),
+    Enqueue(NewRecord),
+    Add(NewRecord, Outcome),
     Heartbeat {
         id: u64,
         worker: String,
@@ -47,8 +47,8 @@ fn object() -> impl Strategy<Value = Object> {
         .prop_map(|map| Object::new(serde_json::to_string(&map).unwrap()).unwrap())
 }
 
-fn proposal() -> impl Strategy<Value = Proposal> {
-    (object(), object()).prop_map(|(params, note)| Proposal { params, note })
+fn proposal() -> impl Strategy<Value = NewRecord> {
+    (object(), object()).prop_map(|(params, note)| NewRecord { params, note })
 }
 
 fn outcome() -> impl Strategy<Value = Outcome> {
@@ -120,7 +120,7 @@ fn make(call: &Call, store: &mut Store, study: StudyId, now: i64) -> String {
                 },
                 |changes| {
                     seen = Some(changes.clone());
-                    suggestion.ok_or(Error::BadName {
+                    suggestion.clone().ok_or(Error::BadName {
                         name: "nothing to suggest".into(),
                     })
                 },

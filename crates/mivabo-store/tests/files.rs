@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mivabo::measure::{Outcome, VALUE};
-use mivabo_store::{Error, Object, Proposal, Revision, Sqlite, Store, Tell};
+use mivabo_store::{Error, NewRecord, Object, Revision, Sqlite, Store, Tell};
 use rusqlite::Connection;
 
 /// All files of a folder.
@@ -27,7 +27,7 @@ fn fill(store: &mut Store, n: u64) {
         store
             .add(
                 study,
-                Proposal::from(params),
+                NewRecord::from(params),
                 &Tell::new(Outcome::of(VALUE, x as f64)),
             )
             .unwrap();
@@ -231,10 +231,7 @@ fn places_where_no_file_can_be_are_named() {
     assert!(message.ends_with("there is no such file"), "{message}");
     assert!(matches!(Sqlite::open(""), Err(Error::CannotOpen { .. })));
     let message = Sqlite::open("/dev/null").unwrap_err().to_string();
-    assert!(
-        message.ends_with("it is no file with contents"),
-        "{message}"
-    );
+    assert!(message.ends_with("it is not a regular file"), "{message}");
     let long = folder
         .path()
         .join(["x".repeat(200), "y".repeat(200), "z".repeat(100)].join("/"));
@@ -359,13 +356,15 @@ fn a_connection_to_look_does_not_write() {
 
     assert_eq!(
         reader.create("c", "d").unwrap_err(),
-        Error::ReadOnly { path: path.clone() }
+        Error::ReadOnly {
+            place: path.clone().into()
+        }
     );
     assert_eq!(
         reader
             .enqueue(study, Object::default().into(), 0)
             .unwrap_err(),
-        Error::ReadOnly { path }
+        Error::ReadOnly { place: path.into() }
     );
 
     fill(&mut writer, 1);
@@ -433,7 +432,12 @@ mod full_disk {
                 Err(error) => break error,
             }
         };
-        assert_eq!(error, Error::Full { path: path.clone() });
+        assert_eq!(
+            error,
+            Error::Full {
+                place: path.clone().into()
+            }
+        );
         assert_eq!(count(&store), n_added);
         assert!(matches!(
             Sqlite::open(folder.join("b.db")),
@@ -518,7 +522,10 @@ mod permissions {
                 5,
                 "{name}"
             );
-            assert_eq!(Sqlite::open(&path).unwrap_err(), Error::ReadOnly { path });
+            assert_eq!(
+                Sqlite::open(&path).unwrap_err(),
+                Error::ReadOnly { place: path.into() }
+            );
         }
         assert!(matches!(
             Sqlite::open(folder.join("new.db")),

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use mivabo::measure::{Outcome, VALUE};
-use mivabo_store::{Error, Object, Proposal, Revision, Sqlite, Store, Tell};
+use mivabo_store::{Error, NewRecord, Object, Revision, Sqlite, Store, Tell};
 use tempfile::TempDir;
 
 const ROUNDS: usize = 50;
@@ -120,7 +120,7 @@ fn one_more(store: &mut Store, count: u32) -> Result<(), Error> {
     let params = Object::new(format!(r#"{{"text": "{}"}}"#, "x".repeat(200)))?;
     store.add(
         study,
-        Proposal::from(params),
+        NewRecord::from(params),
         &Tell::new(Outcome::of(VALUE, value)),
     )?;
     println!("told {}.", value.to_bits());

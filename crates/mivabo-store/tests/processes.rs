@@ -8,11 +8,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio, id};
 use std::thread::{self, JoinHandle, sleep};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mivabo::measure::{Outcome, VALUE};
 use mivabo_store::{
-    Changes, Claim, Error, Lease, Object, Proposal, Revision, Sqlite, Store, StudyId, Tell,
+    Changes, Claim, Error, Lease, NewRecord, Object, Revision, Sqlite, Store, StudyId, Tell,
 };
 
 const KILLS: u64 = 100;
@@ -100,16 +100,14 @@ fn now() -> i64 {
 }
 
 /// The number of the next trial, if it is computed from all changes: each one must see every other.
-fn next(known: &mut BTreeMap<u64, Object>, changes: &Changes) -> Proposal {
+fn next(known: &mut BTreeMap<u64, Object>, changes: &Changes) -> NewRecord {
     known.extend(
         changes
             .trials
             .iter()
             .map(|trial| (trial.id, trial.params.clone())),
     );
-    Object::new(format!(r#"{{"x": {}}}"#, known.len()))
-        .unwrap()
-        .into()
+    point(known.len() as u64)
 }
 
 #[test]
@@ -289,4 +287,72 @@ fn writers_take_turns_where_another_library_ends_the_locks_of_sqlite() {
 
     assert_eq!(acknowledged.len(), 400);
     check(&path, &acknowledged);
+}
+
+/// A process that computes a suggestion for ever, once it says so.
+#[test]
+#[ignore = "the other half of the test below"]
+fn suggest_for_ever() {
+    let mut store = Store::new(Sqlite::open(std::env::var_os("STORE").unwrap()).unwrap());
+    let study = store.create("a", "b").unwrap();
+    let claim = claim_of("for ever");
+    store
+        .claim(study, &claim, |_| -> Result<NewRecord, Error> {
+            println!("\ncomputing");
+            std::io::stdout().flush().unwrap();
+            loop {
+                sleep(Duration::from_secs(1));
+            }
+        })
+        .unwrap();
+}
+
+fn claim_of(worker: &str) -> Claim<'_> {
+    Claim {
+        lease: Lease {
+            worker,
+            now: now(),
+            millis: 60_000,
+        },
+        since: Revision::default(),
+        max_trials: None,
+    }
+}
+
+#[test]
+fn others_go_on_while_a_process_computes_and_one_that_dies_loses_its_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let mut store = Store::new(Sqlite::open(&path).unwrap());
+    let study = store.create("a", "b").unwrap();
+    for x in 0..2 {
+        let suggest = |_: &Changes| Ok::<_, Error>(point(x));
+        store.claim(study, &claim_of("w"), suggest).unwrap();
+    }
+    let mut child = again("suggest_for_ever")
+        .env("STORE", &path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap() == "computing"));
+
+    let tell = Tell::new(Outcome::of(VALUE, 1.0));
+    store.tell(study, 0, &tell).unwrap();
+    store.heartbeat(study, 1, &claim_of("w").lease).unwrap();
+    store.enqueue(study, point(2), now()).unwrap();
+    let suggest = |_: &Changes| -> Result<NewRecord, Error> { unreachable!("a trial waits") };
+    let waiting = store.claim(study, &claim_of("w"), suggest).unwrap();
+    assert_eq!(waiting.map(|trial| trial.id), Some(2));
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let began = Instant::now();
+    let next = store.claim(study, &claim_of("w"), |_| Ok::<_, Error>(point(3)));
+    assert_eq!(next.unwrap().map(|trial| trial.id), Some(3));
+    assert!(began.elapsed() < Duration::from_secs(30));
+}
+
+fn point(x: u64) -> NewRecord {
+    Object::new(format!(r#"{{"x": {x}}}"#)).unwrap().into()
 }

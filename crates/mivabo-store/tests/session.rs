@@ -2,18 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mivabo::interrupt::Interrupt;
-use mivabo::measure::Outcome;
+use mivabo::measure::{Outcome, VALUE};
 use mivabo::space::{Point, Value};
-use mivabo::study::State;
+use mivabo::study::{Spec, State, Trial};
 use mivabo::{Space, Study};
 use mivabo_store::{
-    Backend, Definition, Error, Last, Memory, Record, Revision, Rows, Session, Sqlite, Store,
-    StudyId, Told, Transaction,
+    Backend, Definition, Error, Last, Location, Memory, Record, Revision, Rows, Session, Sqlite,
+    Store, StudyId, Tell, Told, Transaction, Turn, object_of,
 };
 use proptest::prelude::*;
 
@@ -86,7 +87,11 @@ fn stored_and_reopened_studies_agree_on_every_part_of_the_paper() {
         let link = |one: &str, other: &str| (one.to_owned(), other.to_owned());
         let linked = vec![link("n", "x"), link("drop", "opt")];
         let definition = Definition {
-            linked: if strategy.contains("linked") { linked } else { vec![] },
+            linked: if strategy.contains("linked") {
+                linked
+            } else {
+                vec![]
+            },
             ..definition(strategy, 5)
         };
         let mut study = Study::new(definition.space.clone(), definition.spec().unwrap()).unwrap();
@@ -104,8 +109,14 @@ fn stored_and_reopened_studies_agree_on_every_part_of_the_paper() {
             session = Session::load(Store::new(memory.clone()), "a").unwrap();
         }
         assert_eq!(session.trials(), study.trials());
-        let origins = session.records().unwrap().into_iter().map(|record| record.origin());
-        let n_certified = origins.filter(|origin| origin.starts_with("thompson, gap ")).count();
+        let origins = session
+            .records()
+            .unwrap()
+            .into_iter()
+            .map(|record| record.origin());
+        let n_certified = origins
+            .filter(|origin| origin.starts_with("thompson, gap "))
+            .count();
         let is_certified = strategy.contains("search=");
         assert_eq!(n_certified, if is_certified { 9 } else { 0 }, "{strategy}");
     }
@@ -184,10 +195,11 @@ fn sessions_that_alternate_on_one_file_go_the_way_of_one_study() {
     }
 }
 
-/// A store in memory whose commits fail on demand.
+/// A store in memory whose commits fail on demand; with turns to suggest, or without, as on some systems.
 struct Faulty {
     inner: Memory,
     fails: Arc<AtomicBool>,
+    has_turns: bool,
 }
 
 struct Doomed<'a> {
@@ -200,12 +212,20 @@ impl Backend for Faulty {
         self.inner.read()
     }
 
-    fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, Error> {
         let fails = self.fails.load(Ordering::Relaxed);
         Ok(Box::new(Doomed {
             inner: self.inner.write()?,
             fails,
         }))
+    }
+
+    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+        if self.has_turns {
+            self.inner.turn_to_suggest(study)
+        } else {
+            Ok(None)
+        }
     }
 }
 
@@ -247,7 +267,7 @@ impl Transaction for Doomed<'_> {
     fn commit(self: Box<Self>) -> Result<(), Error> {
         if self.fails {
             Err(Error::Full {
-                path: "disk".into(),
+                place: Location::File("disk".into()),
             })
         } else {
             self.inner.commit()
@@ -257,11 +277,12 @@ impl Transaction for Doomed<'_> {
 
 #[test]
 fn a_transaction_that_fails_leaves_no_trace() {
-    for strategy in ["thompson", "random"] {
+    for (strategy, has_turns) in [("thompson", true), ("thompson", false), ("random", true)] {
         let fails = Arc::new(AtomicBool::new(false));
         let store = Store::new(Faulty {
             inner: Memory::default(),
             fails: fails.clone(),
+            has_turns,
         });
         let definition = definition(strategy, 5);
         let mut session = Session::open(store, "a", &definition).unwrap();
@@ -273,7 +294,7 @@ fn a_transaction_that_fails_leaves_no_trace() {
                 assert_eq!(
                     session.ask(None, LEASE),
                     Err(Error::Full {
-                        path: "disk".into()
+                        place: Location::File("disk".into())
                     })
                 );
                 fails.store(false, Ordering::Relaxed);
@@ -291,6 +312,167 @@ fn a_transaction_that_fails_leaves_no_trace() {
             study.tell(asked.id, value).unwrap();
         }
         assert_eq!(session.trials(), study.trials());
+    }
+}
+
+/// What somebody does to a store in memory while a suggestion is computed for it.
+type Meddle = Box<dyn FnOnce(Memory) + Send>;
+
+/// A store in memory to which somebody writes between the moment when a suggestion is computed and the one when it is recorded.
+#[derive(Clone, Default)]
+struct Meddled {
+    inner: Memory,
+    meddle: Arc<Mutex<Option<Meddle>>>,
+    is_suggesting: Arc<AtomicBool>,
+}
+
+impl Meddled {
+    fn next(&self, meddle: impl FnOnce(Memory) + Send + 'static) {
+        *self.meddle.lock().unwrap() = Some(Box::new(meddle));
+    }
+}
+
+impl Backend for Meddled {
+    fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
+        self.inner.read()
+    }
+
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, Error> {
+        if self.is_suggesting.swap(false, Ordering::Relaxed)
+            && let Some(meddle) = self.meddle.lock().unwrap().take()
+        {
+            meddle(self.inner.clone());
+        }
+        self.inner.write()
+    }
+
+    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+        self.is_suggesting.store(true, Ordering::Relaxed);
+        self.inner.turn_to_suggest(study)
+    }
+}
+
+/// The study that has these trials, on its own.
+fn alone(definition: &Definition, trials: &[Trial]) -> Study {
+    let spec = definition.spec().unwrap();
+    Study::resume(definition.space.clone(), spec, trials).unwrap()
+}
+
+fn visible(space: &Space, point: &Point) -> Vec<(String, Value)> {
+    let values = space.values(point);
+    values.map(|(name, v)| (name.to_owned(), v)).collect()
+}
+
+#[test]
+fn what_is_made_while_a_suggestion_is_computed_does_not_change_it() {
+    for strategy in ["thompson", "improvement", "random"] {
+        let definition = definition(strategy, 5);
+        let backend = Meddled::default();
+        let store = Store::new(backend.clone());
+        let mut session = Session::open(store, "a", &definition).unwrap();
+
+        for k in 0..9_u64 {
+            let n = session.trials().len() as u64;
+            let expected = alone(&definition, session.trials())
+                .propose()
+                .unwrap()
+                .feasible;
+            let known = session.records().unwrap();
+            let known = known.iter().map(|record| record.revision).max();
+            let point = Study::new(
+                space(),
+                Spec {
+                    seed: k,
+                    ..Spec::default()
+                },
+            )
+            .unwrap()
+            .ask()
+            .unwrap();
+            let values = visible(&definition.space, point.point());
+            backend.next(move |memory| {
+                let mut other = Session::load(Store::new(memory), "a").unwrap();
+                let values = values.iter().map(|(name, v)| (name.as_str(), v.clone()));
+                match k % 3 {
+                    0 => drop(other.add(values, Told::value(0.5)).unwrap()),
+                    1 => drop(other.enqueue(values).unwrap()),
+                    _ => {
+                        let running = other.running().unwrap();
+                        other.tell(running[0].id, 0.25).unwrap();
+                    }
+                }
+            });
+
+            let asked = session.ask(None, LEASE).unwrap().unwrap();
+
+            let n_before = n + u64::from(k % 3 < 2);
+            assert_eq!((asked.id, &asked.point), (n_before, expected.point()));
+            let record = session.record(asked.id).unwrap();
+            assert_eq!(record.based_on, Some(known.unwrap_or_default()));
+            if k % 3 == 1 {
+                let queued = session.ask(None, LEASE).unwrap().unwrap();
+                assert_eq!((queued.id, queued.origin.as_str()), (n, "queue"));
+                tell(&mut session, queued.id, &queued.point);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_point_that_somebody_adds_while_it_is_computed_is_not_suggested() {
+    for strategy in ["thompson", "improvement", "random"] {
+        let definition = definition(strategy, 8);
+        let backend = Meddled::default();
+        let store = Store::new(backend.clone());
+        let mut session = Session::open(store, "a", &definition).unwrap();
+
+        for _ in 0..6 {
+            let n = session.trials().len();
+            let expected = alone(&definition, session.trials())
+                .propose()
+                .unwrap()
+                .feasible;
+            let mut values: BTreeMap<String, Value> = definition
+                .space
+                .all_values(expected.point())
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect();
+            // To an objective it is the same point with another auxiliary parameter.
+            if let Some(other) = values.get_mut("other") {
+                let is_zero = *other == Value::Int(0);
+                *other = Value::Int(i64::from(is_zero));
+            }
+            backend.next(move |memory| {
+                let mut store = Store::new(memory);
+                let study = store.studies().unwrap()[0].id;
+                let values = values.iter().map(|(name, v)| (name.as_str(), v.clone()));
+                let params = object_of(values).unwrap();
+                let outcome = Outcome::of(VALUE, 0.5);
+                store
+                    .add(study, params.into(), &Tell::new(outcome))
+                    .unwrap();
+            });
+
+            let asked = session.ask(None, LEASE).unwrap().unwrap();
+
+            let space = session.space();
+            let points: Vec<_> = session
+                .trials()
+                .iter()
+                .map(|trial| visible(space, trial.point()))
+                .collect();
+            assert_eq!(points[n], visible(space, expected.point()));
+            assert_ne!(points[n + 1], points[n]);
+            // It is what the study suggests that knows the other one.
+            let again = alone(&definition, &session.trials()[..=n])
+                .propose()
+                .unwrap();
+            assert_eq!(
+                (asked.id, &asked.point),
+                (n as u64 + 1, again.feasible.point())
+            );
+            tell(&mut session, asked.id, &asked.point);
+        }
     }
 }
 

@@ -66,13 +66,24 @@ fn go_on(study: &mut Study, until: u64) -> Vec<Origin> {
         let suggestion = study.ask().unwrap();
         origins.push(suggestion.origin());
         let (id, at) = (suggestion.id(), suggestion.point());
-        let number = |name| study.space().value(at, name).and_then(|value| value.as_f64());
-        let (n, x, y) = (number("n").unwrap(), number("x").unwrap(), number("y").unwrap());
+        let number = |name| {
+            study
+                .space()
+                .value(at, name)
+                .and_then(|value| value.as_f64())
+        };
+        let (n, x, y) = (
+            number("n").unwrap(),
+            number("x").unwrap(),
+            number("y").unwrap(),
+        );
         assert!(n + 3.0 * y <= 8.0 + 1e-6);
         match id {
             4 => study.tell_failed(id, "crashed").unwrap(),
             6 => {}
-            _ => study.tell(id, (x - 0.1 * n).powi(2) + (y - 0.4).abs()).unwrap(),
+            _ => study
+                .tell(id, (x - 0.1 * n).powi(2) + (y - 0.4).abs())
+                .unwrap(),
         }
         if id == 9 {
             study.tell(6, 0.7).unwrap();
@@ -92,7 +103,11 @@ fn studies_with_any_setting_go_on_with_the_same_suggestions_when_they_are_resume
         for _ in 0..3 {
             assert_eq!(resumed.ask().unwrap(), study.ask().unwrap(), "{text}");
         }
-        assert_eq!(resumed.recommend().unwrap(), study.recommend().unwrap(), "{text}");
+        assert_eq!(
+            resumed.recommend().unwrap(),
+            study.recommend().unwrap(),
+            "{text}"
+        );
     }
 }
 
@@ -108,19 +123,31 @@ fn searches_with_a_proof_say_how_far_the_point_may_be_from_the_minimum() {
         origins.iter().map(gap).collect::<Vec<f64>>()
     };
 
-    assert!(gaps("thompson:search=exact").iter().all(|gap| (0.0..1e-4).contains(gap)));
+    assert!(
+        gaps("thompson:search=exact")
+            .iter()
+            .all(|gap| (0.0..1e-4).contains(gap))
+    );
     // Without products the parts are independent, and the gap of a decomposition closes.
     let apart = gaps("thompson:search=dual:products=none");
-    assert!(apart.iter().filter(|gap| **gap < 1e-4).count() >= 3, "{apart:?}");
+    assert!(
+        apart.iter().filter(|gap| **gap < 1e-4).count() >= 3,
+        "{apart:?}"
+    );
     assert!(gaps("thompson:search=dual").iter().all(|gap| *gap >= 0.0));
     let mut plain = Study::new(space(), spec("thompson")).unwrap();
-    assert_eq!(go_on(&mut plain, 6)[4..], [Origin::Thompson, Origin::Thompson]);
+    assert_eq!(
+        go_on(&mut plain, 6)[4..],
+        [Origin::Thompson, Origin::Thompson]
+    );
 }
 
 #[test]
 fn what_does_not_fit_the_space_is_refused_when_the_study_is_made() {
     let refused = |text: &str, links: &[(&str, &str)]| {
-        let links = links.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
+        let links = links
+            .iter()
+            .map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
         let links: Vec<(String, String)> = links.collect();
         let strategy = Strategy::named(text).unwrap().with_links(&links).unwrap();
         let early = strategy.check(&space()).unwrap_err().to_string();
@@ -142,5 +169,10 @@ fn what_does_not_fit_the_space_is_refused_when_the_study_is_made() {
     assert!(refused("thompson:features=quadrature:waves=3", &[]).contains("`waves=4` at least"));
     let unused = Strategy::named("improvement").unwrap();
     let unused = unused.with_links(&[("n".to_owned(), "x".to_owned())]);
-    assert!(unused.unwrap_err().to_string().starts_with("`linked` is for strategies with"));
+    assert!(
+        unused
+            .unwrap_err()
+            .to_string()
+            .starts_with("`linked` is for strategies with")
+    );
 }

@@ -1,21 +1,18 @@
-"""The loop of a study: an objective enters, told trials leave. Evaluations run here, in threads or in processes."""
+"""``Study.optimize``: evaluations in this thread, in others or in processes. What is evaluated next is said in Rust."""
 
 from __future__ import annotations
 
-import logging
 import queue
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from ._errors import ExhaustedError, StorageError, StudyError, TrialError
+from . import _native
+from ._errors import StorageError, StudyError, TrialError
 from ._result import parted
 from ._trial import Params, Trial
 
@@ -28,18 +25,10 @@ Objective = Callable[[Params], float | Mapping[str, Any]]
 Callback = Callable[["Study", Trial], object]
 """Called after each told trial."""
 
-LEASE = 60.0
-"""Seconds that a worker may be silent before its trial is given to others, as on the command line."""
+LEASE = _native.LEASE
+"""Seconds that a worker may be silent before its trial is given to others."""
 
-PAUSE = 0.2
-"""Seconds between two looks at what others do."""
-
-SILENCE = 2.0
-"""Seconds of waiting after which it is said what is waited for."""
-
-MAX_WORKERS = 1024
-
-_log = logging.getLogger("mivabo")
+MAX_WORKERS = _native.MAX_WORKERS
 
 
 @dataclass(frozen=True)
@@ -71,19 +60,21 @@ class Plan:
 def run(study: Study, objective: Objective, plan: Plan) -> None:
     """Evaluate trials until the plan says so."""
     plan.check()
-    held: dict[int, Trial] = {}
-    with _executor(plan) as executor, _signs_of_life(study, held), _progress(study, plan) as bar:
-        loop = _Loop(study, objective, plan, executor, held, bar)
+    work = _native.Loop(study._inner, LEASE, plan.trials, plan.timeout, plan.target)
+    with _executor(plan) as executor, _signs_of_life(study, work), _progress(study, plan) as bar:
+        loop = _Loop(study, objective, plan, executor, work, bar)
         try:
             loop.run()
         except BaseException as error:
             loop.release()
-            if loop.not_stored:
-                raise error from loop.loss()
+            loss = loop.loss()
+            if loss is not None:
+                raise error from loss
             raise
-        if loop.not_stored or isinstance(loop.error, StorageError):
-            raise loop.loss() from loop.error
         if loop.error is not None:
+            loss = loop.loss()
+            if loss is not None:
+                raise loss from loop.error
             raise loop.error
 
 
@@ -101,129 +92,64 @@ class _Loop:
     objective: Objective
     plan: Plan
     executor: Executor
-    held: dict[int, Trial]
-    """Trials that run here."""
+    work: _native.Loop
     bar: _Bar | None
+    running: int = 0
+    """Evaluations that have begun and whose ends have not been heard of."""
     error: Exception | None = None
-    not_stored: list[str] = field(default_factory=list)
-    """Outcomes that the storage did not take."""
-    stored: dict[int, str] = field(default_factory=dict)
-    """Outcomes that it took."""
-    has_nothing: bool = False
-    """The last ask gave nothing."""
-    is_exhausted: bool = False
-    """All has been tried."""
-    waited: float = 0.0
-    """Seconds spent waiting for trials of others."""
-    has_said: bool = False
-    """The user knows of that."""
 
     def run(self) -> None:
-        began = time.monotonic()
         done: queue.SimpleQueue[tuple[Trial, Future[Any]]] = queue.SimpleQueue()
         self.study._stop = False
         while True:
-            while len(self.held) < self.plan.workers and self._goes_on(time.monotonic() - began):
-                trial = self._ask()
-                if trial is None:
-                    break
-                self.held[trial.id] = trial
-                future = self.executor.submit(self.objective, dict(trial.params))
-                future.add_done_callback(lambda future, trial=trial: done.put((trial, future)))  # type: ignore[misc]
-            if not self.held:
-                if self._waits(time.monotonic() - began):
+            pause = self._begin(done)
+            if self.running:
+                try:
+                    trial, future = done.get(timeout=pause)
+                except queue.Empty:
                     continue
+                self.running -= 1
+                self._end(trial, future)
+            elif pause is None:
                 return
-            trial, future = done.get()
-            self._end(trial, future)
+            else:
+                time.sleep(pause)
 
     def release(self) -> None:
         """Give back what runs, so that it waits for the next one who asks."""
-        for trial in list(self.held.values()):
-            self._give_back(trial)
+        try:
+            self.work.release()
+        except (TrialError, StorageError):
+            pass  # It comes back when the leases end.
 
-    def loss(self) -> Exception:
+    def loss(self) -> Exception | None:
         """What was evaluated and is not stored, or not any more."""
+        not_stored = self.work.unstored()
+        missing = self.work.missing() if not_stored or isinstance(self.error, StorageError) else []
+        if not not_stored and not missing:
+            return None
         text = str(self.error or "interrupted")
-        lost = self._lost()
-        if self.not_stored:
-            text += f"; not stored: {', '.join(self.not_stored)}"
-        if lost:
-            text += f"; stored before, and missing now: {', '.join(lost)}"
-        return StorageError(text) if self.error is None or lost or self.not_stored else self.error
+        if not_stored:
+            text += f"; not stored: {', '.join(not_stored)}"
+        if missing:
+            text += f"; stored before, and missing now: {', '.join(missing)}"
+        return StorageError(text)
 
-    def _lost(self) -> list[str]:
-        """Outcomes that were stored and are not there any more, as when the file was cut off.
-
-        A copy says so: the file itself is refused while it is open here, or when something is missing.
-        """
-        storage = self.study.storage
-        if storage is None or not Path(storage).is_file():
-            return []
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / "copy.db"
+    def _begin(self, done: queue.SimpleQueue[tuple[Trial, Future[Any]]]) -> float | None:
+        """Begin what may begin. Seconds until there may be more; None where only the end of an evaluation can tell."""
+        while self.running < self.plan.workers and self.error is None:
             try:
-                for ending in ("", "-wal"):
-                    if (part := Path(f"{storage}{ending}")).is_file():
-                        shutil.copyfile(part, f"{copy}{ending}")
-            except OSError:
-                return []
-            try:
-                trials = type(self.study).load(copy, self.study.name).trials
-            except (StorageError, StudyError):
-                trials = []
-            there = {trial.id for trial in trials if trial.state in ("complete", "failed")}
-        return [outcome for number, outcome in self.stored.items() if number not in there]
-
-    def _goes_on(self, seconds: float) -> bool:
-        plan = self.plan
-        if self.error is not None or self.has_nothing or self.study._stop:
-            return False
-        if plan.timeout is not None and seconds >= plan.timeout:
-            return False
-        try:
-            return plan.target is None or not self.study._reaches(plan.target)
-        except StorageError as error:
-            self.error = self.error or error
-            return False
-
-    def _waits(self, seconds: float) -> bool:
-        """Wait a little for trials of others, as on the command line: those of a dead process come back."""
-        # A study in memory is this process's alone.
-        if not self.has_nothing or self.study.storage is None:
-            return False
-        self.has_nothing = False
-        try:
-            awaited = self.study._inner.awaited(2 * LEASE) if self._goes_on(seconds) else None
-        except StorageError as error:
-            self.error = self.error or error
-            return False
-        if awaited is None:
-            return False
-        self._say(*awaited)
-        time.sleep(PAUSE)
-        return True
-
-    def _say(self, number: int, worker: str) -> None:
-        """Say what is waited for, once, when that takes a while."""
-        self.waited += PAUSE
-        if self.waited > SILENCE and not self.has_said:
-            self.has_said = True
-            _log.warning("waiting for trial %d of `%s`, which runs for %s", number, self.study.storage, worker)
-
-    def _ask(self) -> Trial | None:
-        # Where all has been tried, nothing but what comes back is left.
-        trials = 0 if self.is_exhausted else self.plan.trials
-        try:
-            trial = self.study._ask(LEASE, trials)
-        except ExhaustedError:
-            self.is_exhausted = self.has_nothing = True
-            return None
-        except StorageError as error:
-            self.error = self.error or error
-            return None
-        self.has_nothing = trial is None
-        return trial
+                step = self.work.next(self.study._stop)
+            except StorageError as error:
+                self.error = error
+                return None
+            if not isinstance(step, dict):
+                return step
+            trial = Trial(**step)
+            self.running += 1
+            future = self.executor.submit(self.objective, dict(trial.params))
+            future.add_done_callback(lambda future, trial=trial: done.put((trial, future)))  # type: ignore[misc]
+        return None
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
         error = future.exception()
@@ -231,24 +157,42 @@ class _Loop:
         if error is None:
             value, result = parted(future.result())
             try:
-                is_told = self._told(
-                    trial, "value", value, lambda: self.study._inner.tell(trial.id, (value, None), result)
-                )
+                is_told = self._told(trial, (value, None), result)
             except TypeError as wrong:
-                error = wrong  # What was returned is no number.
+                error = wrong  # What was returned is not a number.
         if error is None:
             pass
         elif not isinstance(error, Exception):
             raise error
         elif isinstance(error, self.plan.catch):
-            is_told = self._fail(trial, error)
+            is_told = self._failed(trial, error)
         else:
             self.error = self.error or error
-            is_told = self.plan.on_error == "fail" and self._fail(trial, error)
-            self._give_back(trial)
+            if self.plan.on_error == "fail":
+                is_told = self._failed(trial, error)
+            else:
+                self._give_back(trial)
         if is_told:
             self._show()
             self._call_back(trial)
+
+    def _failed(self, trial: Trial, error: Exception) -> bool:
+        reason = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
+        return self._told(trial, (None, reason), None)
+
+    def _told(self, trial: Trial, outcome: tuple[Any, str | None], result: str | None) -> bool:
+        """Whether this was stored and came first: a worker that was taken for dead may have been replaced."""
+        try:
+            return self.work.tell(trial.id, outcome, result)
+        except (TrialError, StorageError) as error:
+            self.error = self.error or error
+            return False
+
+    def _give_back(self, trial: Trial) -> None:
+        try:
+            self.work.give_back(trial.id)
+        except (TrialError, StorageError):
+            pass  # It comes back when its lease ends.
 
     def _call_back(self, trial: Trial) -> None:
         """An exception here ends the loop like one of the objective: after the trials that run."""
@@ -261,40 +205,6 @@ class _Loop:
         except Exception as error:
             self.error = self.error or error
 
-    def _fail(self, trial: Trial, error: Exception) -> bool:
-        reason = f"{type(error).__name__}: {error}".encode("utf-8", "replace").decode()
-        return self._told(trial, "failed by", reason, lambda: self.study.tell(trial, failed=reason))
-
-    def _told(self, trial: Trial, what: str, outcome: object, tell: Callable[[], None]) -> bool:
-        """Whether this tell was stored and came first: a worker that was taken for dead may have been replaced."""
-        is_first = False
-        try:
-            tell()
-            is_first = True
-            self.stored[trial.id] = f"trial {trial.id}: {what} {_brief(outcome)}"
-        except (TrialError, StorageError) as error:
-            if not self._is_told(trial):
-                self.error = self.error or error
-                self.not_stored.append(f"trial {trial.id}: {what} {_brief(outcome)}")
-        except KeyboardInterrupt:
-            # It may have had to wait for its turn. The trial is given back, and what it cost is named.
-            if not self._is_told(trial):
-                self.not_stored.append(f"trial {trial.id}: {what} {_brief(outcome)}")
-            raise
-        self.held.pop(trial.id, None)
-        return is_first
-
-    def _is_told(self, trial: Trial) -> bool:
-        """Whether it has an outcome, of whomever."""
-        try:
-            return self.study._trial(trial.id).state in ("complete", "failed")
-        except (TrialError, StorageError):
-            return False
-
-    def _give_back(self, trial: Trial) -> None:
-        if self.held.pop(trial.id, None) is not None:
-            self.study._give_back(trial.id)
-
     def _show(self) -> None:
         if self.bar is not None:
             self.bar.update(1)
@@ -304,13 +214,6 @@ class _Loop:
                 return  # The next ask meets it too.
             if best is not None:
                 self.bar.set_postfix_str(f"best {best[1]:.6g} (trial {best[0]})")
-
-
-def _brief(outcome: object) -> str:
-    try:
-        return f"{outcome!s:.200}"
-    except Exception:  # Such as an int of more digits than Python writes.
-        return f"of type {type(outcome).__name__}"
 
 
 class _Inline(Executor):
@@ -377,7 +280,7 @@ def _executor(plan: Plan) -> Iterator[Executor]:
 
 
 @contextmanager
-def _signs_of_life(study: Study, held: dict[int, Trial]) -> Iterator[None]:
+def _signs_of_life(study: Study, work: _native.Loop) -> Iterator[None]:
     """Renew the leases of what runs here; only a file can have other readers."""
     if study.storage is None:
         yield
@@ -385,12 +288,11 @@ def _signs_of_life(study: Study, held: dict[int, Trial]) -> Iterator[None]:
     end = threading.Event()
 
     def beat() -> None:
-        while not end.wait(LEASE / 4):
-            for trial in list(held.values()):
-                try:
-                    study.heartbeat(trial, LEASE)
-                except (TrialError, OSError):
-                    pass  # It goes on: its result counts if it comes first.
+        while not end.wait(work.pulse):
+            try:
+                work.beat()
+            except (TrialError, StudyError, StorageError):
+                pass  # The trials go on: their results count if they come first.
 
     thread = threading.Thread(target=beat, name="mivabo signs of life", daemon=True)
     thread.start()

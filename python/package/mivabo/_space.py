@@ -374,7 +374,7 @@ def _read(source: str | os.PathLike[str]) -> str:
         with open(source, encoding="utf-8") as file:
             return file.read()
     except UnicodeDecodeError as error:
-        raise SpaceError(f"{os.fspath(source)}: the file is no text in UTF-8: {error}") from None
+        raise SpaceError(f"{os.fspath(source)}: the file is not a text in UTF-8: {error}") from None
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -25,7 +25,7 @@ Direction = Literal["minimize", "maximize"]
 """Whether low or high values are good."""
 
 Storage = str | os.PathLike[str]
-"""The path of a database, or ``sqlite:///path``."""
+"""The path of a database, ``sqlite:///path``, or ``memory``."""
 
 _DAY = 24 * 3600.0
 
@@ -397,12 +397,6 @@ class Study:
     def _trial(self, number: int) -> Trial:
         return Trial(**self._inner.trial(number))
 
-    def _reaches(self, target: float) -> bool:
-        best = self._inner.best_value()
-        if best is None:
-            return False
-        return best[1] <= target if self.direction == "minimize" else best[1] >= target
-
 
 class Report:
     """The report of a study: one HTML page that needs nothing else."""
@@ -539,18 +533,18 @@ def _real(what: str, value: float) -> float:
 
 
 def _path(storage: Storage | None) -> str | None:
+    """The absolute path of a file; None for memory."""
     if storage is None:
         return None
-    path = os.fspath(storage)
+    path: str | None = os.fspath(storage)
     if not isinstance(path, str):
-        raise TypeError(f"storage: expected a path, not {storage!r:.60}")
-    if path.startswith("sqlite:///"):
-        path = path.removeprefix("sqlite:///")
-    elif "://" in path:
-        raise StudyError(f"storage: `{path}` is no path and does not begin with sqlite:///")
-    if not path or "\0" in path:
-        raise StudyError(f"storage: {path!r} is no path of a file")
-    return os.path.abspath(path)
+        raise TypeError(f"storage: expected a path or an address, not {storage!r:.60}")
+    if "\0" in path:
+        raise StudyError(f"storage: {path!r} is not the path of a file")
+    if isinstance(storage, str):
+        found = _native.file_of(storage)
+        path = None if found is None else os.fspath(found)
+    return None if path is None else os.path.abspath(path)
 
 
 def _study_name(name: str | None, path: str | None) -> str:

@@ -18,25 +18,67 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::mark::{self, Last, Mark};
+use super::mark::{self, LastChange, Mark};
 use super::place::Place;
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-use super::wait;
 use super::{beside, identity};
+use crate::record::StudyId;
+use crate::waiting::Awaited;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+use crate::waiting::pause;
 
 /// The bytes of a database that every reader has locked, and of the shared memory those that every user has: parts of
 /// SQLite's file format (`PENDING_BYTE` + 2, `UNIX_SHM_DMS`).
-const READERS: (i64, i64) = (0x4000_0002, 510);
-const USERS: (i64, i64) = (128, 1);
+const READERS: Bytes = Bytes::new(0x4000_0002, 510);
+const USERS: Bytes = Bytes::one(128);
 
 /// The bytes of a database behind SQLite's: who writes has locked the first, who opens or closes it the second, and who commits
 /// or begins to read the third.
-const TURN: (i64, i64) = (0x4000_0200, 1);
-const DOOR: (i64, i64) = (0x4000_0201, 1);
-const COMMIT: (i64, i64) = (0x4000_0202, 1);
+const TURN: Bytes = Bytes::one(0x4000_0200);
+const DOOR: Bytes = Bytes::one(0x4000_0201);
+const COMMIT: Bytes = Bytes::one(0x4000_0202);
+
+/// Who computes a suggestion for a study has locked the byte of that study, far behind everything that SQLite locks.
+const SUGGESTIONS: i64 = 1 << 60;
 
 /// Where connections say which log they use, one byte for each log: far behind everything that SQLite locks.
-const LOGS: (i64, i64) = (1 << 62, 1 << 61);
+const LOGS: Bytes = Bytes::new(1 << 62, 1 << 61);
+
+/// A range of bytes of a file, to be locked: there need not be anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bytes {
+    start: i64,
+    length: i64,
+}
+
+impl Bytes {
+    const fn new(start: i64, length: i64) -> Bytes {
+        Bytes { start, length }
+    }
+
+    const fn one(start: i64) -> Bytes {
+        Bytes::new(start, 1)
+    }
+
+    /// Of the log with this number.
+    fn of_log(number: u64) -> Bytes {
+        // Of 64 bits the first 61.
+        Bytes::one(LOGS.start + (number >> 3).cast_signed())
+    }
+
+    fn of_suggestion(study: StudyId) -> Bytes {
+        Bytes::one(SUGGESTIONS + (study.0 % (1 << 60)).cast_signed())
+    }
+
+    /// What is before and behind the first byte of `other`, a part of this.
+    fn around(self, other: Bytes) -> [Bytes; 2] {
+        let behind = other.start + 1;
+        let end = self.start + self.length;
+        [
+            Bytes::new(self.start, other.start - self.start),
+            Bytes::new(behind, end - behind),
+        ]
+    }
+}
 
 /// Device and number of a file, which it has under whatever name.
 pub(super) type Key = (u64, u64);
@@ -57,8 +99,8 @@ pub(super) struct Hold {
     /// The database; none where this process may not open it by itself.
     database: Option<(Key, File)>,
     memory: Option<File>,
-    /// The byte of its log.
-    log: Option<i64>,
+    /// Which stand for its log.
+    log: Option<Bytes>,
     /// The log that must be gone, once the connection is closed, for the file to need no marks any more.
     last_log: Option<PathBuf>,
 }
@@ -68,6 +110,7 @@ impl Hold {
     /// Makes the file, if it is asked to. None when others are at it for too long.
     pub(super) fn of(path: &Path, is_made: bool) -> Option<Hold> {
         let hold = Hold::without_locks(path, is_made);
+        // In this order everywhere: nobody who is about to commit waits at the door.
         (hold.lock(DOOR, Kind::Exclusive) && hold.lock(COMMIT, Kind::Shared)).then_some(hold)
     }
 
@@ -99,10 +142,11 @@ impl Hold {
         let Some((key, file)) = &self.database else {
             return;
         };
-        if let Some(byte) = place.log_number().map(byte_of) {
-            lock(file, (byte, 1), Kind::Shared);
-            self.log = Some(byte);
+        if let Some(log) = place.log_number().map(Bytes::of_log) {
+            lock(file, log, Kind::Shared, Awaited::Writer);
+            self.log = Some(log);
         }
+        // Whoever opens the file after this process was killed learns from it where the log is.
         if let Some(mark) = Mark::of(path, place) {
             mark::set(file, *key, &mark);
         }
@@ -110,8 +154,9 @@ impl Hold {
         // Others may open and close other files while this waits.
         self.lock(READERS, Kind::Shared);
         if let Some(memory) = &self.memory {
-            lock(memory, USERS, Kind::Shared);
+            lock(memory, USERS, Kind::Shared, Awaited::Writer);
         }
+        // Last: until the shared locks are there, somebody who closes the file could take itself for the last one.
         self.lock(COMMIT, Kind::None);
         self.lock(DOOR, Kind::None);
     }
@@ -133,16 +178,18 @@ impl Hold {
 
     /// Whether others have the file open with another log than the one with this number.
     pub(super) fn is_used_with_another_log(&self, number: Option<u64>) -> bool {
-        let (start, length) = LOGS;
-        let Some(own) = number.map(byte_of) else {
+        let Some(own) = number.map(Bytes::of_log) else {
             return self.is_locked(LOGS);
         };
-        self.is_locked((start, own - start)) || self.is_locked((own + 1, start + length - own - 1))
+        // Other connections to the same log have its byte locked, too.
+        let others = LOGS.around(own);
+        others.into_iter().any(|bytes| self.is_locked(bytes))
     }
 
-    fn is_locked(&self, bytes: (i64, i64)) -> bool {
+    fn is_locked(&self, bytes: Bytes) -> bool {
+        // To the system a length of 0 means all bytes up to the end.
         self.file()
-            .is_some_and(|file| bytes.1 > 0 && is_locked(file, bytes))
+            .is_some_and(|file| bytes.length > 0 && is_locked(file, bytes))
     }
 
     /// Where the log was when the file was last open and not closed.
@@ -153,14 +200,14 @@ impl Hold {
     }
 
     /// The last change that was acknowledged.
-    pub(super) fn last(&self) -> Option<Last> {
+    pub(super) fn last(&self) -> Option<LastChange> {
         self.database
             .as_ref()
             .and_then(|(key, file)| mark::last(file, *key))
     }
 
     /// Remembers the last change that is about to be acknowledged.
-    pub(super) fn set_last(&self, last: Last) {
+    pub(super) fn set_last(&self, last: LastChange) {
         if let Some((key, file)) = &self.database {
             mark::set_last(file, *key, last);
         }
@@ -178,27 +225,44 @@ impl Hold {
         self.last_log = Some(beside(path, "-wal"));
     }
 
-    fn lock(&self, bytes: (i64, i64), kind: Kind) -> bool {
-        self.database
-            .as_ref()
-            .is_none_or(|(_, file)| lock(file, bytes, kind))
+    /// Locks these bytes so; false where others had them for too long. Where this cannot be done, SQLite's own locks have to do.
+    fn lock(&self, bytes: Bytes, kind: Kind) -> bool {
+        let file = self.file();
+        file.is_none_or(|file| lock(file, bytes, kind, Awaited::Writer) != Locked::Busy)
     }
 
     /// Waits for the turn to write. None when others have it for too long, as in the next two.
     pub(super) fn turn(&self) -> Option<Turn<'_>> {
-        self.lock(TURN, Kind::Exclusive).then_some(Turn(self, TURN))
+        self.take(TURN, Kind::Exclusive)
+    }
+
+    /// Waits for the turn to compute a suggestion for a study. The lock is on the file, so it counts under each of its names, and
+    /// ends with this process.
+    pub(super) fn turn_to_suggest(&self, study: StudyId) -> Locked<Turn<'_>> {
+        let bytes = Bytes::of_suggestion(study);
+        let Some(file) = self.file() else {
+            return Locked::Impossible;
+        };
+        match lock(file, bytes, Kind::Exclusive, Awaited::Suggestion) {
+            Locked::Taken(()) => Locked::Taken(Turn { hold: self, bytes }),
+            Locked::Impossible => Locked::Impossible,
+            Locked::Busy => Locked::Busy,
+        }
     }
 
     /// Waits until nobody begins to read.
     pub(super) fn commit(&self) -> Option<Turn<'_>> {
-        self.lock(COMMIT, Kind::Exclusive)
-            .then_some(Turn(self, COMMIT))
+        self.take(COMMIT, Kind::Exclusive)
     }
 
     /// Waits until nobody commits.
     pub(super) fn look(&self) -> Option<Turn<'_>> {
-        self.lock(COMMIT, Kind::Shared)
-            .then_some(Turn(self, COMMIT))
+        self.take(COMMIT, Kind::Shared)
+    }
+
+    fn take(&self, bytes: Bytes, kind: Kind) -> Option<Turn<'_>> {
+        let is_taken = self.lock(bytes, kind);
+        is_taken.then_some(Turn { hold: self, bytes })
     }
 
     /// Ends the locks before the connection is closed: it may be the last one. Nobody opens the file until it is.
@@ -209,12 +273,11 @@ impl Hold {
 
     /// Ends all locks but that of the door.
     fn unlock(&self) {
-        let log = self.log.map(|byte| (byte, 1));
-        for bytes in [TURN, COMMIT, READERS].into_iter().chain(log) {
+        for bytes in [TURN, COMMIT, READERS].into_iter().chain(self.log) {
             self.lock(bytes, Kind::None);
         }
         if let Some(file) = &self.memory {
-            lock(file, USERS, Kind::None);
+            lock(file, USERS, Kind::None, Awaited::Writer);
         }
     }
 }
@@ -235,8 +298,10 @@ impl Drop for Hold {
         let mut connections = connections();
         let open = connections.entry(key).or_default();
         open.n_connections -= 1;
+        // Kept open, as to close one would end SQLite's locks of all other connections of this process to the file.
         open.spare
             .extend([Some(file), self.memory.take()].into_iter().flatten());
+        // Nobody is left who has such locks.
         if open.n_connections == 0 {
             connections.remove(&key);
         }
@@ -245,11 +310,14 @@ impl Drop for Hold {
 
 /// The turn to do something, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'a>(&'a Hold, (i64, i64));
+pub(super) struct Turn<'a> {
+    hold: &'a Hold,
+    bytes: Bytes,
+}
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.lock(self.1, Kind::None);
+        self.hold.lock(self.bytes, Kind::None);
     }
 }
 
@@ -268,6 +336,7 @@ fn opened(open: Option<&mut Open>, path: &Path, is_made: bool) -> Option<File> {
     // As SQLite makes it.
     let mut options = File::options();
     options.read(true).write(true).create(is_made).mode(0o644);
+    // One that is open already is taken first: whatever is opened here stays open until the last connection is closed.
     let writable = open.spare(path, true).or_else(|| options.open(path).ok());
     writable
         .or_else(|| open.spare(path, false))
@@ -314,12 +383,6 @@ fn keep_clear_of_output() {
     }
 }
 
-/// The byte of the log with this number.
-fn byte_of(number: u64) -> i64 {
-    // Of 64 bits the first 61.
-    LOGS.0 + (number >> 3).cast_signed()
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     None,
@@ -327,9 +390,19 @@ enum Kind {
     Exclusive,
 }
 
-/// Locks these bytes so. False where others had them for too long; where this cannot be done, SQLite's own locks have to do.
+/// What came of the wish to lock something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Locked<T> {
+    Taken(T),
+    /// Others had it for too long, or somebody asked this thread to end.
+    Busy,
+    /// There are no such locks here.
+    Impossible,
+}
+
+/// Locks these bytes so, and waits where others have them.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-fn lock(file: &File, (start, length): (i64, i64), kind: Kind) -> bool {
+fn lock(file: &File, bytes: Bytes, kind: Kind, awaited: Awaited) -> Locked<()> {
     use nix::errno::Errno;
     use nix::fcntl::{FcntlArg, fcntl};
     use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK};
@@ -339,31 +412,32 @@ fn lock(file: &File, (start, length): (i64, i64), kind: Kind) -> bool {
         Kind::Shared => F_RDLCK,
         Kind::Exclusive => F_WRLCK,
     };
-    let set = |kind| fcntl(file, FcntlArg::F_OFD_SETLK(&wish((start, length), kind)));
+    let set = |kind| fcntl(file, FcntlArg::F_OFD_SETLK(&wish(bytes, kind)));
     // A file that was opened to be read has shared locks only.
     let attempted = || match set(kind) {
         Err(Errno::EBADF) => set(F_RDLCK),
         done => done,
     };
-    // Somebody may be writing at this moment, or be opening or closing the file.
-    let mut attempt = 0;
-    while attempted() == Err(Errno::EAGAIN) {
-        if !wait(attempt) {
-            return false;
+    for attempt in 0.. {
+        match attempted() {
+            Ok(_) => return Locked::Taken(()),
+            // Not `F_OFD_SETLKW`, which would wait in the kernel, where no interrupt reaches it.
+            Err(Errno::EAGAIN) if pause(attempt, awaited) => {}
+            Err(Errno::EAGAIN) => return Locked::Busy,
+            Err(_) => return Locked::Impossible,
         }
-        attempt += 1;
     }
-    true
+    Locked::Busy
 }
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn lock(_file: &File, _bytes: (i64, i64), _kind: Kind) -> bool {
-    true
+fn lock(_file: &File, _bytes: Bytes, _kind: Kind, _awaited: Awaited) -> Locked<()> {
+    Locked::Impossible
 }
 
 /// Whether somebody else has locked any of these bytes.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-fn is_locked(file: &File, bytes: (i64, i64)) -> bool {
+fn is_locked(file: &File, bytes: Bytes) -> bool {
     use nix::fcntl::{FcntlArg, fcntl};
     use nix::libc::{F_UNLCK, F_WRLCK};
 
@@ -372,7 +446,7 @@ fn is_locked(file: &File, bytes: (i64, i64)) -> bool {
 }
 
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn is_locked(_file: &File, _bytes: (i64, i64)) -> bool {
+fn is_locked(_file: &File, _bytes: Bytes) -> bool {
     false
 }
 
@@ -381,13 +455,13 @@ fn is_locked(_file: &File, _bytes: (i64, i64)) -> bool {
     clippy::cast_possible_truncation,
     reason = "small constants of the system, which its own struct has as shorts"
 )]
-fn wish((start, length): (i64, i64), kind: i32) -> nix::libc::flock {
+fn wish(bytes: Bytes, kind: i32) -> nix::libc::flock {
     let whence = nix::libc::SEEK_SET;
     nix::libc::flock {
         l_type: kind as _,
         l_whence: whence as _,
-        l_start: start,
-        l_len: length,
+        l_start: bytes.start,
+        l_len: bytes.length,
         l_pid: 0,
     }
 }

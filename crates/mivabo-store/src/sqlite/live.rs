@@ -1,12 +1,12 @@
 //! A connection to a file that may write.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::hold::Hold;
+use super::hold::{self, Hold, Locked};
 use super::mark::{Expected, admit, check_last, has_last, lacking};
 use super::place::{Home, Place};
 use super::rows::{Tables, Turned};
@@ -14,8 +14,10 @@ use super::{
     LONGEST_PATH, beside, check_whole, connect, in_time, length, refused, schema, translate, wait,
     without_links,
 };
-use crate::backend::{Rows, Transaction};
+use crate::backend::{Rows, Transaction, Turn};
 use crate::error::Error;
+use crate::record::StudyId;
+use crate::waiting::let_others_go_first;
 
 /// An open file, and its place.
 #[derive(Debug)]
@@ -29,13 +31,8 @@ impl Live {
     pub(super) fn open(path: PathBuf) -> Result<Live, Error> {
         let is_made = path.as_os_str().len() <= LONGEST_PATH;
         let hold = in_time(Hold::of(&path, is_made), &path)?;
-        admit(&hold, &path)?;
         let is_new = length(&path) == 0;
-        if !is_new {
-            schema::peek(&path)?;
-        } else if let Some(last) = hold.last().filter(|_| hold.mark().is_some()) {
-            return Err(lacking(&path, last, 0));
-        }
+        check_unopened(&hold, &path, is_new)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         // What a dead process left to be written into the file stays where it is until the file is known to be ours.
         let is_clean = length(&beside(&path, "-wal")) == 0;
@@ -46,15 +43,12 @@ impl Live {
             home: Home::new(without_links(path), hold),
         };
         live.keep_log(!is_clean)?;
-        if live.check(live.connection.is_readonly("main"))? {
-            return Err(Error::ReadOnly {
-                path: live.home.path.clone(),
-            });
-        }
+        live.check_writable()?;
         if !is_new {
             check_whole(&live.connection, &live.home.path, true)?;
             live.check_last(!is_clean)?;
         }
+        // The tables come first, so that the header says whose file it is from the first moment in write-ahead mode.
         live.make_tables()?;
         live.write_ahead()?;
         live.keep_log(false)?;
@@ -68,10 +62,20 @@ impl Live {
         Ok(live)
     }
 
+    fn check_writable(&self) -> Result<(), Error> {
+        if self.check(self.connection.is_readonly("main"))? {
+            return Err(Error::ReadOnly {
+                place: self.home.path.as_path().into(),
+            });
+        }
+        Ok(())
+    }
+
     fn check_last(&self, has_log: bool) -> Result<(), Error> {
         let Home { hold, path, .. } = &self.home;
         let expected = Expected::of(hold, has_log);
         check_last(&self.connection, expected, path)?;
+        // Nothing was expected of it, so it may have been replaced by an older copy, on purpose: what it lacks is forgotten.
         let last = hold.last().filter(|_| expected.is_none());
         if last.is_some_and(|last| has_last(&self.connection, last, path).is_err()) {
             hold.forget_last();
@@ -98,6 +102,7 @@ impl Live {
         let home = &mut self.home;
         let place = Place::of(&home.path);
         home.hold.keep(&home.path, place);
+        // Seen once more under the locks: until they were there, another SQLite library may have removed the log.
         home.settle();
         if home.hold.key().is_some_and(|key| place.file != Some(key)) {
             return Err(Error::no_longer_there(&home.path));
@@ -153,6 +158,7 @@ impl Live {
     pub(super) fn read(&self) -> Result<Box<dyn Rows + '_>, Error> {
         let home = &self.home;
         if home.is_cut_off() {
+            // A log that has lost its name is written into the file before the call is refused.
             let _turn = in_time(home.hold.turn(), &home.path)?;
             home.check(&self.connection)?;
         }
@@ -168,8 +174,9 @@ impl Live {
         }))
     }
 
-    pub(super) fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
+    pub(super) fn write(&self) -> Result<Box<dyn Transaction + '_>, Error> {
         let Live { connection, home } = self;
+        // Our turn before SQLite's lock, which ends without a word when another library in this process closes the file.
         let turn = in_time(home.hold.turn(), &home.path)?;
         home.check(connection)?;
         let turned = Some(Turned {
@@ -178,7 +185,9 @@ impl Live {
             begun: Instant::now(),
             turn,
         });
-        match connection.transaction_with_behavior(TransactionBehavior::Immediate) {
+        // Unchecked: that nothing else is read or written meanwhile is what `Backend::write` asks of its callers. A turn to
+        // suggest, which has the connection too, runs no statements.
+        match rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate) {
             Ok(connection) => Ok(Box::new(Tables {
                 connection,
                 path: &home.path,
@@ -188,8 +197,54 @@ impl Live {
         }
     }
 
+    pub(super) fn turn_to_suggest(
+        &self,
+        study: StudyId,
+    ) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+        match self.home.hold.turn_to_suggest(study) {
+            Locked::Taken(turn) => Ok(Some(Box::new(Suggesting {
+                turn: Some(turn),
+                begun: Instant::now(),
+            }))),
+            Locked::Impossible => Ok(None),
+            Locked::Busy => in_time(None, &self.home.path),
+        }
+    }
+
     pub(super) fn is_cut_off(&self) -> bool {
         self.home.is_cut_off()
+    }
+}
+
+/// Refuses what can be refused before SQLite sees the file, which takes whatever log lies beside this name for its own.
+fn check_unopened(hold: &Hold, path: &Path, is_new: bool) -> Result<(), Error> {
+    admit(hold, path)?;
+    if !is_new {
+        return schema::peek(path);
+    }
+    // A file that was in use is never empty, unless somebody emptied it.
+    match hold.last().filter(|_| hold.mark().is_some()) {
+        Some(last) => Err(lacking(path, last, 0)),
+        None => Ok(()),
+    }
+}
+
+/// The turn to compute a suggestion.
+struct Suggesting<'a> {
+    /// None once it has ended.
+    turn: Option<hold::Turn<'a>>,
+    begun: Instant,
+}
+
+impl Turn for Suggesting<'_> {}
+
+impl Drop for Suggesting<'_> {
+    fn drop(&mut self) {
+        drop(self.turn.take());
+        // Who unwinds, because of an interrupt or a bug, will not take the next turn.
+        if !std::thread::panicking() {
+            let_others_go_first(self.begun);
+        }
     }
 }
 

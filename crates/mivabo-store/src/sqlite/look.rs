@@ -84,9 +84,7 @@ impl Image {
                 opened => return opened,
             };
         }
-        Err(Error::Busy {
-            path: path.to_owned(),
-        })
+        Err(Error::Busy { place: path.into() })
     }
 
     /// Whether the file is as it was when it was copied.
@@ -120,6 +118,7 @@ impl Copied {
         let folder = private_folder().map_err(|error| no_copy(path, &error))?;
         let hold = in_time(Hold::still(path), path)?;
         admit(&hold, path)?;
+        // Taken before and after the copy: where nobody can be kept from writing, a copy of two states is noticed by it.
         let stamp = Stamp::of(path);
         for (ending, part) in PARTS.into_iter().zip(&stamp.parts) {
             let to = beside(&folder.path().join("copy"), ending);

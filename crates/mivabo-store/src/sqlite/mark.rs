@@ -33,7 +33,7 @@ pub(super) struct Mark {
 
 /// The last change that was acknowledged. Whoever sees it sees all before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Last {
+pub(super) struct LastChange {
     pub(super) study: StudyId,
     pub(super) revision: Revision,
 }
@@ -73,6 +73,7 @@ impl Mark {
 /// Refuses a path whose log is not the one that was written last: what is in the other log would be lost.
 pub(super) fn admit(hold: &Hold, path: &Path) -> Result<(), Error> {
     let place = Place::of(path);
+    // The locks speak for processes that are alive, the mark for those that were killed.
     let mark = hold.mark();
     if hold.is_used_with_another_log(place.log_number()) {
         return Err(refused(path, &in_use(mark.as_ref(), path)));
@@ -90,7 +91,7 @@ pub(super) fn admit(hold: &Hold, path: &Path) -> Result<(), Error> {
 /// The last change, where the file must have it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expected {
-    last: Last,
+    last: LastChange,
     /// Whether the file was closed in order since.
     is_closed: bool,
 }
@@ -122,7 +123,11 @@ pub(super) fn check_last(
 
 /// # Errors
 /// [`Error::Missing`] where the file ends before this change.
-pub(super) fn has_last(connection: &Connection, last: Last, path: &Path) -> Result<(), Error> {
+pub(super) fn has_last(
+    connection: &Connection,
+    last: LastChange,
+    path: &Path,
+) -> Result<(), Error> {
     if !connection
         .table_exists(None, "trial")
         .map_err(|error| translate(path, &error))?
@@ -143,7 +148,7 @@ pub(super) fn has_last(connection: &Connection, last: Last, path: &Path) -> Resu
 }
 
 /// A file that ends before the last change that was acknowledged.
-pub(super) fn lacking(path: &Path, last: Last, found: i64) -> Error {
+pub(super) fn lacking(path: &Path, last: LastChange, found: i64) -> Error {
     let found = u64::try_from(found).unwrap_or_default();
     Error::Missing {
         path: path.to_owned(),
@@ -225,11 +230,11 @@ pub(super) fn set(file: &File, key: Key, mark: &Mark) {
 }
 
 /// The last change that speaks of this file.
-pub(super) fn last(file: &File, (_, number): Key) -> Option<Last> {
+pub(super) fn last(file: &File, (_, number): Key) -> Option<LastChange> {
     let text = attribute::get(file, LAST)?;
     let numbers: Option<Vec<u64>> = text.split(|byte| *byte == b' ').map(natural).collect();
     match numbers?.as_slice() {
-        [of, study, revision] if *of == number => Some(Last {
+        [of, study, revision] if *of == number => Some(LastChange {
             study: StudyId(*study),
             revision: Revision(*revision),
         }),
@@ -237,7 +242,7 @@ pub(super) fn last(file: &File, (_, number): Key) -> Option<Last> {
     }
 }
 
-pub(super) fn set_last(file: &File, (_, number): Key, last: Last) {
+pub(super) fn set_last(file: &File, (_, number): Key, last: LastChange) {
     attribute::set(
         file,
         LAST,

@@ -1,8 +1,7 @@
 //! A file that many processes share: SQLite, compiled in.
 //!
-//! A path enters; a [`Backend`] leaves, or an error and a file that is as it was. The file is in write-ahead mode, so
-//! readers go on while somebody writes, and each commit is flushed to the disk before it is acknowledged
-//! (`synchronous = FULL`): it survives the death of the process and the loss of power.
+//! The file is in write-ahead mode, so readers go on while somebody writes, and each commit is flushed to the disk before it
+//! is acknowledged (`synchronous = FULL`): it survives the death of the process and the loss of power.
 //!
 //! Write-ahead mode needs memory that all processes share: the file must be on a local disk, not on a network share.
 
@@ -16,8 +15,6 @@ mod schema;
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::Duration;
 
 use mivabo::interrupt;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -25,23 +22,13 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use self::live::Live;
 use self::look::Look;
 use self::rows::Tables;
-use crate::backend::{Backend, Rows, Transaction};
+use crate::backend::{Backend, Rows, Transaction, Turn};
 use crate::error::Error;
-use crate::waiting;
-
-/// How often a locked file is tried again, and the longest pause between two attempts. The pauses add up to ten minutes:
-/// many workers may wait in line while each of them computes a suggestion.
-const ATTEMPTS: i32 = 120_000;
-const PAUSE: Duration = Duration::from_millis(5);
-
-/// The attempt after two seconds, when it is said what is waited for.
-const LONG_WAIT: i32 = 420;
+use crate::record::StudyId;
+use crate::waiting::{Awaited, pause};
 
 /// The longest path that SQLite takes, in bytes. It refuses longer ones, and no file is made for them.
 const LONGEST_PATH: usize = 504;
-
-/// SQLite has no queue of waiting writers. Who had the turn for this long leaves time for one of the others.
-const LONG_TURN: Duration = Duration::from_millis(50);
 
 /// Studies in a SQLite file. Each thread opens its own.
 #[derive(Debug)]
@@ -80,6 +67,16 @@ impl Sqlite {
         schema::peek(&path)?;
         Ok(Sqlite(Access::Look(Look::open(path)?)))
     }
+
+    /// The connection that may write.
+    fn live(&self) -> Result<&Live, Error> {
+        match &self.0 {
+            Access::Live(live) => Ok(live),
+            Access::Look(look) => Err(Error::ReadOnly {
+                place: look.path.as_path().into(),
+            }),
+        }
+    }
 }
 
 impl Backend for Sqlite {
@@ -94,13 +91,12 @@ impl Backend for Sqlite {
         }
     }
 
-    fn write(&mut self) -> Result<Box<dyn Transaction + '_>, Error> {
-        match &mut self.0 {
-            Access::Live(live) => live.write(),
-            Access::Look(look) => Err(Error::ReadOnly {
-                path: look.path.clone(),
-            }),
-        }
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, Error> {
+        self.live()?.write()
+    }
+
+    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+        self.live()?.turn_to_suggest(study)
     }
 
     fn is_cut_off(&self) -> bool {
@@ -114,7 +110,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
     match std::path::absolute(path).map(without_links) {
         Ok(path) if path.is_dir() => Err(cannot_open(&path, "it is a folder")),
         Ok(path) if path.exists() && !path.is_file() => {
-            Err(cannot_open(&path, "it is no file with contents"))
+            Err(cannot_open(&path, "it is not a regular file"))
         }
         Ok(path) => Ok(path),
         Err(error) => Err(cannot_open(path, &error.to_string())),
@@ -168,6 +164,7 @@ fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Err
             Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_handler(Some(wait))?;
         connection.pragma_update(None, "synchronous", "FULL")?;
+        // Without these two a commit on macOS waits for the disk to have the data, not for it to have written them.
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "checkpoint_fullfsync", true)?;
         connection.pragma_update(None, "foreign_keys", true)?;
@@ -196,31 +193,27 @@ fn check_whole(connection: &Connection, path: &Path, is_every_page: bool) -> Res
 
 /// What to do when others have the lock: a pause, and whether to try again.
 fn wait(attempt: i32) -> bool {
-    if attempt == LONG_WAIT {
-        waiting::is_long();
-    }
-    sleep(PAUSE.min(Duration::from_millis(
-        1 + u64::from(attempt.unsigned_abs()) / 10,
-    )));
-    // SQLite's code, from which this may be called, cannot unwind.
-    attempt < ATTEMPTS && !interrupt::is_requested()
+    pause(attempt, Awaited::Writer)
 }
 
 /// What was waited for, if it came.
 fn in_time<T>(found: Option<T>, path: &Path) -> Result<T, Error> {
-    found.ok_or_else(|| Error::Busy {
-        path: path.to_owned(),
-    })
+    if found.is_none() {
+        // A wait that somebody broke off does not say that the file is busy.
+        interrupt::check();
+    }
+    found.ok_or_else(|| Error::Busy { place: path.into() })
 }
 
 /// What SQLite says, in the words of this crate.
 fn translate(path: &Path, error: &rusqlite::Error) -> Error {
+    let place = path.into();
     let path = path.to_owned();
     let message = error.to_string();
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { path },
-        Some(ErrorCode::DiskFull) => Error::Full { path },
-        Some(ErrorCode::ReadOnly) => Error::ReadOnly { path },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { place },
+        Some(ErrorCode::DiskFull) => Error::Full { place },
+        Some(ErrorCode::ReadOnly) => Error::ReadOnly { place },
         Some(ErrorCode::CannotOpen) => cannot_open(&path, &message),
         Some(ErrorCode::NotADatabase) => Error::NotADatabase { path },
         Some(ErrorCode::DatabaseCorrupt) => Error::Corrupt {
@@ -231,7 +224,7 @@ fn translate(path: &Path, error: &rusqlite::Error) -> Error {
             path,
             what: message,
         },
-        _ => Error::Database { path, message },
+        _ => Error::Database { place, message },
     }
 }
 
@@ -252,7 +245,7 @@ fn is_odd_value(error: &rusqlite::Error) -> bool {
 /// A file that is not opened, for this reason.
 fn refused(path: &Path, why: &str) -> Error {
     Error::CannotOpen {
-        path: path.to_owned(),
+        place: path.into(),
         why: why.to_owned(),
     }
 }
@@ -275,7 +268,7 @@ mod tests {
     use super::*;
     use mivabo::measure::{Outcome, VALUE};
 
-    use crate::{Claim, Lease, Object, Proposal, Revision, Store, Tell};
+    use crate::{Claim, Lease, NewRecord, Object, Revision, Store, Tell};
 
     /// A stand-in for a full disk: the file may grow by a few pages only.
     fn limit_pages(store: &Sqlite, free: i64) {
@@ -341,7 +334,7 @@ mod tests {
         let last = Hold::still(&path).unwrap().last();
         let is_remembered = Hold::still(&path).unwrap().mark().is_some();
         assert!(
-            last == Some(mark::Last {
+            last == Some(mark::LastChange {
                 study,
                 revision: Revision(2)
             }) || !is_remembered,
@@ -356,7 +349,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let large = || {
-            Proposal::from(Object::new(format!(r#"{{"x": "{}"}}"#, "x".repeat(20_000))).unwrap())
+            NewRecord::from(Object::new(format!(r#"{{"x": "{}"}}"#, "x".repeat(20_000))).unwrap())
         };
         let tell = Tell::new(Outcome::of(VALUE, 1.0));
         let study = Store::new(Sqlite::open(&path).unwrap())
@@ -370,7 +363,9 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(
                 store.add(study, large(), &tell).unwrap_err(),
-                Error::Full { path: path.clone() }
+                Error::Full {
+                    place: path.as_path().into()
+                }
             );
         }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::hold::{Hold, Key};
-use super::mark::Last;
+use super::mark::LastChange;
 use super::{beside, identity, in_time, refused, translate, wait};
 use crate::error::Error;
 
@@ -130,7 +130,11 @@ impl Home {
     }
 
     /// Commits, and acknowledges only what others can read. To be called with the turn to write.
-    pub(super) fn commit(&self, connection: &Connection, last: Option<Last>) -> Result<(), Error> {
+    pub(super) fn commit(
+        &self,
+        connection: &Connection,
+        last: Option<LastChange>,
+    ) -> Result<(), Error> {
         let say = |error| translate(&self.path, &error);
         let _alone = in_time(self.hold.commit(), &self.path)?;
         // The transaction may have taken minutes, and to write behind the end of a log that was cut off would hide the hole.
@@ -138,8 +142,10 @@ impl Home {
             connection.execute_batch("ROLLBACK").map_err(say)?;
             return Err(self.refusal(change, rescue(change, connection)));
         }
+        // To find a hole that was cut into the log while the commit wrote behind it.
         let before = self.index();
         connection.execute_batch("COMMIT").map_err(say)?;
+        // Not before the commit: a file that lacks a change which it remembers is refused.
         if let Some(last) = last {
             self.hold.set_last(last);
         }
@@ -161,6 +167,7 @@ impl Home {
                 rescue(change, connection);
             }
         } else if self.place.is_some() {
+            // A file that never was settled, because it was refused, keeps the marks that it has.
             self.hold.is_in_order(&self.path);
         }
         self.hold.let_go();
@@ -173,6 +180,7 @@ impl Home {
 
     fn change(&self) -> Option<Change> {
         let opened = self.place?;
+        // In this order: a commit in between makes the files longer than the memory says, which is no cause for alarm.
         let index = self.index();
         let seen = Seen::of(&self.path);
         let now = seen.place;
@@ -261,6 +269,7 @@ fn rescue(change: Change, connection: &Connection) -> bool {
             Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
         })
     };
+    // All frames of the log must be in the file: a reader may keep some of them from being written for a while.
     (0..RESCUES).any(|number| attempt() == Ok(true) || !wait(number))
 }
 

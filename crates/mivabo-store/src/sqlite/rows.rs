@@ -2,7 +2,6 @@
 
 use std::ops::Deref;
 use std::path::Path;
-use std::thread::sleep;
 use std::time::Instant;
 
 use mivabo::measure::{Measured, Outcome};
@@ -10,14 +9,15 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::hold::Turn;
-use super::mark::Last as LastChange;
+use super::mark::LastChange;
 use super::place::Home;
-use super::{LONG_TURN, PAUSE, translate};
+use super::translate;
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
 use crate::object::Object;
 use crate::record::{Record, Revision, StudyEntry, StudyId};
 use crate::state::RecordState;
+use crate::waiting::let_others_go_first;
 
 /// The columns of a trial, in the order in which [`to_trial`] reads them.
 const COLUMNS: &str = "id, revision, based_on, params, state, lease, measured, reason, told, attempts, worker, created, started, finished, note";
@@ -117,6 +117,7 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
     }
 
     fn last(&self, study: StudyId) -> Result<Last, Error> {
+        // Looked up through the indices. Counters in a table of their own could disagree with the rows.
         let query = "SELECT
             (SELECT coalesce(max(id) + 1, 0) FROM trial WHERE study = ?1),
             (SELECT coalesce(max(told) + 1, 0) FROM trial WHERE study = ?1 AND told IS NOT NULL),
@@ -175,6 +176,7 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
 
     fn put(&mut self, study: StudyId, trial: &Record) -> Result<(), Error> {
         let row = StateRow::of(&trial.state);
+        // What a trial was made with is not among the columns that are updated.
         let statement = format!(
             "INSERT INTO trial (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
              ON CONFLICT (study, id) DO UPDATE SET
@@ -205,6 +207,7 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
             study,
             revision: trial.revision,
         };
+        // Asked before the row is there, as its revision is then the last one.
         let is_change = self.is_change(change)?;
         self.execute(&statement, values)?;
         if is_change {
@@ -229,10 +232,10 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
             return connection.commit().map_err(|error| translate(path, &error));
         };
         home.commit(&connection, last)?;
-        drop((connection, turn));
-        if begun.elapsed() > LONG_TURN {
-            sleep(2 * PAUSE);
-        }
+        // The transaction ends first, so that whoever has the turn next does not meet SQLite's lock.
+        drop(connection);
+        drop(turn);
+        let_others_go_first(begun);
         Ok(())
     }
 }
@@ -282,38 +285,40 @@ impl<'a> StateRow<'a> {
 
 /// A row of [`COLUMNS`] as a trial. What the schema forbids is an error, as is JSON that cannot be read.
 fn to_trial(row: &Row<'_>) -> rusqlite::Result<Record> {
-    let worker: Option<String> = row.get(10)?;
-    let state = match row.get_ref(4)?.as_str()? {
-        "waiting" => RecordState::Waiting,
-        "running" => RecordState::Running {
-            worker: worker.clone().unwrap_or_default(),
-            lease: row.get(5)?,
-        },
-        "complete" => RecordState::Ended(Outcome::Complete(measured(row, 6)?)),
-        "stopped" => RecordState::Ended(Outcome::Stopped(measured(row, 6)?)),
-        _ => RecordState::Ended(Outcome::Failed {
-            reason: row.get(7)?,
-            measured: measured(row, 6)?,
-        }),
-    };
     let optional = |column| {
-        row.get::<_, Option<i64>>(column)?
-            .map(|_| natural(row, column))
-            .transpose()
+        let found: Option<i64> = row.get(column)?;
+        found.map(|_| natural(row, column)).transpose()
     };
     Ok(Record {
         id: natural(row, 0)?,
         revision: Revision(natural(row, 1)?),
         based_on: optional(2)?.map(Revision),
         params: object(row, 3)?,
-        state,
+        state: state(row)?,
         told: optional(8)?,
         attempts: row.get(9)?,
-        worker,
+        worker: row.get(10)?,
         created: row.get(11)?,
         started: row.get(12)?,
         finished: row.get(13)?,
         note: object(row, 14)?,
+    })
+}
+
+fn state(row: &Row<'_>) -> rusqlite::Result<RecordState> {
+    Ok(match row.get_ref(4)?.as_str()? {
+        "waiting" => RecordState::Waiting,
+        "running" => RecordState::Running {
+            worker: row.get::<_, Option<String>>(10)?.unwrap_or_default(),
+            lease: row.get(5)?,
+        },
+        "complete" => RecordState::Ended(Outcome::Complete(measured(row, 6)?)),
+        "stopped" => RecordState::Ended(Outcome::Stopped(measured(row, 6)?)),
+        // The schema lets no other state in.
+        _ => RecordState::Ended(Outcome::Failed {
+            reason: row.get(7)?,
+            measured: measured(row, 6)?,
+        }),
     })
 }
 

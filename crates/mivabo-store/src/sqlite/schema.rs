@@ -1,8 +1,8 @@
 //! The tables, and how files of older versions get there.
 //!
-//! A file enters; it is known to be ours and up to date when it leaves, or it is as it was. Two numbers in the header of the
-//! file say what it is: the application id, written when the file is made, and the version: how many steps of [`STEPS`]
-//! it has been through. A step that was published never changes; the next version appends one.
+//! Two numbers in the header of the file say what it is: the application id, written when the file is made, and the
+//! version: how many steps of [`STEPS`] it has been through. A step that was published never changes; the next version
+//! appends one.
 //!
 //! The database guards the rules by itself, too: told trials cannot change, nothing can be deleted, states have the
 //! columns that belong to them. What was measured is JSON that reads back to the bit: SQLite drops the sign of a zero in a column of reals.
@@ -146,6 +146,7 @@ fn outcomes(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn copy_trials(connection: &Connection) -> rusqlite::Result<()> {
+    // Row by row, as numbers in notes have to be read as the very same ones, which SQLite's JSON functions do not promise.
     let mut read = connection.prepare(
         "SELECT study, id, told IS NOT NULL, value, note FROM trial_before ORDER BY study, id",
     )?;
@@ -224,6 +225,7 @@ pub(super) fn check(connection: &Connection, path: &Path, known: usize) -> Resul
             .query_row(query, [], |row| row.get::<_, i64>(0))
             .map_err(|error| translate(path, &error))
     };
+    // An empty file is anybody's. One with tables and without our number is somebody else's.
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
     if application == 0 && version == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0 {
@@ -259,6 +261,7 @@ pub(super) fn migrate(
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(say)?;
+    // Checked again within the transaction: another process may have taken the steps meanwhile.
     for step in &steps[check(&transaction, path, steps.len())?..] {
         step.take(&transaction).map_err(say)?;
     }

@@ -71,6 +71,47 @@ impl Space {
     }
 }
 
+/// `[parameters]`, as written.
+#[derive(Deserialize, Default)]
+#[serde(transparent)]
+pub struct Parameters(Ordered<ParameterFile>);
+
+/// `[definitions]`, as written.
+#[derive(Deserialize, Default)]
+#[serde(transparent)]
+pub struct Definitions(Ordered<DefinitionFile>);
+
+/// `[constraints]`, as written.
+#[derive(Deserialize, Default)]
+#[serde(transparent)]
+pub struct Constraints(Ordered<String>);
+
+/// The tables that say what a space is, read as part of a larger file.
+#[derive(Default)]
+pub struct Tables {
+    /// Names, and what each may be.
+    pub parameters: Parameters,
+    /// Names for expressions.
+    pub definitions: Definitions,
+    /// Names, and statements that must hold.
+    pub constraints: Constraints,
+}
+
+impl Tables {
+    /// The space that they describe.
+    ///
+    /// # Errors
+    /// The space is not valid; the message says where.
+    pub fn build(self) -> Result<Space, super::Error> {
+        let file = SpaceFile {
+            parameters: self.parameters.0,
+            definitions: self.definitions.0,
+            constraints: self.constraints.0,
+        };
+        file.build()
+    }
+}
+
 /// A whole study file, of which only the space is read here.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table with `parameters`")]

@@ -38,6 +38,7 @@ use std::sync::Arc;
 
 pub use self::builder::{SpaceBuilder, Statement};
 pub use self::error::Error;
+pub use self::file::{Constraints, Definitions, Parameters, Tables};
 use crate::encoding::Encoding;
 pub use crate::language::check::{Report, Violation};
 pub use crate::language::domain::{Coding, Domain, MAX_VALUES};

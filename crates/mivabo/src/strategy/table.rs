@@ -12,9 +12,7 @@ use super::improvement::{Improvement, ImprovementSearch};
 use super::thompson::alternating::Reals;
 use super::thompson::dual::{DualSettings, Master};
 use super::thompson::exact::ExactSettings;
-use super::thompson::{
-    ProductRule, THEORY, Thompson, ThompsonSearch, WaveFeatures, WeightPrior,
-};
+use super::thompson::{ProductRule, THEORY, Thompson, ThompsonSearch, WaveFeatures, WeightPrior};
 use super::{Error, Strategy};
 use crate::acquire::annealing::AnnealingSettings;
 use crate::features::{Basis, WaveKernel};
@@ -226,14 +224,17 @@ const IMPROVEMENT: &[Setting<Improvement>] = &[
 const THOMPSON: &[Setting<Thompson>] = &[
     Setting {
         name: "search",
-        values: Values::Words(&["alternating", "dual", "exact", "annealing"], |own, word| {
-            own.search = match word {
-                "dual" => ThompsonSearch::Decomposition(DualSettings::default()),
-                "exact" => ThompsonSearch::Exact(ExactSettings::default()),
-                "annealing" => ThompsonSearch::Annealing(AnnealingSettings::default()),
-                _ => ThompsonSearch::default(),
-            };
-        }),
+        values: Values::Words(
+            &["alternating", "dual", "exact", "annealing"],
+            |own, word| {
+                own.search = match word {
+                    "dual" => ThompsonSearch::Decomposition(DualSettings::default()),
+                    "exact" => ThompsonSearch::Exact(ExactSettings::default()),
+                    "annealing" => ThompsonSearch::Annealing(AnnealingSettings::default()),
+                    _ => ThompsonSearch::default(),
+                };
+            },
+        ),
         default: "alternating",
         except: &[
             ("exact", &["thompson-theory"]),
@@ -280,7 +281,10 @@ const THOMPSON: &[Setting<Thompson>] = &[
             what: "`search=alternating` or `search=dual`",
             is_met: |own| {
                 let search = &own.search;
-                matches!(search, ThompsonSearch::Alternating(_) | ThompsonSearch::Decomposition(_))
+                matches!(
+                    search,
+                    ThompsonSearch::Alternating(_) | ThompsonSearch::Decomposition(_)
+                )
             },
         }),
     },
@@ -581,8 +585,12 @@ impl<S> Values<S> {
     fn listed(&self) -> Listed {
         match self {
             Values::Words(words, _) => Listed::Words(words),
-            Values::Whole(range, _) => Listed::Range(format!("{} to {}", range.start(), range.end())),
-            Values::Real(range, _) => Listed::Range(format!("{} to {}", range.start(), range.end())),
+            Values::Whole(range, _) => {
+                Listed::Range(format!("{} to {}", range.start(), range.end()))
+            }
+            Values::Real(range, _) => {
+                Listed::Range(format!("{} to {}", range.start(), range.end()))
+            }
         }
     }
 }
@@ -662,7 +670,9 @@ pub fn in_markdown() -> String {
     for Family {
         strategies,
         settings,
-    } in families().iter().filter(|family| !family.settings.is_empty())
+    } in families()
+        .iter()
+        .filter(|family| !family.settings.is_empty())
     {
         let names: Vec<String> = strategies.iter().map(|(name, _)| quoted(name)).collect();
         let _ = writeln!(text, "\nSettings of {}:\n", names.join(", "));
@@ -823,11 +833,9 @@ mod tests {
         ] {
             assert!(refused(text).contains("expected"), "{text}");
         }
-        assert!(
-            refused("gp-annealing:climb=3").contains(
-                "one of kernel=…, outputs=…, draws=…, stall=…, plateau=…; did you mean `climbs`"
-            )
-        );
+        assert!(refused("gp-annealing:climb=3").contains(
+            "one of kernel=…, outputs=…, draws=…, stall=…, plateau=…; did you mean `climbs`"
+        ));
         assert_eq!(
             refused("gp-annealing:climbs=3"),
             "`climbs=3` needs local search, which `improvement` has"
@@ -844,7 +852,10 @@ mod tests {
     fn settings_that_cannot_be_combined_say_why() {
         let refused = |text: &str| Strategy::named(text).unwrap_err().to_string();
 
-        assert_eq!(refused("thompson:master=blocks"), "`master=blocks` needs `search=dual`");
+        assert_eq!(
+            refused("thompson:master=blocks"),
+            "`master=blocks` needs `search=dual`"
+        );
         assert_eq!(
             refused("annealing:reals=direct"),
             "`reals=direct` needs `search=alternating` or `search=dual`"
@@ -870,7 +881,10 @@ mod tests {
         ];
 
         assert!(rustdoc == said, "table.md is to be:\n{said}");
-        assert!(method.contains(&said), "docs/method.md is to contain:\n{said}");
+        assert!(
+            method.contains(&said),
+            "docs/method.md is to contain:\n{said}"
+        );
         for text in [
             include_str!("../../../../docs/python.md"),
             include_str!("../../../../docs/cli.md"),

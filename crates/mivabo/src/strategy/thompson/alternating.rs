@@ -274,7 +274,10 @@ impl Search<'_> {
         let slope = |x: &[f64], gradient: &mut [f64]| objective.value_and_gradient(x, gradient);
         let region = self.space.encoding().given_bits(bits).ok()?;
         let starts = std::slice::from_ref(unit);
-        let end = self.settings.reals.minimise(&region, &slope, starts, DESCENT)?;
+        let end = self
+            .settings
+            .reals
+            .minimise(&region, &slope, starts, DESCENT)?;
         Feasible::of_code(self.space, bits, &end.x)
     }
 }

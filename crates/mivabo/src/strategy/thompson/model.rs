@@ -130,7 +130,9 @@ impl Linear {
         }
         let products = self.chosen_products()?;
         if let Surrogate::Gaussian(gaussian) = self.belief.surrogate_mut() {
-            let features = gaussian.features().with_products(&Products::Listed(products));
+            let features = gaussian
+                .features()
+                .with_products(&Products::Listed(products));
             *gaussian = gaussian.refitted(Arc::new(features), gaussian.prior())?;
         }
         self.learned = None;
@@ -203,7 +205,9 @@ mod tests {
     fn told(space: &Space, n: usize) -> Vec<(Encoded, f64)> {
         let mut stream = stream(5, 0, Purpose::Design);
         let at = |_| {
-            let bits: Vec<bool> = (0..space.encoding().n_bits()).map(|_| stream.unit() < 0.5).collect();
+            let bits: Vec<bool> = (0..space.encoding().n_bits())
+                .map(|_| stream.unit() < 0.5)
+                .collect();
             let unit = vec![stream.unit(), stream.unit()];
             let wave = (6.0 * unit[1]).sin();
             let y = 2.0 * f64::from(u8::from(bits[0])) * wave + 0.01 * stream.normal();
@@ -258,7 +262,12 @@ mod tests {
             for found in [&grown, &pruned] {
                 assert!((8..16).all(|j| found.contains(&(1, j))), "{found:?}");
             }
-            assert!(grown.len() < all.len() / 2 && pruned.len() < all.len(), "{} {}", grown.len(), pruned.len());
+            assert!(
+                grown.len() < all.len() / 2 && pruned.len() < all.len(),
+                "{} {}",
+                grown.len(),
+                pruned.len()
+            );
         }
     }
 
@@ -269,7 +278,10 @@ mod tests {
             let at_once = products(settings(rule.clone(), true), &[60]);
 
             assert_eq!(products(settings(rule.clone(), true), &all), at_once);
-            assert_eq!(products(settings(rule.clone(), true), &[7, 9, 30, 4, 60]), at_once);
+            assert_eq!(
+                products(settings(rule.clone(), true), &[7, 9, 30, 4, 60]),
+                at_once
+            );
         }
     }
 

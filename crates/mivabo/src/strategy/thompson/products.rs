@@ -93,7 +93,11 @@ impl Graph<'_> {
             (false, true) => Ok((p, q)),
             (true, false) => Ok((q, p)),
             (is_continuous, _) => {
-                let kind = if is_continuous { "continuous" } else { "discrete" };
+                let kind = if is_continuous {
+                    "continuous"
+                } else {
+                    "discrete"
+                };
                 Err(format!(
                     "both are {kind}; a link joins a discrete parameter with a continuous one"
                 ))
@@ -109,7 +113,9 @@ impl Graph<'_> {
             return Err(format!("there is no parameter `{name}`{hint}"));
         };
         if parameters[at].is_auxiliary() {
-            return Err(format!("`{name}` is auxiliary, so the model does not see it"));
+            return Err(format!(
+                "`{name}` is auxiliary, so the model does not see it"
+            ));
         }
         Ok(at)
     }

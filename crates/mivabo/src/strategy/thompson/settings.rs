@@ -2,9 +2,7 @@
 
 use super::{ProductRule, alternating, dual, exact};
 use crate::acquire::annealing;
-use crate::features::{
-    self, Basis, Expansion, FeatureSettings, Features, MAX_NODES, WaveKernel,
-};
+use crate::features::{self, Basis, Expansion, FeatureSettings, Features, MAX_NODES, WaveKernel};
 use crate::space::Space;
 use crate::strategy::Error;
 use crate::surrogate::sparse::{Sparse, SparsePrior};
@@ -205,7 +203,11 @@ impl Thompson {
         if n_reals == 0 || (is_random && !self.additive) {
             return Ok(Expansion::Random { kernel, n });
         }
-        let each = if self.additive { n / n_reals } else { root(n, n_reals) };
+        let each = if self.additive {
+            n / n_reals
+        } else {
+            root(n, n_reals)
+        };
         // A quadrature with one node has the frequency 0 alone.
         let least = if is_random { 1 } else { 2 };
         if each < least {
@@ -274,7 +276,9 @@ mod tests {
     use super::*;
 
     fn expansion(settings: &Thompson, n_reals: usize) -> Result<Expansion, String> {
-        settings.expansion(n_reals).map_err(|error| error.to_string())
+        settings
+            .expansion(n_reals)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -286,11 +290,26 @@ mod tests {
             ..Thompson::default()
         };
 
-        assert_eq!(expansion(&at(16, false), 1), Ok(Expansion::Quadrature { nodes: 16 }));
-        assert_eq!(expansion(&at(16, false), 2), Ok(Expansion::Quadrature { nodes: 4 }));
-        assert_eq!(expansion(&at(100, false), 3), Ok(Expansion::Quadrature { nodes: 4 }));
-        assert_eq!(expansion(&at(4096, false), 1), Ok(Expansion::Quadrature { nodes: MAX_NODES }));
-        assert_eq!(expansion(&at(16, true), 5), Ok(Expansion::QuadratureAdditive { nodes: 3 }));
+        assert_eq!(
+            expansion(&at(16, false), 1),
+            Ok(Expansion::Quadrature { nodes: 16 })
+        );
+        assert_eq!(
+            expansion(&at(16, false), 2),
+            Ok(Expansion::Quadrature { nodes: 4 })
+        );
+        assert_eq!(
+            expansion(&at(100, false), 3),
+            Ok(Expansion::Quadrature { nodes: 4 })
+        );
+        assert_eq!(
+            expansion(&at(4096, false), 1),
+            Ok(Expansion::Quadrature { nodes: MAX_NODES })
+        );
+        assert_eq!(
+            expansion(&at(16, true), 5),
+            Ok(Expansion::QuadratureAdditive { nodes: 3 })
+        );
         assert_eq!(
             expansion(&at(16, false), 5),
             Err("quadrature has too few nodes for 5 continuous parameters with `waves=16`: set `waves=32` at least, or \
@@ -313,7 +332,8 @@ mod tests {
         let _ = space.integer("n", 0..=7);
         let _ = (space.float("x", 0.0..=1.0), space.float("y", 0.0..=1.0));
         let space = space.build().unwrap();
-        let features = |settings: Thompson| settings.surrogate(&space, 3).unwrap().features().clone();
+        let features =
+            |settings: Thompson| settings.surrogate(&space, 3).unwrap().features().clone();
 
         let cubic = features(Thompson {
             order: 3,
@@ -336,11 +356,22 @@ mod tests {
         });
         let plain = features(Thompson::default());
 
-        assert_eq!((cubic.monomials().len(), cubic.monomials().basis()), (8, Basis::Fourier));
-        assert_eq!((plain.monomials().len(), plain.monomials().basis()), (7, Basis::Binary));
+        assert_eq!(
+            (cubic.monomials().len(), cubic.monomials().basis()),
+            (8, Basis::Fourier)
+        );
+        assert_eq!(
+            (plain.monomials().len(), plain.monomials().basis()),
+            (7, Basis::Binary)
+        );
         assert!((0..16).all(|j| additive.waves().reals_of(j).count() == 1));
         assert_eq!(linked.mixed().len(), 6 * 8);
-        assert!(linked.mixed().pairs().all(|(_, j)| linked.waves().reals_of(j).eq([1])));
+        assert!(
+            linked
+                .mixed()
+                .pairs()
+                .all(|(_, j)| linked.waves().reals_of(j).eq([1]))
+        );
         assert_ne!(rough.waves(), plain.waves());
         assert_eq!(plain.mixed().len(), 6 * 16);
     }

@@ -208,15 +208,18 @@ fn limits_of_nanometres_are_kept_as_those_of_metres_are() {
 fn the_gap_of_a_proposal_is_a_bound_by_which_no_feasible_point_is_lower() {
     let mut n = 0;
     for seed in 0..40 {
-        let Some(space) = super::exact::tests::mixed_space(seed) else {
+        let Some(space) = exact::tests::mixed_space(seed) else {
             continue;
         };
         let weights = weights(&space, seed);
         let points = RandomPoints::new(&space);
         let mut draws = stream(seed, 0, Purpose::Acquisition);
-        let starts: Vec<Feasible> = (0..4).filter_map(|_| points.draw(&mut draws).ok()).collect();
-        let searched = |how, draws: &mut Stream| search(&space, &weights, &starts, how, draws).unwrap();
-        let exact = ThompsonSearch::Exact(super::exact::ExactSettings::default());
+        let starts: Vec<Feasible> = (0..4)
+            .filter_map(|_| points.draw(&mut draws).ok())
+            .collect();
+        let searched =
+            |how, draws: &mut Stream| search(&space, &weights, &starts, how, draws).unwrap();
+        let exact = ThompsonSearch::Exact(exact::ExactSettings::default());
         let Some(exact) = searched(exact, &mut draws) else {
             continue;
         };
@@ -239,7 +242,10 @@ fn the_gap_of_a_proposal_is_a_bound_by_which_no_feasible_point_is_lower() {
                 let Origin::Certified { gap } = drawn.origin(at) else {
                     panic!("seed {seed}: nothing was proved");
                 };
-                assert!(gap >= value(&weights, at) - exact.lowest.value, "seed {seed}");
+                assert!(
+                    gap >= value(&weights, at) - exact.lowest.value,
+                    "seed {seed}"
+                );
             }
             n += 1;
         }

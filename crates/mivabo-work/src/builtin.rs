@@ -1,51 +1,51 @@
-//! Objectives inside this program, so that an example runs without any other: values enter, a number leaves.
+//! Objectives inside this crate, so that an example runs without any other program.
 //!
 //! ```text
 //! pressure-vessel   0.6224 a r l + 1.7781 b r² + 3.1661 a² l + 19.84 a² r,  a = shell/16, b = head/16
 //! ```
 //!
-//! The best known vessel costs 6059.714 (Sandgren 1990).
+//! The cheapest known vessel costs 6059.714 (Sandgren 1990).
 
 use mivabo::Space;
 use mivabo::space::{Parameter, Value};
 
-use crate::Failure;
-use crate::study_file::did_you_mean;
+use crate::objective::ObjectiveError;
 
 const ALL: [(&str, Builtin); 1] = [("pressure-vessel", Builtin::PressureVessel)];
 
-/// A function inside this program.
+/// A function inside this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Builtin {
     /// What a pressure vessel costs.
     PressureVessel,
 }
 
 impl Builtin {
-    /// The function of a name, for a space that has its parameters as numbers that are always active.
-    pub fn named(name: &str, space: &Space) -> Result<Builtin, Failure> {
+    /// The function of this name. The space must have its parameters, as numbers that are always active.
+    pub(crate) fn named(name: &str, space: &Space) -> Result<Builtin, ObjectiveError> {
         let Some((_, builtin)) = ALL.iter().find(|(known, _)| *known == name) else {
-            let names = ALL.map(|(name, _)| name);
-            let hint = did_you_mean(name, names.into_iter());
-            let hint = hint.unwrap_or_else(|| format!("; there is `{}`", names.join("`, `")));
-            return Err(format!("builtin: there is no function `{name}`{hint}"));
+            return Err(ObjectiveError::UnknownBuiltin {
+                name: name.to_owned(),
+                nearest: mivabo::nearest(name, ALL.iter().map(|(known, _)| *known)),
+                known: ALL.map(|(known, _)| known).join("`, `"),
+            });
         };
-        for needed in builtin.parameters() {
-            let found = space
-                .parameters()
-                .iter()
-                .find(|p| p.name() == *needed && p.condition().is_none());
-            let is_number = |p: &Parameter| {
-                p.domain().range().is_some()
-                    || p.domain().values().all(|value| value.as_f64().is_some())
-            };
-            if !found.is_some_and(is_number) {
-                return Err(format!(
-                    "builtin: `{name}` needs a parameter `{needed}` that is a number"
-                ));
-            }
+        match builtin.missing_in(space) {
+            Some(parameter) => Err(ObjectiveError::BuiltinNeeds {
+                name: name.to_owned(),
+                parameter,
+            }),
+            None => Ok(*builtin),
         }
-        Ok(*builtin)
+    }
+
+    fn missing_in(self, space: &Space) -> Option<&'static str> {
+        let has = |needed: &str| {
+            let mut parameters = space.parameters().iter();
+            parameters.any(|p| p.name() == needed && is_always_a_number(p))
+        };
+        self.parameters().iter().copied().find(|name| !has(name))
     }
 
     fn parameters(self) -> &'static [&'static str] {
@@ -54,7 +54,7 @@ impl Builtin {
         }
     }
 
-    /// Its value.
+    /// Its value at a point.
     pub fn value(self, values: &[(String, Value)]) -> f64 {
         let number = |name: &str| {
             let found = values.iter().find(|(known, _)| known == name);
@@ -70,6 +70,12 @@ impl Builtin {
             }
         }
     }
+}
+
+fn is_always_a_number(parameter: &Parameter) -> bool {
+    let domain = parameter.domain();
+    let is_number = domain.range().is_some() || domain.values().all(|v| v.as_f64().is_some());
+    is_number && parameter.condition().is_none()
 }
 
 #[cfg(test)]

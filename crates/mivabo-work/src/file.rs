@@ -1,0 +1,591 @@
+//! Study files: what was typed, and then what it means.
+//!
+//! ```text
+//! name, direction or [goals], [limits]
+//! [parameters] [definitions] [constraints]     the space
+//! [objective]                                  what is evaluated
+//! [run]                                        how often, by whom, where results are kept
+//! [model]                                      what is known before
+//! ```
+//!
+//! A file is TOML, or JSON where its name ends in `.json`. It is read once and checked as a whole, whoever reads it and
+//! whatever for, so that a mistake is met before the first evaluation.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mivabo::Space;
+use mivabo::space::Tables;
+use mivabo::strategy::{self, Strategy};
+use mivabo::study::MAX_INITIAL;
+use mivabo_store::{Definition, Location, Said, check_name, default_strategy};
+
+use crate::objective::{Objective, ObjectiveError};
+use crate::time::{self, TimeError};
+use crate::typed::{self, Lines, Typed};
+use crate::{LEASE, MAX_WORKERS, SHORTEST_LEASE};
+
+/// A study file that was read and checked.
+#[derive(Debug)]
+pub struct StudyFile {
+    /// The file; `-` for standard input.
+    pub path: PathBuf,
+    /// The name of the study; that of the file where it says none.
+    pub name: String,
+    /// Where its trials are kept.
+    pub location: Location,
+    /// Space, aims, strategy, seed.
+    pub definition: Definition,
+    /// What to evaluate, if it says so.
+    pub objective: Option<Objective>,
+    /// How many trials there should be, if it says so.
+    pub trials: Option<u64>,
+    /// How many are evaluated at the same time.
+    pub workers: usize,
+    /// How long a worker may be silent.
+    pub lease: Duration,
+}
+
+/// Everything that a run needs to know.
+#[derive(Debug)]
+pub struct Plan {
+    /// The study file.
+    pub path: PathBuf,
+    /// Where the study file is: the objective's working folder.
+    pub folder: PathBuf,
+    /// The name of the study.
+    pub name: String,
+    /// Where its trials are kept.
+    pub location: Location,
+    /// Space, aims, strategy, seed.
+    pub definition: Definition,
+    /// What to evaluate.
+    pub objective: Objective,
+    /// How many trials there should be, including those already there.
+    pub trials: u64,
+    /// How many are evaluated at the same time.
+    pub workers: usize,
+    /// How long a worker may be silent.
+    pub lease: Duration,
+}
+
+/// What a caller says instead of the file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Overrides {
+    /// How many trials there should be.
+    pub trials: Option<u64>,
+    /// How many are evaluated at the same time.
+    pub workers: Option<usize>,
+    /// Where all randomness comes from.
+    pub seed: Option<u64>,
+}
+
+impl StudyFile {
+    /// Reads and checks the text of the file at `path`; `-` is standard input.
+    ///
+    /// # Errors
+    /// The first [`Mistake`] in it.
+    pub fn parse(path: &Path, text: &str) -> Result<StudyFile, Mistake> {
+        let (mut typed, lines) = typed::read::<Typed>(path, text)?;
+        let at = At { lines: &lines };
+        at.check_keys(&typed)?;
+        let stem = stem(path);
+        let default_storage = Location::from(PathBuf::from(format!("{stem}.db")));
+        let location = typed.run.storage.clone().unwrap_or(default_storage);
+        let definition = at.definition(&mut typed)?;
+        Ok(StudyFile {
+            path: path.to_owned(),
+            name: at.name(&typed, stem)?,
+            location: location.within(path.parent().unwrap_or(Path::new(""))),
+            objective: at.objective(&typed, &definition.space)?,
+            definition,
+            trials: typed.run.trials,
+            workers: at.workers(&typed)?,
+            lease: at.lease(&typed)?,
+        })
+    }
+
+    /// What a run of it needs to know.
+    ///
+    /// # Errors
+    /// [`Problem::NoObjective`], [`Problem::NoTrials`].
+    pub fn plan(self, instead: Overrides) -> Result<Plan, Mistake> {
+        let folder = self.folder().to_owned();
+        let seed = instead.seed.unwrap_or(self.definition.seed);
+        Ok(Plan {
+            folder,
+            objective: self.objective.ok_or(Problem::NoObjective)?,
+            trials: instead.trials.or(self.trials).ok_or(Problem::NoTrials)?,
+            workers: instead.workers.unwrap_or(self.workers),
+            definition: Definition {
+                seed,
+                ..self.definition
+            },
+            path: self.path,
+            name: self.name,
+            location: self.location,
+            lease: self.lease,
+        })
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        let parent = self.path.parent();
+        let named = parent.filter(|folder| !folder.as_os_str().is_empty());
+        named.unwrap_or(Path::new("."))
+    }
+}
+
+/// The name of a file without its ending.
+fn stem(path: &Path) -> String {
+    match path.file_stem() {
+        Some(stem) if stem != "-" => stem.to_string_lossy().into_owned(),
+        _ => "study".to_owned(),
+    }
+}
+
+/// Settles what was typed, and says in which line a mistake is.
+struct At<'a> {
+    lines: &'a Lines,
+}
+
+impl At<'_> {
+    /// The mistake that this key is wrong.
+    fn key(&self, key: &str, problem: impl Into<Problem>) -> Mistake {
+        Mistake {
+            line: self.lines.of(key),
+            problem: Box::new(problem.into()),
+        }
+    }
+
+    fn check_keys(&self, typed: &Typed) -> Result<(), Mistake> {
+        let Some(problem) = typed.unknown_key() else {
+            return Ok(());
+        };
+        Err(match &problem {
+            Problem::UnknownKey { key, table: "", .. } => self.key(key, problem.clone()),
+            Problem::UnknownKey { key, table, .. } => {
+                self.key(&format!("{table}.{key}"), problem.clone())
+            }
+            _ => problem.into(),
+        })
+    }
+
+    fn name(&self, typed: &Typed, stem: String) -> Result<String, Mistake> {
+        let name = typed.name.clone().unwrap_or(stem);
+        check_name(&name).map_err(|error| self.key("name", error))?;
+        Ok(name)
+    }
+
+    fn definition(&self, typed: &mut Typed) -> Result<Definition, Mistake> {
+        let space = space(typed)?;
+        let said = Said {
+            direction: typed.direction.as_deref(),
+            goals: typed.goals.as_ref(),
+            limits: typed.limits.as_ref(),
+        };
+        let aims = said.aims();
+        let run = &typed.run;
+        Ok(Definition {
+            strategy: self.strategy(typed, &space)?,
+            linked: typed.model.linked.clone(),
+            space,
+            aims: aims.map_err(|message| Problem::Aims { message })?,
+            seed: run.seed.unwrap_or(0),
+            n_initial: self.n_initial(run)?,
+        })
+    }
+
+    /// The strategy as it was typed; it goes with the links and the space.
+    fn strategy(&self, typed: &Typed, space: &Space) -> Result<String, Mistake> {
+        let text = typed.run.strategy.as_deref().unwrap_or(default_strategy());
+        let strategy = Strategy::named(text).map_err(|why| self.bad_strategy(why))?;
+        let linked = strategy.with_links(&typed.model.linked);
+        linked
+            .and_then(|strategy| strategy.check(space))
+            .map_err(|why| self.bad_strategy(why))?;
+        Ok(text.to_owned())
+    }
+
+    fn bad_strategy(&self, why: strategy::Error) -> Mistake {
+        match why {
+            strategy::Error::BadLink { .. } => self.key("model.linked", Problem::Links { why }),
+            why => self.key("run.strategy", Problem::Strategy { why }),
+        }
+    }
+
+    fn n_initial(&self, run: &typed::Run) -> Result<Option<usize>, Mistake> {
+        match run.n_initial {
+            Some(n) if n > MAX_INITIAL => {
+                let limit = MAX_INITIAL;
+                let error = mivabo::Error::TooManyInitial { n, limit };
+                Err(self.key("run.n_initial", error))
+            }
+            n => Ok(n),
+        }
+    }
+
+    fn objective(&self, typed: &Typed, space: &Space) -> Result<Option<Objective>, Mistake> {
+        let Some(keys) = &typed.objective else {
+            return Ok(None);
+        };
+        let objective = Objective::new(keys, space).map_err(|why| match why.key() {
+            Some(key) => self.key(&format!("objective.{key}"), why.clone()),
+            None => self.key("objective", why.clone()),
+        })?;
+        Ok(Some(objective))
+    }
+
+    /// Workers are threads, so their number is bounded.
+    fn workers(&self, typed: &Typed) -> Result<usize, Mistake> {
+        match typed.run.workers.unwrap_or(1) {
+            n @ 1..=MAX_WORKERS => Ok(n),
+            n => Err(self.key("run.workers", Problem::Workers { n })),
+        }
+    }
+
+    fn lease(&self, typed: &Typed) -> Result<Duration, Mistake> {
+        let Some(lease) = &typed.run.lease else {
+            return Ok(LEASE);
+        };
+        time::at_least(SHORTEST_LEASE, lease)
+            .map_err(|why| self.key("run.lease", Problem::Lease { why }))
+    }
+}
+
+fn space(typed: &mut Typed) -> Result<Space, Mistake> {
+    let tables = Tables {
+        parameters: std::mem::take(&mut typed.parameters),
+        definitions: std::mem::take(&mut typed.definitions),
+        constraints: std::mem::take(&mut typed.constraints),
+    };
+    let space = tables.build().map_err(|why| Problem::Study(why.into()))?;
+    if space.parameters().is_empty() {
+        return Err(Problem::NoParameters.into());
+    }
+    Ok(space)
+}
+
+/// What is wrong with a study file, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mistake {
+    /// The line, counted from 1, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub problem: Box<Problem>,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        self.problem.fmt(f)
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+impl From<Problem> for Mistake {
+    fn from(problem: Problem) -> Mistake {
+        Mistake {
+            line: None,
+            problem: Box::new(problem),
+        }
+    }
+}
+
+/// What may be wrong with a study file.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// It does not read as TOML or JSON, or a value has the wrong type.
+    #[error("{message}")]
+    Unreadable {
+        /// What the reader says, with the place.
+        message: String,
+    },
+    /// A key that means nothing.
+    #[error("unknown key `{key}`{}; {}", in_table(table), hint(nearest.as_deref(), known))]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// Its table; empty at the top of the file.
+        table: &'static str,
+        /// The key that was probably meant.
+        nearest: Option<String>,
+        /// The keys that the table may have.
+        known: &'static [&'static str],
+    },
+    /// There is nothing to choose.
+    #[error("[parameters]: there are none")]
+    NoParameters,
+    /// What the space or the study refuses.
+    #[error(transparent)]
+    Study(#[from] mivabo::Error),
+    /// A name that no study can have.
+    #[error(transparent)]
+    Name(#[from] mivabo_store::Error),
+    /// Goals or limits that make no sense.
+    #[error("{message}")]
+    Aims {
+        /// The key, and what was expected.
+        message: String,
+    },
+    /// `[objective]` makes no sense.
+    #[error("[objective]: {0}")]
+    Objective(#[from] ObjectiveError),
+    /// The strategy or its settings are unknown, or do not fit the rest of the file.
+    #[error("[run] strategy: {why}")]
+    Strategy {
+        /// What was expected.
+        why: strategy::Error,
+    },
+    /// A pair of parameters that cannot be linked.
+    #[error("[model] linked: {why}")]
+    Links {
+        /// Which one, and why.
+        why: strategy::Error,
+    },
+    /// No workers, or more than a process should have.
+    #[error("[run] workers: expected 1 to {MAX_WORKERS}, not {n}")]
+    Workers {
+        /// How many were asked for.
+        n: usize,
+    },
+    /// A lease that cannot be kept.
+    #[error("[run] lease: {why}")]
+    Lease {
+        /// What is wrong with it.
+        why: TimeError,
+    },
+    /// A run needs something to evaluate.
+    #[error(
+        "there is no [objective] to evaluate\n\
+         hint: add one, or use `mivabo ask` and `mivabo tell`"
+    )]
+    NoObjective,
+    /// A run needs an end.
+    #[error("how many trials? Set `trials` in [run], or call with --trials")]
+    NoTrials,
+}
+
+fn in_table(table: &str) -> String {
+    match table {
+        "" => String::new(),
+        table => format!(" in [{table}]"),
+    }
+}
+
+fn hint(nearest: Option<&str>, known: &[&str]) -> String {
+    match (nearest, known) {
+        (Some(nearest), _) => format!("did you mean `{nearest}`?"),
+        (None, []) => "no keys are known there".to_owned(),
+        (None, known) => format!("known are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPACE: &str = "[parameters]\nx = { type = 'int', low = 1, high = 3 }\n";
+
+    fn file(text: &str) -> Result<StudyFile, Mistake> {
+        StudyFile::parse(Path::new("some/folder/a.b.toml"), text)
+    }
+
+    fn json(text: &str) -> StudyFile {
+        StudyFile::parse(Path::new("a.json"), text).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let file = file(SPACE).unwrap();
+
+        assert_eq!(
+            (file.name.as_str(), file.workers, file.trials),
+            ("a.b", 1, None)
+        );
+        assert_eq!(file.location, Location::File("some/folder/a.b.db".into()));
+        assert_eq!(
+            (file.lease, file.folder()),
+            (LEASE, Path::new("some/folder"))
+        );
+        assert!(file.objective.is_none());
+        let piped = StudyFile::parse(Path::new("-"), SPACE).unwrap();
+        assert_eq!(piped.location, Location::File("study.db".into()));
+        assert_eq!(piped.folder(), Path::new("."));
+    }
+
+    #[test]
+    fn json_says_the_same_as_toml() {
+        let toml = format!(
+            "direction = 'maximize'\n{SPACE}[objective]\nshell = 'true'\ntimeout = '3s'\n[run]\nseed = 7"
+        );
+        let json = json(
+            r#"{"direction": "maximize", "parameters": {"x": {"type": "int", "low": 1, "high": 3}},
+            "objective": {"shell": "true", "timeout": "3s"}, "run": {"seed": 7}}"#,
+        );
+
+        let toml = file(&toml).unwrap();
+
+        assert_eq!(json.definition.to_json(), toml.definition.to_json());
+        assert_eq!(json.objective, toml.objective);
+    }
+
+    #[test]
+    fn the_largest_seed_can_be_written_in_json() {
+        let text = format!(
+            r#"{{"parameters": {{"x": {{"type": "bool"}}}}, "run": {{"seed": {}}}}}"#,
+            u64::MAX
+        );
+
+        assert_eq!(json(&text).definition.seed, u64::MAX);
+    }
+
+    #[test]
+    fn goals_and_limits_are_read_beside_the_space() {
+        let text = format!("{SPACE}[goals]\nloss = 'minimize'\n[limits]\nlatency = '<= 20'");
+
+        let aims = file(&text).unwrap().definition.aims;
+
+        assert_eq!(aims.goal().measure, "loss");
+        assert_eq!(aims.limits().len(), 1);
+    }
+
+    #[test]
+    fn a_plan_has_what_the_caller_says_instead() {
+        let text = format!("{SPACE}[objective]\nshell = 'true'\n[run]\ntrials = 3\nseed = 1");
+        let instead = Overrides {
+            trials: Some(5),
+            workers: Some(2),
+            seed: Some(7),
+        };
+
+        let plan = file(&text).unwrap().plan(instead).unwrap();
+
+        assert_eq!((plan.trials, plan.workers), (5, 2));
+        assert_eq!(plan.definition.seed, 7);
+    }
+
+    #[test]
+    fn a_run_needs_an_objective_and_a_number_of_trials() {
+        let refused = |text: &str| {
+            let plan = file(text).unwrap().plan(Overrides::default());
+            *plan.unwrap_err().problem
+        };
+
+        assert_eq!(refused(SPACE), Problem::NoObjective);
+        assert_eq!(
+            refused(&format!("{SPACE}[objective]\nshell = 'true'")),
+            Problem::NoTrials
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line_and_what_was_meant() {
+        for (text, message) in [
+            (
+                format!("nmae = 'a'\n{SPACE}"),
+                "line 1: unknown key `nmae`; did you mean `name`?",
+            ),
+            (
+                format!("{SPACE}[run]\ntrails = 3"),
+                "line 4: unknown key `trails` in [run]; did you mean `trials`?",
+            ),
+            (
+                format!("{SPACE}[objective]\nq = 3"),
+                "line 4: unknown key `q` in [objective]; known are command, shell, builtin, timeout, grace, retries, env",
+            ),
+            (
+                format!("direction = 'up'\n{SPACE}"),
+                "direction: expected \"minimize\" or \"maximize\", not \"up\"",
+            ),
+            (
+                format!("name = \"a\\nb\"\n{SPACE}"),
+                "line 1: the study's name \"a\\nb\" is empty or holds a control character",
+            ),
+            (
+                format!("{SPACE}[run]\nn_initial = 10001"),
+                "line 4: n_initial: an initial design of 10001 trials; at most 10000 are possible",
+            ),
+            (
+                format!("{SPACE}[run]\nworkers = 0"),
+                "line 4: [run] workers: expected 1 to 1024, not 0",
+            ),
+            (
+                format!("{SPACE}[run]\nstrategy = 'randm'"),
+                "line 4: [run] strategy: there is no strategy `randm`; did you mean `random`?",
+            ),
+            (
+                format!("{SPACE}[run]\nstrategy = 'thompson:serach=dual'"),
+                "line 4: [run] strategy: `serach=dual` is not a setting of the strategy; expected one of search=…, features=…",
+            ),
+            (
+                format!(
+                    "{SPACE}[run]\nstrategy = 'thompson:products=linked'\n[model]\nlinked = [['x', 'y']]"
+                ),
+                "line 6: [model] linked: `x` and `y` cannot be linked: there is no parameter `y`",
+            ),
+            (
+                format!("{SPACE}[model]\nlinks = 3"),
+                "line 4: unknown key `links` in [model]; did you mean `linked`?",
+            ),
+            (
+                format!("{SPACE}[run]\nlease = 'soon'"),
+                "line 4: [run] lease: `soon` is not a duration; write it like \"30s\", \"10m\" or \"2h 30m\"",
+            ),
+            (
+                format!("{SPACE}[run]\nlease = '1ms'"),
+                "line 4: [run] lease: `1ms` is less than 100ms",
+            ),
+            (
+                format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '5M'"),
+                "line 5: [objective]: timeout: `5M` would be months; write it like \"30s\", \"10m\" or \"2h 30m\"",
+            ),
+            (
+                format!("{SPACE}[objective]\nshell = 'true'\ntimeout = 30"),
+                "line 5: [objective]: timeout: `30` is not a duration; write it like \"30s\", \"10m\" or \"2h 30m\"",
+            ),
+            (
+                format!("{SPACE}[objective]\nbuiltin = 'pressure-vesel'"),
+                "line 4: [objective]: builtin: there is no function `pressure-vesel`; did you mean `pressure-vessel`?",
+            ),
+            (String::new(), "[parameters]: there are none"),
+        ] {
+            let said = file(&text).unwrap_err().to_string();
+            let cut = message.strip_suffix('…').unwrap_or(message);
+            assert!(
+                said == message || cut != message && said.starts_with(cut),
+                "{said}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_type_is_shown_in_its_line() {
+        for (text, line, expected) in [
+            (format!("{SPACE}[run]\ntrials = 'ten'"), "line 4", "u64"),
+            (
+                format!("{SPACE}[objective]\ncommand = 'true'"),
+                "line 4",
+                "a sequence",
+            ),
+            (
+                "[parameters]\nx = { type = 3 }".to_owned(),
+                "line 2",
+                "a string",
+            ),
+            (
+                format!("{SPACE}[run]\nstorage = 'http://a'"),
+                "line 4",
+                "sqlite:///",
+            ),
+        ] {
+            let said = file(&text).unwrap_err().to_string();
+            assert!(said.contains(line) && said.contains(expected), "{said}");
+        }
+    }
+}

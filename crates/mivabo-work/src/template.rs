@@ -1,0 +1,351 @@
+//! Arguments with placeholders.
+//!
+//! `{name}` inside an argument stands for the value of a parameter; `{{name}}` is the text `{name}`; braces around anything
+//! that is neither a parameter's name nor a word mean nothing. Values become parts of arguments, never of a shell's
+//! program text. Where a parameter is inactive, the argument that names it is left out, and so is the argument right before
+//! it if that is an option by itself: it begins with `-` and has neither `=` nor a placeholder.
+
+use mivabo::Space;
+use mivabo::space::{Parameter, Value};
+
+use crate::objective::ObjectiveError;
+
+/// A program and its arguments, with placeholders.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template(Vec<Argument>);
+
+#[derive(Debug, Clone, PartialEq)]
+struct Argument(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Piece {
+    Text(String),
+    Parameter(String),
+}
+
+impl Template {
+    /// Checks every placeholder against the space. The program itself must not depend on what may be inactive.
+    pub(crate) fn parse(command: &[String], space: &Space) -> Result<Template, ObjectiveError> {
+        let arguments = command.iter().map(|text| Argument::parse(text, space));
+        let arguments: Vec<Argument> = arguments.collect::<Result<_, _>>()?;
+        let program = arguments.first().ok_or(ObjectiveError::EmptyCommand)?;
+        let is_conditional = |name: &str| {
+            let mut parameters = space.parameters().iter();
+            parameters.any(|p| p.name() == name && p.condition().is_some())
+        };
+        let conditional = program.names().find(|name| is_conditional(name));
+        if let Some(name) = conditional {
+            let name = name.to_owned();
+            return Err(ObjectiveError::ConditionalProgram { name });
+        }
+        Ok(Template(arguments))
+    }
+
+    /// The program, where it does not depend on a parameter.
+    pub fn program(&self) -> Option<&str> {
+        self.0.first().and_then(Argument::fixed)
+    }
+
+    /// Program and arguments at a point. What names something inactive is left out.
+    pub fn filled(&self, values: &[(String, Value)]) -> Vec<String> {
+        let mut arguments: Vec<String> = Vec::new();
+        for (at, argument) in self.0.iter().enumerate() {
+            match argument.filled(values) {
+                Some(text) => arguments.push(text),
+                // The program, at 0, is never an option of the argument behind it.
+                None if at > 1 && self.0[at - 1].is_option() => drop(arguments.pop()),
+                None => {}
+            }
+        }
+        arguments
+    }
+}
+
+impl Argument {
+    fn parse(text: &str, space: &Space) -> Result<Argument, ObjectiveError> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('{') {
+            let (before, after) = rest.split_at(at);
+            push_text(&mut pieces, before);
+            let brace = Brace::at_start_of(after, space);
+            match brace.meaning(space) {
+                Meaning::Escaped => push_text(&mut pieces, &format!("{{{}}}", brace.name)),
+                Meaning::Placeholder => {
+                    check_name(brace.name, space)?;
+                    pieces.push(Piece::Parameter(brace.name.to_owned()));
+                }
+                Meaning::Nothing => {
+                    push_text(&mut pieces, "{");
+                    rest = &after[1..];
+                    continue;
+                }
+            }
+            rest = brace.rest;
+        }
+        push_text(&mut pieces, rest);
+        Ok(Argument(pieces))
+    }
+
+    /// With values for the placeholders; none where one is inactive.
+    fn filled(&self, values: &[(String, Value)]) -> Option<String> {
+        let value = |name: &str| {
+            let found = values.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| shown(value))
+        };
+        let pieces = self.0.iter().map(|piece| match piece {
+            Piece::Text(text) => Some(text.clone()),
+            Piece::Parameter(name) => value(name),
+        });
+        pieces.collect()
+    }
+
+    /// The text, where there are no placeholders.
+    fn fixed(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    fn is_option(&self) -> bool {
+        self.fixed()
+            .is_some_and(|text| text.starts_with('-') && !text.contains('='))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|piece| match piece {
+            Piece::Parameter(name) => Some(name.as_str()),
+            Piece::Text(_) => None,
+        })
+    }
+}
+
+/// What stands at an opening brace.
+struct Brace<'a> {
+    is_double: bool,
+    is_closed: bool,
+    name: &'a str,
+    /// What follows the closing brace or braces.
+    rest: &'a str,
+}
+
+enum Meaning {
+    Placeholder,
+    Escaped,
+    Nothing,
+}
+
+impl<'a> Brace<'a> {
+    fn at_start_of(text: &'a str, space: &Space) -> Brace<'a> {
+        let is_double = text.starts_with("{{");
+        let width = if is_double { 2 } else { 1 };
+        let inner = &text[width..];
+        let (name, tail) = inner.split_at(name_length(inner, space));
+        let closing = if is_double { "}}" } else { "}" };
+        let rest = tail.strip_prefix(closing);
+        Brace {
+            is_double,
+            is_closed: rest.is_some(),
+            name,
+            rest: rest.unwrap_or(tail),
+        }
+    }
+
+    fn meaning(&self, space: &Space) -> Meaning {
+        // `{}` and `{0}` are formats of other languages, unless a parameter has that name.
+        let begins_like_a_name = self.name.starts_with(|c: char| !c.is_numeric());
+        let is_name = begins_like_a_name || is_visible(self.name, space);
+        match (is_name && self.is_closed, self.is_double) {
+            (true, true) => Meaning::Escaped,
+            (true, false) => Meaning::Placeholder,
+            (false, _) => Meaning::Nothing,
+        }
+    }
+}
+
+/// How long the name is that stands right behind a brace: up to the closing one if that is a parameter's name, which may
+/// hold any character; otherwise that of a word, which is probably meant to be one.
+fn name_length(inner: &str, space: &Space) -> usize {
+    let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
+    match inner.find('}') {
+        Some(length) if is_visible(&inner[..length], space) => length,
+        _ => inner.find(|c| !is_in_word(c)).unwrap_or(inner.len()),
+    }
+}
+
+/// The parameters that an objective sees.
+pub(crate) fn visible(space: &Space) -> impl Iterator<Item = &str> {
+    let parameters = space.parameters().iter();
+    parameters
+        .filter(|p| !p.is_auxiliary())
+        .map(Parameter::name)
+}
+
+fn is_visible(name: &str, space: &Space) -> bool {
+    visible(space).any(|known| known == name)
+}
+
+/// Neighbouring texts are one piece.
+fn push_text(pieces: &mut Vec<Piece>, text: &str) {
+    match pieces.last_mut() {
+        _ if text.is_empty() => {}
+        Some(Piece::Text(last)) => last.push_str(text),
+        _ => pieces.push(Piece::Text(text.to_owned())),
+    }
+}
+
+fn check_name(name: &str, space: &Space) -> Result<(), ObjectiveError> {
+    if is_visible(name, space) {
+        return Ok(());
+    }
+    Err(ObjectiveError::UnknownPlaceholder {
+        name: name.to_owned(),
+        nearest: mivabo::nearest(name, visible(space)),
+    })
+}
+
+/// A line for the shell must not hold placeholders: values could contain program text. `${name}` is the shell's own.
+pub(crate) fn check_shell_line(line: &str, space: &Space) -> Result<(), ObjectiveError> {
+    let braces = line.match_indices('{').map(|(at, _)| line.split_at(at));
+    let words = braces
+        .filter(|(before, _)| !before.ends_with('$'))
+        .filter_map(|(_, after)| after[1..].split_once('}'));
+    let mut names = words.map(|(name, _)| name);
+    match names.find(|name| is_visible(name, space)) {
+        Some(name) => Err(ObjectiveError::ShellPlaceholder {
+            name: name.to_owned(),
+            variable: crate::objective::variable(name),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A value as a program reads it: texts as they are.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space() -> Space {
+        Space::from_toml(
+            "[parameters]
+            lr = { type = 'float', low = 0.0, high = 1.0 }
+            opt = { type = 'choice', values = ['sgd', '$(rm x); \"{lr}\"'] }
+            momentum = { type = 'float', low = 0.0, high = 1.0, when = \"opt == 'sgd'\" }",
+        )
+        .unwrap()
+    }
+
+    fn template(command: &[&str]) -> Result<Template, ObjectiveError> {
+        let command: Vec<String> = command.iter().map(|&text| text.to_owned()).collect();
+        Template::parse(&command, &space())
+    }
+
+    fn arguments(command: &[&str], values: &[(&str, Value)]) -> Vec<String> {
+        let values: Vec<(String, Value)> = values
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), v.clone()))
+            .collect();
+        template(command).unwrap().filled(&values)
+    }
+
+    #[test]
+    fn placeholders_are_replaced_inside_arguments_and_values_stay_data() {
+        let odd = "$(rm x); \"{lr}\"";
+        let given = [("lr", 1e-7.into()), ("opt", odd.into())];
+
+        let arguments = arguments(
+            &[
+                "p",
+                "a{lr}b{opt}",
+                "{{lr}}",
+                "{\"a\": {}, {0}}",
+                "{",
+                "é{lr}",
+            ],
+            &given,
+        );
+
+        assert_eq!(
+            arguments,
+            [
+                "p",
+                &format!("a1e-7b{odd}"),
+                "{lr}",
+                "{\"a\": {}, {0}}",
+                "{",
+                "é1e-7"
+            ]
+        );
+    }
+
+    #[test]
+    fn names_may_hold_any_character_and_the_shell_has_braces_of_its_own() {
+        let space = Space::from_toml(
+            "[parameters]\n'learning rate' = { type = 'bool' }\nx = { type = 'bool' }",
+        )
+        .unwrap();
+        let parsed = |text: &str| Argument::parse(text, &space).unwrap().0;
+
+        assert_eq!(
+            parsed("{learning rate}"),
+            [Piece::Parameter("learning rate".to_owned())]
+        );
+        assert_eq!(
+            parsed("{{learning rate}}"),
+            [Piece::Text("{learning rate}".to_owned())]
+        );
+        assert_eq!(
+            parsed("{learning-rate}"),
+            [Piece::Text("{learning-rate}".to_owned())]
+        );
+        assert!(check_shell_line("x=$MIVABO_X; echo ${x}", &space).is_ok());
+        assert!(check_shell_line("echo {learning rate}", &space).is_err());
+    }
+
+    #[test]
+    fn what_names_an_inactive_parameter_goes_with_its_option() {
+        let given = [("lr", 0.5.into()), ("opt", "x".into())];
+        let filled = |command: &[&str]| arguments(command, &given).join(" ");
+
+        assert_eq!(
+            filled(&["p", "--momentum", "{momentum}", "--lr", "{lr}"]),
+            "p --lr 0.5"
+        );
+        assert_eq!(filled(&["p", "--momentum={momentum}", "-v"]), "p -v");
+        assert_eq!(filled(&["p", "--keep=1", "{momentum}"]), "p --keep=1");
+        assert_eq!(filled(&["p", "--lr={lr}", "m{momentum}"]), "p --lr=0.5");
+        assert_eq!(filled(&["-p", "{momentum}", "x"]), "-p x");
+        assert_eq!(filled(&["p", "-m", "{momentum}", "{momentum}"]), "p");
+    }
+
+    #[test]
+    fn mistakes_are_found_before_anything_runs() {
+        let said = |command: &[&str]| template(command).unwrap_err().to_string();
+
+        assert_eq!(
+            said(&["p", "{momentun}"]),
+            "command: `{momentun}` is not a parameter; did you mean `momentum`?\n\
+             hint: write `{{momentun}}` for the text itself"
+        );
+        assert_eq!(said(&[]), "command: the list is empty");
+        assert_eq!(
+            said(&["{momentum}"]),
+            "command: the program depends on `momentum`, which may be inactive"
+        );
+        assert_eq!(
+            check_shell_line("echo {lr}", &space())
+                .unwrap_err()
+                .to_string(),
+            "shell: `{lr}` is not replaced in a shell's line; write \"$MIVABO_LR\" there, in quotes"
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! Durations as people write them: `30s`, `10m`, `2h 30m`.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// Ten years: beyond any deadline, and far from where clocks overflow.
+const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
+
+/// A duration as it was typed. A number gets the same answer as a text that is not a duration.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Typed {
+    Text(String),
+    Other(toml::Value),
+}
+
+impl fmt::Display for Typed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Typed::Text(text) => f.write_str(text),
+            Typed::Other(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+/// Why a text is not a duration that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TimeError {
+    /// It does not read as one.
+    #[error("`{text}` is not a duration; write it like \"30s\", \"10m\" or \"2h 30m\"")]
+    NotADuration {
+        /// What was typed.
+        text: String,
+    },
+    /// A capital `M` means months.
+    #[error("`{text}` would be months; write it like \"30s\", \"10m\" or \"2h 30m\"")]
+    Months {
+        /// What was typed.
+        text: String,
+    },
+    /// It is longer than anybody waits.
+    #[error("`{text}` is more than ten years")]
+    TooLong {
+        /// What was typed.
+        text: String,
+    },
+    /// It is shorter than the machinery can keep.
+    #[error("`{text}` is less than {}", humantime::format_duration(*shortest))]
+    TooShort {
+        /// What was typed.
+        text: String,
+        /// The least that is possible.
+        shortest: Duration,
+    },
+}
+
+/// Reads a duration above zero.
+pub(crate) fn parse(typed: &Typed) -> Result<Duration, TimeError> {
+    let text = typed.to_string();
+    if text.contains('M') {
+        return Err(TimeError::Months { text });
+    }
+    match humantime::parse_duration(&text) {
+        Ok(duration) if duration > LONGEST => Err(TimeError::TooLong { text }),
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err(TimeError::NotADuration { text }),
+    }
+}
+
+/// Reads a duration of at least `shortest`.
+pub(crate) fn at_least(shortest: Duration, typed: &Typed) -> Result<Duration, TimeError> {
+    let duration = parse(typed)?;
+    if duration < shortest {
+        let text = typed.to_string();
+        return Err(TimeError::TooShort { text, shortest });
+    }
+    Ok(duration)
+}

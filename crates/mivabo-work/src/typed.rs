@@ -1,0 +1,164 @@
+//! A study file as typed, read once, with the line of each key kept for messages.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use mivabo::space::{Constraints, Definitions, Parameters};
+use mivabo_store::Location;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue};
+
+use crate::file::{Mistake, Problem};
+use crate::{objective, time};
+
+/// What was typed. Nothing in it has been checked against anything else.
+#[derive(Deserialize)]
+#[serde(expecting = "a table with `parameters`")]
+pub(crate) struct Typed {
+    pub name: Option<String>,
+    pub direction: Option<String>,
+    pub goals: Option<BTreeMap<String, String>>,
+    pub limits: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    pub parameters: Parameters,
+    #[serde(default)]
+    pub definitions: Definitions,
+    #[serde(default)]
+    pub constraints: Constraints,
+    pub objective: Option<objective::Keys>,
+    #[serde(default)]
+    pub run: Run,
+    #[serde(default)]
+    pub model: Model,
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, serde_json::Value>,
+}
+
+/// `[run]`: how often, by whom, where results are kept.
+#[derive(Deserialize, Default)]
+pub(crate) struct Run {
+    pub trials: Option<u64>,
+    pub workers: Option<usize>,
+    pub seed: Option<u64>,
+    pub strategy: Option<String>,
+    pub n_initial: Option<usize>,
+    pub storage: Option<Location>,
+    pub lease: Option<time::Typed>,
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, serde_json::Value>,
+}
+
+/// `[model]`: what is known of the function before it is evaluated.
+#[derive(Deserialize, Default)]
+pub(crate) struct Model {
+    #[serde(default)]
+    pub linked: Vec<(String, String)>,
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, serde_json::Value>,
+}
+
+impl Typed {
+    const KNOWN: &[&str] = &[
+        "name",
+        "direction",
+        "goals",
+        "limits",
+        "parameters",
+        "definitions",
+        "constraints",
+        "objective",
+        "run",
+        "model",
+    ];
+
+    /// The first key that means nothing, table by table.
+    pub(crate) fn unknown_key(&self) -> Option<Problem> {
+        let objective = self.objective.as_ref().map(|keys| &keys.unknown);
+        let none = BTreeMap::new();
+        let tables = [
+            ("", Typed::KNOWN, &self.unknown),
+            (
+                "objective",
+                objective::Keys::KNOWN,
+                objective.unwrap_or(&none),
+            ),
+            ("run", Run::KNOWN, &self.run.unknown),
+            ("model", Model::KNOWN, &self.model.unknown),
+        ];
+        tables.into_iter().find_map(|(table, known, unknown)| {
+            let key = unknown.keys().next()?;
+            Some(Problem::UnknownKey {
+                key: key.clone(),
+                table,
+                nearest: mivabo::nearest(key, known.iter().copied()),
+                known,
+            })
+        })
+    }
+}
+
+impl Run {
+    const KNOWN: &[&str] = &[
+        "trials",
+        "workers",
+        "seed",
+        "strategy",
+        "n_initial",
+        "storage",
+        "lease",
+    ];
+}
+
+impl Model {
+    const KNOWN: &[&str] = &["linked"];
+}
+
+/// In which line each key of a file stands, by its path (`run.lease`). Empty for JSON, whose reader does not tell.
+#[derive(Debug, Default)]
+pub(crate) struct Lines(BTreeMap<String, usize>);
+
+impl Lines {
+    pub(crate) fn of(&self, path: &str) -> Option<usize> {
+        self.0.get(path).copied()
+    }
+
+    fn add(&mut self, table: &DeTable<'_>, prefix: &str, text: &str) {
+        for (key, value) in table {
+            let path = match prefix {
+                "" => key.get_ref().to_string(),
+                prefix => format!("{prefix}.{}", key.get_ref()),
+            };
+            let before = &text[..key.span().start.min(text.len())];
+            self.0
+                .insert(path.clone(), 1 + before.matches('\n').count());
+            // Parameters and constraints are named in messages, so two levels are enough.
+            if let (DeValue::Table(inner), "") = (value.get_ref(), prefix) {
+                self.add(inner, &path, text);
+            }
+        }
+    }
+}
+
+/// Reads TOML, or JSON where the name of the file ends in `.json`.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path, text: &str) -> Result<(T, Lines), Mistake> {
+    if path.extension().is_some_and(|end| end == "json") {
+        let typed = serde_json::from_str(text).map_err(|e| unreadable(&e.to_string()))?;
+        return Ok((typed, Lines::default()));
+    }
+    let document = DeTable::parse(text).map_err(|e| unreadable(&e.to_string()))?;
+    let mut lines = Lines::default();
+    lines.add(document.get_ref(), "", text);
+    let typed = T::deserialize(toml::de::Deserializer::from(document)).map_err(|mut error| {
+        // With its text an error shows the line that it means.
+        error.set_input(Some(text));
+        unreadable(&error.to_string())
+    })?;
+    Ok((typed, lines))
+}
+
+fn unreadable(message: &str) -> Mistake {
+    Mistake::from(Problem::Unreadable {
+        message: message.trim_end().to_owned(),
+    })
+}

@@ -1,0 +1,446 @@
+//! The loop: which trial is evaluated next, what became of it, and when there is nothing left to do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use mivabo::measure::Sense;
+use mivabo::{acquire, interrupt};
+use mivabo_store::{Asked, Error, Location, Record, RecordState, Session, Told};
+
+use crate::lost::still_told;
+use crate::{LEASE, MAX_ATTEMPTS, PAUSE, SILENCE};
+
+/// On what terms the trials of a study are evaluated.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// Total number of trials, including those already there.
+    pub trials: Option<u64>,
+    /// No trial begins after this long.
+    pub time: Option<Duration>,
+    /// No trial begins once the best value is at least this good.
+    pub target: Option<f64>,
+    /// How long a worker may be silent before its trials are given to others.
+    pub lease: Duration,
+    /// Trials of others are waited for if their leases end within this time.
+    pub patience: Duration,
+    /// How often a failed evaluation is tried again.
+    pub retries: u32,
+    /// The work ends after this many failed trials if there is no value at all.
+    pub max_failures: Option<u64>,
+}
+
+impl Terms {
+    /// With this lease and no other bounds. Others who work like this one renew their leases well within the patience.
+    pub fn with_lease(lease: Duration) -> Terms {
+        Terms {
+            trials: None,
+            time: None,
+            target: None,
+            lease,
+            patience: 2 * lease,
+            retries: 0,
+            max_failures: None,
+        }
+    }
+}
+
+impl Default for Terms {
+    fn default() -> Terms {
+        Terms::with_lease(LEASE)
+    }
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Next {
+    /// Evaluate this trial, then say how it [ended](Work::ended).
+    Evaluate(Asked),
+    /// Nothing can begin before trials of others end: ask again at this time, or when a trial that is held here has ended.
+    Wait {
+        /// When to ask again.
+        until: Instant,
+        /// What is waited for, once the wait has become long; told only once.
+        news: Option<AwaitedTrial>,
+    },
+    /// Nothing new begins here. Trials that are held run to their ends.
+    Done(Done),
+}
+
+/// A trial of another worker that is waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AwaitedTrial {
+    /// Its number.
+    pub trial: u64,
+    /// Who evaluates it.
+    pub worker: String,
+}
+
+impl fmt::Display for AwaitedTrial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "waiting for trial {}, which runs for {}",
+            self.trial, self.worker
+        )
+    }
+}
+
+/// Why nothing new begins.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Done {
+    /// There are as many trials as there should be.
+    Enough,
+    /// No point is left to try, for this reason.
+    Exhausted(acquire::Error),
+    /// The time is up.
+    OutOfTime,
+    /// The best value is good enough.
+    TargetMet,
+    /// Too many trials failed, and none has a value.
+    Hopeless,
+    /// Somebody wanted to [stop](Work::stop).
+    Stopped,
+}
+
+/// How an evaluation ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// With what is told of it.
+    Told(Told),
+    /// Without a value, in a way that may not happen again.
+    Stumbled {
+        /// Why.
+        reason: String,
+    },
+    /// It says nothing about the point, which waits for the next worker.
+    GivenBack,
+}
+
+/// What became of a trial whose evaluation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Its outcome is stored.
+    Told,
+    /// It is still held here, to be evaluated again.
+    Again,
+    /// Another worker told it first; that outcome counts.
+    TakenOver,
+    /// It waits for the next worker.
+    GivenBack,
+}
+
+/// Where the work on a study stands, as far as this process is concerned.
+#[derive(Debug)]
+pub struct Work {
+    terms: Terms,
+    began: Instant,
+    held: BTreeMap<u64, Held>,
+    /// When the leases were renewed last.
+    renewed: Instant,
+    reports: BTreeMap<u64, Report>,
+    n_failed: u64,
+    has_value: bool,
+    exhausted: Option<acquire::Error>,
+    wait: Option<Wait>,
+    end: Option<Done>,
+}
+
+/// A trial that is evaluated here.
+#[derive(Debug, Default)]
+struct Held {
+    /// How often it was tried again.
+    retries: u32,
+}
+
+/// An outcome that was told from here.
+#[derive(Debug)]
+struct Report {
+    told: Told,
+    /// Whether the store acknowledged it.
+    is_stored: bool,
+}
+
+/// A wait for trials of others.
+#[derive(Debug)]
+struct Wait {
+    since: Instant,
+    has_said: bool,
+}
+
+impl Work {
+    /// Work that begins now.
+    pub fn new(terms: Terms) -> Work {
+        let now = Instant::now();
+        Work {
+            terms,
+            began: now,
+            held: BTreeMap::new(),
+            renewed: now,
+            reports: BTreeMap::new(),
+            n_failed: 0,
+            has_value: false,
+            exhausted: None,
+            wait: None,
+            end: None,
+        }
+    }
+
+    /// How many trials are held here.
+    pub fn n_held(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Nothing new begins from now on.
+    pub fn stop(&mut self) {
+        self.end.get_or_insert(Done::Stopped);
+    }
+
+    /// What to do next.
+    ///
+    /// # Errors
+    /// What the session meets, or [`Error::Study`] where no point can be found. The work may go on after either.
+    pub fn next(&mut self, session: &mut Session) -> Result<Next, Error> {
+        if let Some(why) = self.is_over() {
+            return Ok(Next::Done(why));
+        }
+        // Signs of life may have had to wait for this very turn.
+        self.beat(session);
+        session.release_expired(MAX_ATTEMPTS)?;
+        // What was written so far stands alone, so the search for a point may be interrupted.
+        interrupt::unsettle();
+        if self.meets_target(session) {
+            return Ok(Next::Done(Done::TargetMet));
+        }
+        match session.ask(self.max_trials(), self.terms.lease) {
+            Ok(Some(asked)) => {
+                self.held.insert(asked.id, Held::default());
+                self.wait = None;
+                Ok(Next::Evaluate(asked))
+            }
+            Ok(None) => self.nothing_to_begin(session),
+            Err(Error::Study(mivabo::Error::Search(why))) if is_exhaustion(&why) => {
+                self.exhausted = Some(why);
+                self.nothing_to_begin(session)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn is_over(&self) -> Option<Done> {
+        let is_late = |time| self.began.elapsed() >= time;
+        let out_of_time = self.terms.time.is_some_and(is_late);
+        self.end
+            .clone()
+            .or_else(|| out_of_time.then_some(Done::OutOfTime))
+    }
+
+    /// Where all points were tried, only what comes back is left: waiting trials are handed out beyond any limit.
+    fn max_trials(&self) -> Option<u64> {
+        match self.exhausted {
+            Some(_) => Some(0),
+            None => self.terms.trials,
+        }
+    }
+
+    fn meets_target(&self, session: &Session) -> bool {
+        let best = session.best();
+        let best = best.and_then(|trial| session.study().value(trial));
+        match (self.terms.target, best) {
+            (Some(target), Some(best)) => match session.aims().goal().sense {
+                Sense::Minimize => best <= target,
+                Sense::Maximize => best >= target,
+            },
+            _ => false,
+        }
+    }
+
+    fn nothing_to_begin(&mut self, session: &Session) -> Result<Next, Error> {
+        let own: BTreeSet<u64> = self.held.keys().copied().collect();
+        let awaited = session.awaited(self.terms.patience, &own)?;
+        Ok(match awaited {
+            Some(trial) => self.wait_for(&trial),
+            None => Next::Done(self.exhausted.clone().map_or(Done::Enough, Done::Exhausted)),
+        })
+    }
+
+    fn wait_for(&mut self, trial: &Record) -> Next {
+        let now = Instant::now();
+        let wait = self.wait.get_or_insert(Wait {
+            since: now,
+            has_said: false,
+        });
+        let is_news = !wait.has_said && now - wait.since >= SILENCE;
+        wait.has_said |= is_news;
+        Next::Wait {
+            until: now + PAUSE,
+            news: is_news.then(|| AwaitedTrial {
+                trial: trial.id,
+                worker: trial.worker.clone().unwrap_or_default(),
+            }),
+        }
+    }
+
+    /// Stores how the evaluation of a trial ended.
+    ///
+    /// # Errors
+    /// What the session meets. An outcome that could not be stored is then [kept](Self::unstored), and the trial is no longer held.
+    pub fn ended(
+        &mut self,
+        session: &mut Session,
+        id: u64,
+        ending: Ending,
+    ) -> Result<Ended, Error> {
+        let told = match ending {
+            Ending::Told(told) => told,
+            Ending::GivenBack => return self.give_back(session, id),
+            Ending::Stumbled { reason } => match self.another_try(id) {
+                Some(Ended::GivenBack) => return self.give_back(session, id),
+                Some(ended) => return Ok(ended),
+                None => Told::failed(reason),
+            },
+        };
+        // Before the tell, and held until after it: an interrupt in between must lose neither the outcome nor the trial.
+        self.remember(id, &told);
+        let answer = session.tell_all(id, &told);
+        self.held.remove(&id);
+        match answer {
+            Ok(()) => {
+                self.count(session, id, &told);
+                Ok(Ended::Told)
+            }
+            Err(Error::AlreadyTold { .. }) => {
+                self.reports.remove(&id);
+                Ok(Ended::TakenOver)
+            }
+            // The tell may have been stored, and only what followed have failed.
+            Err(_) if is_told(session, id) => {
+                self.reports.remove(&id);
+                Ok(Ended::TakenOver)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Keeps an outcome that is not stored yet: where there is no session to store it in, it is [named](Self::unstored) later.
+    pub fn remember(&mut self, id: u64, told: &Told) {
+        let report = Report {
+            told: told.clone(),
+            is_stored: false,
+        };
+        self.reports.insert(id, report);
+    }
+
+    /// Whether a trial that stumbled is evaluated again; without new trials it waits for another worker.
+    fn another_try(&mut self, id: u64) -> Option<Ended> {
+        let held = self.held.get_mut(&id)?;
+        if held.retries >= self.terms.retries {
+            return None;
+        }
+        held.retries += 1;
+        Some(match self.end {
+            Some(Done::Stopped) => Ended::GivenBack,
+            _ => Ended::Again,
+        })
+    }
+
+    fn give_back(&mut self, session: &mut Session, id: u64) -> Result<Ended, Error> {
+        let answer = session.release(id);
+        self.held.remove(&id);
+        match answer {
+            // If others have it by now, it is theirs.
+            Ok(()) | Err(Error::NotHeld { .. }) => Ok(Ended::GivenBack),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn count(&mut self, session: &Session, id: u64, told: &Told) {
+        if let Some(report) = self.reports.get_mut(&id) {
+            report.is_stored = true;
+        }
+        let outcome = told.outcome(session.aims());
+        match session.aims().value(&outcome) {
+            Some(_) => self.has_value = true,
+            None => self.n_failed += 1,
+        }
+        let n_failed = self.n_failed;
+        let is_too_many = self.terms.max_failures.is_some_and(|max| n_failed >= max);
+        if is_too_many && !self.has_value && session.best().is_none() {
+            self.end.get_or_insert(Done::Hopeless);
+        }
+    }
+
+    /// How often a sign of life is needed.
+    pub fn pulse(&self) -> Duration {
+        self.terms.lease / 4
+    }
+
+    /// A sign of life: renews the leases of all trials that are held here, unless that was just done, for each time is a turn to
+    /// write. Where it fails the trials go on: their results count if they come first.
+    pub fn beat(&mut self, session: &mut Session) {
+        let held: Vec<u64> = self.held.keys().copied().collect();
+        let is_due = !held.is_empty() && self.renewed.elapsed() >= self.terms.lease / 8;
+        if is_due && session.heartbeat_all(&held, self.terms.lease).is_ok() {
+            self.renewed = Instant::now();
+        }
+    }
+
+    /// Gives back all trials that are held here. Those that cannot be given back come back when their leases end.
+    pub fn release(&mut self, session: &mut Session) {
+        while let Some(id) = self.held.keys().next().copied() {
+            self.give_back(session, id).ok();
+        }
+    }
+
+    /// What was evaluated here and is not stored, each as a phrase. With a session whatever was stored after all is left out.
+    pub fn unstored(&self, session: Option<&Session>) -> Vec<String> {
+        let is_there = |id: u64| session.is_some_and(|session| is_told(session, id));
+        let reports = self.reports.iter();
+        reports
+            .filter(|(id, report)| !report.is_stored && !is_there(**id))
+            .map(|(id, report)| phrase(*id, &report.told))
+            .collect()
+    }
+
+    /// What was stored from here and is not there any more, as when the file was cut off; each as a phrase.
+    pub fn missing_in(&self, location: &Location, study: &str) -> Vec<String> {
+        let stored = self.reports.iter().filter(|(_, report)| report.is_stored);
+        let Some(there) = still_told(location, study) else {
+            return Vec::new();
+        };
+        stored
+            .filter(|(id, _)| !there.contains(id))
+            .map(|(id, report)| phrase(*id, &report.told))
+            .collect()
+    }
+}
+
+fn is_exhaustion(why: &acquire::Error) -> bool {
+    matches!(
+        why,
+        acquire::Error::Exhausted { .. } | acquire::Error::NoUntriedPoint { .. }
+    )
+}
+
+/// Whether the store has an outcome of this trial, of whomever.
+fn is_told(session: &Session, id: u64) -> bool {
+    let record = session.record(id);
+    record.is_ok_and(|record| matches!(record.state, RecordState::Ended(_)))
+}
+
+/// An outcome in a message.
+fn phrase(id: u64, told: &Told) -> String {
+    const LIMIT: usize = 200;
+    match (&told.reason, told.value) {
+        (Some(reason), _) => {
+            let reason: String = reason.chars().take(LIMIT).collect();
+            format!("trial {id}: failed by {reason}")
+        }
+        (None, Some(value)) => format!("trial {id}: value {value}"),
+        (None, None) => {
+            let result = told.result.as_ref().map_or("", |result| result.as_str());
+            let result: String = result.chars().take(LIMIT).collect();
+            format!("trial {id}: result {result}")
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What is evaluated next, what becomes of it, and when nothing is left to do.
+
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use mivabo::Space;
+use mivabo_store::{Asked, Definition, Error, Location, RecordState, Session, Store, Told};
+use mivabo_work::{Done, Ended, Ending, Next, Terms, Work};
+
+fn session_at(place: &Location) -> Session {
+    let space = "[parameters]\nx = { type = 'int', low = 1, high = 3 }";
+    let definition = Definition {
+        strategy: "random".to_owned(),
+        ..Definition::new(Space::from_toml(space).unwrap())
+    };
+    Session::open(Store::open(place).unwrap(), "a study", &definition).unwrap()
+}
+
+fn session() -> Session {
+    session_at(&Location::Memory)
+}
+
+fn work(trials: u64) -> Work {
+    Work::new(Terms {
+        trials: Some(trials),
+        ..Terms::default()
+    })
+}
+
+fn asked(next: Result<Next, Error>) -> Asked {
+    match next.unwrap() {
+        Next::Evaluate(asked) => asked,
+        other => panic!("expected a trial, not {other:?}"),
+    }
+}
+
+fn done(next: Result<Next, Error>) -> Done {
+    match next.unwrap() {
+        Next::Done(why) => why,
+        other => panic!("expected an end, not {other:?}"),
+    }
+}
+
+fn value(value: f64) -> Ending {
+    Ending::Told(Told::value(value))
+}
+
+fn failed() -> Ending {
+    Ending::Told(Told::failed("no license"))
+}
+
+fn stumbled() -> Ending {
+    Ending::Stumbled {
+        reason: "exit code 1".to_owned(),
+    }
+}
+
+#[test]
+fn the_work_is_done_when_there_are_enough_trials() {
+    let (mut session, mut work) = (session(), work(2));
+    for expected in 0..2 {
+        let trial = asked(work.next(&mut session));
+        assert_eq!((trial.id, work.n_held()), (expected, 1));
+        let ended = work.ended(&mut session, trial.id, value(0.5)).unwrap();
+        assert_eq!((ended, work.n_held()), (Ended::Told, 0));
+    }
+
+    assert_eq!(done(work.next(&mut session)), Done::Enough);
+}
+
+#[test]
+fn the_work_is_done_when_no_point_is_left() {
+    let (mut session, mut work) = (session(), work(9));
+    for _ in 0..3 {
+        let trial = asked(work.next(&mut session));
+        work.ended(&mut session, trial.id, value(0.5)).unwrap();
+    }
+
+    assert!(matches!(done(work.next(&mut session)), Done::Exhausted(_)));
+}
+
+#[test]
+fn nothing_begins_after_a_stop_or_a_good_value_or_when_time_is_up() {
+    let mut session = session();
+    let mut stopped = work(9);
+    stopped.stop();
+    assert_eq!(done(stopped.next(&mut session)), Done::Stopped);
+    let mut late = Work::new(Terms {
+        time: Some(Duration::ZERO),
+        ..Terms::default()
+    });
+    assert_eq!(done(late.next(&mut session)), Done::OutOfTime);
+    let mut modest = Work::new(Terms {
+        target: Some(1.0),
+        ..Terms::default()
+    });
+    let trial = asked(modest.next(&mut session));
+    modest.ended(&mut session, trial.id, value(1.0)).unwrap();
+
+    assert_eq!(done(modest.next(&mut session)), Done::TargetMet);
+}
+
+#[test]
+fn what_stumbles_is_tried_again_and_fails_after_the_last_time() {
+    let mut session = session();
+    let mut work = Work::new(Terms {
+        retries: 2,
+        ..Terms::default()
+    });
+    let trial = asked(work.next(&mut session));
+
+    let ends: Vec<Ended> = (0..3)
+        .map(|_| work.ended(&mut session, trial.id, stumbled()).unwrap())
+        .collect();
+
+    assert_eq!(ends, [Ended::Again, Ended::Again, Ended::Told]);
+    let outcome = session.trials()[0].outcome().unwrap().to_string();
+    assert_eq!(outcome, "failed: exit code 1");
+}
+
+#[test]
+fn what_stumbles_after_a_stop_waits_for_another_worker() {
+    let mut session = session();
+    let mut work = Work::new(Terms {
+        retries: 2,
+        ..Terms::default()
+    });
+    let trial = asked(work.next(&mut session));
+    work.stop();
+
+    let ended = work.ended(&mut session, trial.id, stumbled()).unwrap();
+
+    assert_eq!(ended, Ended::GivenBack);
+    assert_eq!(session.record(0).unwrap().state, RecordState::Waiting);
+}
+
+#[test]
+fn work_without_any_value_is_given_up() {
+    let mut session = session();
+    let mut work = Work::new(Terms {
+        max_failures: Some(2),
+        ..Terms::default()
+    });
+    for _ in 0..2 {
+        let trial = asked(work.next(&mut session));
+        work.ended(&mut session, trial.id, failed()).unwrap();
+    }
+
+    assert_eq!(done(work.next(&mut session)), Done::Hopeless);
+}
+
+#[test]
+fn one_value_is_hope_enough() {
+    let mut session = session();
+    let mut work = Work::new(Terms {
+        max_failures: Some(1),
+        ..Terms::default()
+    });
+    for ending in [value(1.0), failed()] {
+        let trial = asked(work.next(&mut session));
+        work.ended(&mut session, trial.id, ending).unwrap();
+    }
+
+    assert_eq!(asked(work.next(&mut session)).id, 2);
+}
+
+#[test]
+fn who_tells_first_is_heard_and_the_other_one_is_told_so() {
+    let (mut session, mut work) = (session(), work(9));
+    let trial = asked(work.next(&mut session));
+    session.tell(trial.id, 7.0).unwrap();
+
+    let ended = work.ended(&mut session, trial.id, value(1.0)).unwrap();
+
+    assert_eq!(ended, Ended::TakenOver);
+    assert_eq!(work.unstored(None), Vec::<String>::new());
+}
+
+#[test]
+fn a_release_gives_back_all_that_is_held() {
+    let (mut session, mut work) = (session(), work(9));
+    for _ in 0..2 {
+        asked(work.next(&mut session));
+    }
+
+    work.release(&mut session);
+
+    assert_eq!(work.n_held(), 0);
+    assert!(session.running().unwrap().is_empty());
+}
+
+#[test]
+fn trials_of_others_are_waited_for_and_taken_over_when_their_leases_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Location::from(folder.path().join("a.db"));
+    let (mut other, mut session) = (session_at(&place), session_at(&place));
+    other.ask(None, Duration::from_millis(300)).unwrap();
+    let mut work = work(1);
+
+    let Next::Wait { until, news } = work.next(&mut session).unwrap() else {
+        panic!("expected to wait")
+    };
+    sleep(until.saturating_duration_since(std::time::Instant::now()));
+    assert_eq!(news, None);
+    sleep(Duration::from_millis(300));
+
+    let trial = asked(work.next(&mut session));
+    assert_eq!((trial.id, trial.attempts), (0, 2));
+}
+
+#[test]
+fn trials_that_others_keep_for_long_are_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Location::from(folder.path().join("a.db"));
+    let (mut other, mut session) = (session_at(&place), session_at(&place));
+    other.ask(None, Duration::from_secs(24 * 3600)).unwrap();
+
+    assert_eq!(done(work(1).next(&mut session)), Done::Enough);
+}
+
+#[test]
+fn what_could_not_be_stored_is_named_and_what_was_stored_is_missed_when_it_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let place = Location::from(path.clone());
+    let (mut session, mut work) = (session_at(&place), work(9));
+    for number in [0.25, 0.5] {
+        let trial = asked(work.next(&mut session));
+        work.ended(&mut session, trial.id, value(number)).unwrap();
+    }
+    assert_eq!(work.missing_in(&place, "a study"), Vec::<String>::new());
+    let trial = asked(work.next(&mut session));
+    std::fs::write(&path, "").unwrap();
+
+    let refused = work.ended(&mut session, trial.id, value(0.75));
+
+    assert!(refused.is_err());
+    assert_eq!(work.unstored(Some(&session)), ["trial 2: value 0.75"]);
+    std::fs::remove_file(folder.path().join("a.db-wal")).ok();
+    assert_eq!(
+        work.missing_in(&place, "a study"),
+        ["trial 0: value 0.25", "trial 1: value 0.5"]
+    );
+}
