@@ -17,7 +17,7 @@ use mivabo::Space;
 use mivabo::acquire::random::RandomPoints;
 use mivabo::acquire::{Feasible, annealing};
 use mivabo::math::random::{Purpose, stream};
-use mivabo::strategy::improvement::gain::log_improvement;
+use mivabo::strategy::improvement::log_improvement;
 use mivabo::surrogate::process::{FitLimits, Kernel, Layout, Process, Traits};
 
 /// Random feasible points, all in the same layout.

@@ -1,5 +1,5 @@
-//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) over feasible points: an energy and starts enter, the lowest
-//! point that was visited leaves. The paper's baseline for the acquisition problem.
+//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) over feasible points, for any energy. The paper's baseline for the
+//! acquisition problem.
 //!
 //! ```text
 //! T_t = hot · spread · (cold/hot)^(t/(steps - 1))         spread: interquartile range of the first random energies
@@ -70,51 +70,97 @@ pub fn minimise(
     settings: AnnealingSettings,
     stream: &mut Stream,
 ) -> Result<Annealed, Error> {
-    let mut n_evaluations = 0;
-    let mut at = |feasible: Feasible| {
-        n_evaluations += 1;
-        let energy = energy(&feasible);
-        (
-            if energy.is_nan() {
-                f64::INFINITY
-            } else {
-                energy
-            },
-            feasible,
-        )
+    let mut asked = Asked {
+        energy,
+        n_evaluations: 0,
     };
     let mut moves = Moves::new(space, settings.draws);
-    let mut first: Vec<(f64, Feasible)> = starts.iter().cloned().map(&mut at).collect();
-    if let Err(refused) = moves.draw_first(stream)
-        && first.is_empty()
-    {
-        return Err(refused);
-    }
-    first.extend(moves.pool.iter().cloned().map(&mut at));
-    let hottest = settings.hot * spread(first.iter().map(|(energy, _)| *energy));
-    let lowest = first.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
-    let mut here = lowest.ok_or(Error::NoFeasiblePoint {
-        tried: "no start".into(),
-    })?;
+    let first = asked.first(starts, &mut moves, stream)?;
+    let hottest = settings.hot * spread(first.iter().map(|visited| visited.energy));
+    let mut here = lowest(first)?;
     let mut best = here.clone();
     for step in 0..settings.steps {
-        let share = step as f64 / settings.steps.saturating_sub(1).max(1) as f64;
-        let heat = (settings.cold / settings.hot).powf(share);
-        let Some(next) = moves.proposed(&here.1, heat, stream) else {
+        let heat = settings.heat(step);
+        let Some(next) = moves.proposed(&here.feasible, heat, stream) else {
             continue;
         };
-        let next = at(next);
-        if next.0 <= here.0 || stream.unit() < (-(next.0 - here.0) / (hottest * heat)).exp() {
+        let next = asked.at(next);
+        let rise = next.energy - here.energy;
+        // The energies themselves are compared, since the difference of two infinite ones is no number.
+        let is_down = next.energy <= here.energy;
+        if is_down || stream.unit() < (-rise / (hottest * heat)).exp() {
             here = next;
         }
-        if here.0 < best.0 {
+        if here.energy < best.energy {
             best = here.clone();
         }
     }
     Ok(Annealed {
-        feasible: best.1,
-        energy: best.0,
-        n_evaluations,
+        feasible: best.feasible,
+        energy: best.energy,
+        n_evaluations: asked.n_evaluations,
+    })
+}
+
+impl AnnealingSettings {
+    /// T_t, in the first temperature.
+    fn heat(&self, step: usize) -> f64 {
+        let share = step as f64 / self.steps.saturating_sub(1).max(1) as f64;
+        (self.cold / self.hot).powf(share)
+    }
+}
+
+/// A point with its energy.
+#[derive(Debug, Clone)]
+struct Visited {
+    feasible: Feasible,
+    energy: f64,
+}
+
+/// The energy, and how often it was asked for.
+struct Asked<'a> {
+    energy: &'a mut dyn FnMut(&Feasible) -> f64,
+    n_evaluations: usize,
+}
+
+impl Asked<'_> {
+    fn at(&mut self, feasible: Feasible) -> Visited {
+        self.n_evaluations += 1;
+        let energy = (self.energy)(&feasible);
+        // NaN would compare with nothing, and a walk could never leave it.
+        let energy = if energy.is_nan() {
+            f64::INFINITY
+        } else {
+            energy
+        };
+        Visited { feasible, energy }
+    }
+
+    /// The starts, and some random points. A failure to draw those matters only where there is no start.
+    fn first(
+        &mut self,
+        starts: &[Feasible],
+        moves: &mut Moves<'_>,
+        stream: &mut Stream,
+    ) -> Result<Vec<Visited>, Error> {
+        let mut first: Vec<Visited> = starts.iter().map(|start| self.at(start.clone())).collect();
+        if let Err(refused) = moves.draw_first(stream)
+            && first.is_empty()
+        {
+            return Err(refused);
+        }
+        first.extend(moves.pool.iter().map(|drawn| self.at(drawn.clone())));
+        Ok(first)
+    }
+}
+
+/// Of equal ones the first.
+fn lowest(visited: Vec<Visited>) -> Result<Visited, Error> {
+    let lowest = visited
+        .into_iter()
+        .min_by(|one, other| one.energy.total_cmp(&other.energy));
+    lowest.ok_or(Error::NoFeasiblePoint {
+        tried: "no start".into(),
     })
 }
 

@@ -1,80 +1,39 @@
 //! Feasible points: how they are drawn, moved, repaired and searched, whatever for.
 //!
+//! | module | what it does |
+//! |---|---|
+//! | `placed` | a point with its code, and the proof that it is feasible |
+//! | [`random`] | draws feasible points |
+//! | `walk`, `proof` | looks for a point where drawing finds none, and proves that there is none |
+//! | `moves` | changes feasible points into others |
+//! | `untried`, `tried` | finds a feasible point that was not tried before |
+//! | `nearest`, `distance` | finds the feasible point nearest to a wish |
+//! | [`annealing`] | minimises any function over feasible points |
+//!
 //! Whatever the search, it hands on [`Feasible`] points only, and those are made in one place, by the check of the
 //! expressions themselves ([`Space::check`]), not of the rows and tables that the search works with.
 
 pub mod annealing;
+mod distance;
 mod error;
 pub(crate) mod moves;
-pub mod nearest;
+mod nearest;
 mod placed;
+mod proof;
 pub mod random;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tried;
 pub(crate) mod untried;
+mod walk;
 
+pub(crate) use self::distance::distance;
 pub use self::error::Error;
-pub use self::placed::Placed;
-use mivabo_bqp::interrupt;
-
-use crate::encoding::Encoded;
+pub use self::placed::{CodedPoint, Feasible, Placed};
 use crate::language::domain::Set;
-use crate::language::eval::Setting;
-use crate::space::{Class, Point, Report, Space};
+use crate::space::{Class, Point, Space};
 
-/// A point that satisfies every constraint, and its code.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Feasible {
-    point: Point,
-    code: Encoded,
-}
-
-impl Feasible {
-    /// The point, if no constraint is violated.
-    ///
-    /// # Errors
-    /// What is violated.
-    ///
-    /// # Panics
-    /// When the point belongs to another space.
-    pub fn of_point(space: &Space, point: Point) -> Result<Feasible, Report> {
-        let report = space.check(&point);
-        if !report.is_feasible() {
-            return Err(report);
-        }
-        let code = space.encoding().encode(&point);
-        Ok(Feasible { point, code })
-    }
-
-    /// The point of a code, if the code has one and no constraint is violated there. Its own code is the canonical one:
-    /// inactive parameters have their canonical bits and coordinates.
-    pub fn of_code(space: &Space, bits: &[bool], unit: &[f64]) -> Option<Feasible> {
-        // Searches that draw points, or change them, pass here with each of them.
-        interrupt::check();
-        let encoding = space.encoding();
-        let evaluator = encoding.evaluator(bits, unit).ok()?;
-        if !evaluator.all_hold() {
-            return None;
-        }
-        let point = evaluator.into_point();
-        Some(Feasible {
-            code: encoding.encode(&point),
-            point,
-        })
-    }
-
-    /// The point.
-    pub fn point(&self) -> &Point {
-        &self.point
-    }
-
-    /// Its code.
-    pub fn code(&self) -> &Encoded {
-        &self.code
-    }
-}
-
-/// Where a search ended.
+/// The lowest feasible point that a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lowest {
     /// The point.
@@ -85,10 +44,8 @@ pub struct Lowest {
 
 /// Whether a constraint speaks of reals.
 pub(crate) fn is_mixed(space: &Space) -> bool {
-    space
-        .constraints()
-        .iter()
-        .any(|c| c.class() >= Class::LinearContinuous)
+    let mut constraints = space.constraints().iter();
+    constraints.any(|constraint| constraint.class() >= Class::LinearContinuous)
 }
 
 /// For each coordinate whether it may move at this point: the parameter is active and has more than one value.
@@ -101,37 +58,7 @@ pub(crate) fn free_reals(space: &Space, point: &Point) -> Vec<bool> {
     free.collect()
 }
 
-/// How far two points are from each other: the sum over parameters of a squared difference in [0, 1]. Values of an
-/// unordered parameter differ by 1, and so do an active and an inactive one.
-pub(crate) fn distance(
-    space: &Space,
-    (a, x): (&Point, &Encoded),
-    (b, y): (&Point, &Encoded),
-) -> f64 {
-    let reals: f64 = x
-        .unit
-        .iter()
-        .zip(&y.unit)
-        .map(|(x, y)| (x - y) * (x - y))
-        .sum();
-    let settings = space
-        .parameters()
-        .iter()
-        .zip(a.settings.iter().zip(&b.settings));
-    let discrete = settings
-        .filter(|(parameter, _)| !parameter.is_auxiliary())
-        .map(|(parameter, pair)| {
-            let domain = parameter.domain();
-            match pair {
-                (Some(Setting::Index(i)), Some(Setting::Index(j))) if domain.is_ordered() => {
-                    let range = domain
-                        .size()
-                        .map_or(1, |size| size.saturating_sub(1).max(1));
-                    (i.abs_diff(*j) as f64 / range as f64).powi(2)
-                }
-                (Some(Setting::Real(_)), Some(Setting::Real(_))) => 0.0,
-                (a, b) => f64::from(u8::from(a != b)),
-            }
-        });
-    reals + discrete.sum::<f64>()
+/// All patterns of `n` bits, at most 31, by the numbers that they stand for.
+pub(crate) fn all_bits(n: usize) -> impl Iterator<Item = Vec<bool>> {
+    (0..1_u32 << n).map(move |number| (0..n).map(|k| number >> k & 1 == 1).collect())
 }

@@ -1,4 +1,4 @@
-//! Moves between feasible points: a point enters, other ones near it leave, each of them feasible.
+//! Moves from a feasible point to others near it, each of them feasible.
 
 use super::random::{MUCH_WORK, RandomPoints};
 use super::{Feasible, is_mixed};
@@ -45,24 +45,31 @@ pub(crate) struct Moves<'a> {
     is_mixed: bool,
 }
 
+/// What a point keeps of its own where it takes over the values of another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kept<'a> {
+    /// The probability with which each parameter keeps its value.
+    pub chance: f64,
+    /// Parameters that always do.
+    pub parameters: &'a [usize],
+}
+
+/// A point on its way: values of all parameters, and coordinates of all reals, before anybody has asked whether it is feasible.
+struct Draft {
+    settings: Vec<Option<Setting>>,
+    unit: Vec<f64>,
+}
+
 impl<'a> Moves<'a> {
     pub fn new(space: &'a Space, draws: usize) -> Moves<'a> {
-        let mut n_reals = 0;
-        let coordinates = space.parameters().iter().map(|parameter| {
-            n_reals += usize::from(parameter.domain().is_continuous());
-            parameter.domain().is_continuous().then(|| n_reals - 1)
-        });
-        let coordinates = coordinates.collect();
-        let points = RandomPoints::new(space);
-        let (switches, is_mixed) = (space.encoding().switches(), is_mixed(space));
         Moves {
             space,
-            points,
+            points: RandomPoints::new(space),
             pool: vec![],
             draws_left: draws,
-            coordinates,
-            switches,
-            is_mixed,
+            coordinates: coordinates(space),
+            switches: space.encoding().switches(),
+            is_mixed: is_mixed(space),
         }
     }
 
@@ -82,13 +89,13 @@ impl<'a> Moves<'a> {
         Ok(())
     }
 
-    /// Draws a point into the pool. One failure is enough: it took long.
+    /// Draws a point into the pool.
     fn draw_one(&mut self, stream: &mut Stream) -> Result<(), Error> {
         let drawn = self.points.draw(stream);
-        self.draws_left = if drawn.is_ok() {
-            self.draws_left.saturating_sub(1)
-        } else {
-            0
+        self.draws_left = match drawn {
+            Ok(_) => self.draws_left.saturating_sub(1),
+            // One failure is enough: it took long, and another one would take as long.
+            Err(_) => 0,
         };
         self.pool.push(drawn?);
         Ok(())
@@ -101,35 +108,53 @@ impl<'a> Moves<'a> {
         heat: f64,
         stream: &mut Stream,
     ) -> Option<Feasible> {
-        for _ in 0..ATTEMPTS {
-            let is_flip = stream.below(FLIPS) == 0;
-            let moved = if is_flip {
-                self.flipped(here, stream)
-            } else {
-                self.changed(here, 1 + stream.below(2), FIRST_STEP * heat.sqrt(), stream)
-            };
-            let moved = moved.filter(|moved| moved.point() != here.point());
-            if moved.is_some() {
-                return moved;
-            }
+        let moved = (0..ATTEMPTS).find_map(|_| {
+            self.stepped(here, heat, stream)
+                .filter(|moved| moved.point() != here.point())
+        });
+        if moved.is_some() {
+            return moved;
         }
-        let is_new =
-            self.draws_left > 0 && self.points.work() < MUCH_WORK && self.draw_one(stream).is_ok();
-        let other = if is_new {
+        // Where single changes are never feasible, as under an equation, a whole other point is drawn back towards this one.
+        let other = self.another(stream)?;
+        let kept = Kept {
+            chance: heat,
+            parameters: &[],
+        };
+        let drawn_back = self.drawn_back(other, here, kept, stream);
+        Some(drawn_back).filter(|moved| moved.point() != here.point())
+    }
+
+    /// One or two bits flipped, or one or two parameters changed; the hotter, the farther.
+    fn stepped(&self, here: &Feasible, heat: f64, stream: &mut Stream) -> Option<Feasible> {
+        if stream.below(FLIPS) == 0 {
+            return self.flipped(here, stream);
+        }
+        let n = 1 + stream.below(2);
+        self.changed(here, n, FIRST_STEP * heat.sqrt(), stream)
+    }
+
+    /// A new random point as long as there may be more, otherwise an old one.
+    fn another(&mut self, stream: &mut Stream) -> Option<Feasible> {
+        let may_draw = self.draws_left > 0 && self.points.work() < MUCH_WORK;
+        let at = if may_draw && self.draw_one(stream).is_ok() {
             self.pool.len() - 1
         } else {
             stream.below(self.pool.len())
         };
-        let other = self.pool.get(other)?.clone();
-        Some(self.drawn_back(other, here, (heat, &[]), stream))
-            .filter(|moved| moved.point() != here.point())
+        self.pool.get(at).cloned()
     }
 
     /// A point of a random branch that is otherwise like `here` where that is feasible: whole blocks of parameters become active
     /// or inactive together.
     pub fn jumped(&self, here: &Feasible, stream: &mut Stream) -> Option<Feasible> {
         let other = self.points.draw_branch(stream)?;
-        Some(self.drawn_back(other, here, (0.0, &self.switches), stream))
+        // The switches make the branch: taking one of them back would undo the jump.
+        let kept = Kept {
+            chance: 0.0,
+            parameters: &self.switches,
+        };
+        Some(self.drawn_back(other, here, kept, stream))
     }
 
     /// Up to `n` active parameters at other values, the reals by steps of this deviation. What becomes active by that takes a
@@ -141,34 +166,35 @@ impl<'a> Moves<'a> {
         step: f64,
         stream: &mut Stream,
     ) -> Option<Feasible> {
-        let (mut settings, mut unit) = self.opened(here, stream);
-        let active: Vec<usize> = (0..settings.len())
-            .filter(|p| here.point().settings[*p].is_some())
-            .collect();
+        let mut draft = self.opened(here, stream);
+        for p in self.chosen(here, n, stream)? {
+            match (draft.settings[p], self.coordinates[p]) {
+                (Some(Setting::Index(index)), _) => {
+                    let domain = self.space.parameters()[p].domain();
+                    let other = other_index(domain, index, step, stream);
+                    draft.settings[p] = Some(Setting::Index(other));
+                }
+                (_, Some(k)) => {
+                    draft.unit[k] = reflected(draft.unit[k] + step * stream.normal());
+                }
+                _ => {}
+            }
+        }
+        self.finished(draft)
+    }
+
+    /// Up to `n` active parameters, the first of them visible.
+    fn chosen(&self, here: &Feasible, n: usize, stream: &mut Stream) -> Option<Vec<usize>> {
+        let active: Vec<usize> = active(here).collect();
         let is_visible = |p: &&usize| !self.space.parameters()[**p].is_auxiliary();
         let visible: Vec<usize> = active.iter().filter(is_visible).copied().collect();
         let mut chosen = vec![*visible.get(stream.below(visible.len()))?];
         // The others may be auxiliary ones, which often have to follow the first.
         for _ in 1..n {
-            chosen.extend(
-                active
-                    .get(stream.below(active.len()))
-                    .filter(|p| !chosen.contains(p)),
-            );
+            let other = active.get(stream.below(active.len()));
+            chosen.extend(other.filter(|p| !chosen.contains(p)));
         }
-        for p in chosen {
-            match (settings[p], self.coordinates[p]) {
-                (Some(Setting::Index(index)), _) => {
-                    let other =
-                        other_index(self.space.parameters()[p].domain(), index, step, stream);
-                    settings[p] = Some(Setting::Index(other));
-                }
-                (_, Some(k)) => unit[k] = reflected(unit[k] + step * stream.normal()),
-                _ => {}
-            }
-        }
-        let bits = self.space.encoding().encode(&Point { settings }).bits;
-        self.accepted(&bits, &unit)
+        Some(chosen)
     }
 
     /// Every visible active discrete parameter at its other values: at all of them, or where there are many at some near and far
@@ -183,35 +209,32 @@ impl<'a> Moves<'a> {
                 continue;
             }
             for other in other_indices(parameter.domain(), index, stream) {
-                let (mut settings, unit) = self.opened(here, stream);
-                settings[p] = Some(Setting::Index(other));
-                let bits = self.space.encoding().encode(&Point { settings }).bits;
-                found.extend(self.accepted(&bits, &unit));
+                let mut draft = self.opened(here, stream);
+                draft.settings[p] = Some(Setting::Index(other));
+                found.extend(self.finished(draft));
             }
         }
         found
     }
 
-    /// Settings and coordinates of a point, with random values for what is inactive.
-    fn opened(&self, here: &Feasible, stream: &mut Stream) -> (Vec<Option<Setting>>, Vec<f64>) {
-        let mut unit = here.code().unit.clone();
-        let mut settings = here.point().settings.clone();
+    /// A feasible point to be changed, with random values for what is inactive: a change may make it active.
+    fn opened(&self, here: &Feasible, stream: &mut Stream) -> Draft {
+        let mut draft = Draft::of(here);
         for (p, parameter) in self.space.parameters().iter().enumerate() {
-            match (settings[p], self.coordinates[p]) {
+            match (draft.settings[p], self.coordinates[p]) {
                 (Some(_), _) => {}
-                (None, Some(k)) => unit[k] = stream.unit(),
+                (None, Some(k)) => draft.unit[k] = stream.unit(),
                 (None, None) => {
-                    settings[p] = any_index(parameter.domain(), stream).map(Setting::Index);
+                    draft.settings[p] = any_index(parameter.domain(), stream).map(Setting::Index);
                 }
             }
         }
-        (settings, unit)
+        draft
     }
 
     /// One or two bits of active parameters flipped.
     fn flipped(&self, here: &Feasible, stream: &mut Stream) -> Option<Feasible> {
-        let active = (0..self.coordinates.len()).filter(|p| here.point().settings[*p].is_some());
-        let of_active: Vec<usize> = active
+        let of_active: Vec<usize> = active(here)
             .flat_map(|p| self.space.encoding().bits_of(p))
             .collect();
         let mut bits = here.code().bits.clone();
@@ -220,6 +243,12 @@ impl<'a> Moves<'a> {
             bits[bit] = !bits[bit];
         }
         self.accepted(&bits, &here.code().unit)
+    }
+
+    fn finished(&self, draft: Draft) -> Option<Feasible> {
+        let Draft { settings, unit } = draft;
+        let bits = self.space.encoding().encode(&Point { settings }).bits;
+        self.accepted(&bits, &unit)
     }
 
     /// The point of a code, with its reals repaired where that is needed and possible.
@@ -235,59 +264,99 @@ impl<'a> Moves<'a> {
     /// The point with its numbers moved to the middle of their ranges, in random order, where it stays feasible.
     pub fn centred(&self, point: Feasible, stream: &mut Stream) -> Feasible {
         let mut found = point;
-        let mut order: Vec<usize> = (0..self.coordinates.len()).collect();
-        while !order.is_empty() {
-            let p = order.swap_remove(stream.below(order.len()));
-            let domain = self.space.parameters()[p].domain();
-            let Some(setting) = found.point().settings[p] else {
-                continue;
-            };
-            let (mut settings, mut unit) =
-                (found.point().settings.clone(), found.code().unit.clone());
-            match (setting, self.coordinates[p]) {
-                (_, Some(k)) => unit[k] = 0.5,
-                (Setting::Index(_), None) if domain.is_ordered() => {
-                    settings[p] = domain.index_at(MIDDLE).map(Setting::Index);
-                }
-                _ => continue,
-            }
-            let bits = self.space.encoding().encode(&Point { settings }).bits;
-            found = self.accepted(&bits, &unit).unwrap_or(found);
+        for p in self.in_random_order(stream) {
+            let centred = self.centred_in(&found, p);
+            found = centred.unwrap_or(found);
         }
         found
     }
 
-    /// Takes over values of `here`, in random order, where the point stays feasible and another one than `here`; each is left alone
-    /// with probability `heat`, and those of `held` always.
+    fn centred_in(&self, point: &Feasible, p: usize) -> Option<Feasible> {
+        let domain = self.space.parameters()[p].domain();
+        let mut draft = Draft::of(point);
+        match (draft.settings[p]?, self.coordinates[p]) {
+            (_, Some(k)) => draft.unit[k] = 0.5,
+            (Setting::Index(_), None) if domain.is_ordered() => {
+                draft.settings[p] = domain.index_at(MIDDLE).map(Setting::Index);
+            }
+            _ => return None,
+        }
+        self.finished(draft)
+    }
+
+    /// Takes over values of `here`, in random order, where the point stays feasible and another one than `here`.
     pub fn drawn_back(
         &self,
         other: Feasible,
         here: &Feasible,
-        (heat, held): (f64, &[usize]),
+        kept: Kept<'_>,
         stream: &mut Stream,
     ) -> Feasible {
         let mut found = other;
-        let mut order: Vec<usize> = (0..self.coordinates.len()).collect();
+        let mut order: Vec<usize> = self.parameters().collect();
         while !order.is_empty() {
             let p = order.swap_remove(stream.below(order.len()));
-            let value = here.point().settings[p];
-            let is_left = stream.unit() < heat || held.contains(&p);
-            if is_left || value.is_none() || value == found.point().settings[p] {
-                continue;
+            let is_kept = stream.unit() < kept.chance || kept.parameters.contains(&p);
+            if !is_kept {
+                found = self.with_value_of(here, p, &found).unwrap_or(found);
             }
-            let (mut bits, mut unit) = (found.code().bits.clone(), found.code().unit.clone());
-            let range = self.space.encoding().bits_of(p);
-            bits[range.clone()].copy_from_slice(&here.code().bits[range]);
-            if let Some(k) = self.coordinates[p] {
-                unit[k] = here.code().unit[k];
-            }
-            let nearer = Feasible::of_code(self.space, &bits, &unit);
-            found = nearer
-                .filter(|nearer| nearer.point() != here.point())
-                .unwrap_or(found);
         }
         found
     }
+
+    /// The point with the value that parameter `p` has in `here`, if that differs, is feasible and does not lead to `here` itself.
+    fn with_value_of(&self, here: &Feasible, p: usize, point: &Feasible) -> Option<Feasible> {
+        let value = here.point().settings[p];
+        if value.is_none() || value == point.point().settings[p] {
+            return None;
+        }
+        let (mut bits, mut unit) = (point.code().bits.clone(), point.code().unit.clone());
+        let range = self.space.encoding().bits_of(p);
+        bits[range.clone()].copy_from_slice(&here.code().bits[range]);
+        if let Some(k) = self.coordinates[p] {
+            unit[k] = here.code().unit[k];
+        }
+        Feasible::of_code(self.space, &bits, &unit).filter(|nearer| nearer.point() != here.point())
+    }
+
+    fn parameters(&self) -> std::ops::Range<usize> {
+        0..self.coordinates.len()
+    }
+
+    fn in_random_order(&self, stream: &mut Stream) -> Vec<usize> {
+        let mut left: Vec<usize> = self.parameters().collect();
+        let mut order = Vec::with_capacity(left.len());
+        while !left.is_empty() {
+            order.push(left.swap_remove(stream.below(left.len())));
+        }
+        order
+    }
+}
+
+impl Draft {
+    fn of(point: &Feasible) -> Draft {
+        Draft {
+            settings: point.point().settings.clone(),
+            unit: point.code().unit.clone(),
+        }
+    }
+}
+
+/// The coordinate of each continuous parameter.
+fn coordinates(space: &Space) -> Vec<Option<usize>> {
+    let mut n_reals = 0;
+    let coordinates = space.parameters().iter().map(|parameter| {
+        let is_real = parameter.domain().is_continuous();
+        n_reals += usize::from(is_real);
+        is_real.then(|| n_reals - 1)
+    });
+    coordinates.collect()
+}
+
+/// Positions of the active parameters.
+fn active(point: &Feasible) -> impl Iterator<Item = usize> + '_ {
+    let settings = point.point().settings.iter().enumerate();
+    settings.filter_map(|(p, setting)| setting.map(|_| p))
 }
 
 /// A random index, even on the domain's own scale.
@@ -321,6 +390,7 @@ fn other_index(domain: &Domain, index: u64, step: f64, stream: &mut Stream) -> u
         return other.unwrap_or_else(|| moved_by(1, index, n, stream));
     }
     if is_far {
+        // By 1 to n - 1 around the circle: every other index is as likely as any.
         return (index + 1 + below(n - 1, stream)) % n;
     }
     let by = 1 + below((step * n as f64) as u64, stream);
@@ -345,25 +415,30 @@ fn other_indices(domain: &Domain, index: u64, stream: &mut Stream) -> Vec<u64> {
     }
     let mut others: Vec<u64> = (0..2).filter_map(|_| any_index(domain, stream)).collect();
     if domain.is_ordered() {
-        others.extend(
-            [1, 2, 4]
-                .into_iter()
-                .flat_map(|by| [index.checked_sub(by), Some(index + by)])
-                .flatten(),
-        );
+        others.extend(near_indices(index));
         if n > MANY_VALUES {
-            let at = domain.position(index);
-            let far = LARGE_STEPS
-                .iter()
-                .map(|by| at + by)
-                .filter(|u| (0.0..=1.0).contains(u));
-            others.extend(far.filter_map(|u| domain.index_at(u)));
+            others.extend(far_indices(domain, index));
         }
     }
     others.retain(|other| *other < n && *other != index);
     others.sort_unstable();
     others.dedup();
     others
+}
+
+/// A few steps up and down; some may be beyond the end.
+fn near_indices(index: u64) -> impl Iterator<Item = u64> {
+    let steps = [1, 2, 4].into_iter();
+    steps
+        .flat_map(move |by| [index.checked_sub(by), Some(index + by)])
+        .flatten()
+}
+
+fn far_indices(domain: &Domain, index: u64) -> impl Iterator<Item = u64> {
+    let at = domain.position(index);
+    let far = LARGE_STEPS.iter().map(move |by| at + by);
+    far.filter(|u| (0.0..=1.0).contains(u))
+        .filter_map(|u| domain.index_at(u))
 }
 
 fn below(n: u64, stream: &mut Stream) -> u64 {

@@ -1,4 +1,4 @@
-//! The feasible point nearest to a wish: a point enters that may violate constraints, one that does not leaves.
+//! The feasible point nearest to one that may violate constraints.
 //!
 //! ```text
 //! Σ_p d_p²     d_p = |i - j| / (n - 1) between values of an ordered parameter, |u - v| between coordinates of a real,
@@ -10,12 +10,14 @@
 //! reals, reals for the wished bits, reals for the nearest bits, and random points. Each is then pulled towards the
 //! wish, one parameter after the other, where it stays feasible.
 
+use std::slice;
+
 use mivabo_bqp::{Bqp, Distance, Limits, nearest};
 
+use super::distance::index_range;
 use super::random::RandomPoints;
-use super::{Feasible, distance};
+use super::{CodedPoint, Feasible, distance};
 use crate::acquire::Error;
-use crate::encoding::Encoded;
 use crate::encoding::region::minimise::Settings;
 use crate::language::domain::Coding;
 use crate::math::random::{Purpose, stream};
@@ -29,7 +31,9 @@ const DRAWS: usize = 32;
 const ROUNDS: usize = 4;
 
 impl Space {
-    /// The feasible point nearest to `wish`, or the nearest that was found: see [`acquire::nearest`](self).
+    /// The feasible point nearest to `wish`, or the nearest that was found. Its distance is the sum over parameters of a squared
+    /// difference in [0, 1], on the parameter's own scale; two values of an unordered parameter differ by 1, and so do an active and
+    /// an inactive one.
     ///
     /// ```
     /// # use mivabo::space::Space;
@@ -54,8 +58,7 @@ impl Space {
         }
         let search = Search {
             space: self,
-            wish,
-            code: self.encoding().encode(wish),
+            wish: CodedPoint::of(self, wish.clone()),
         };
         let mut found = search.by_oracles();
         if found.is_empty() || self.encoding().n_reals() > 0 {
@@ -72,34 +75,38 @@ impl Space {
 
 struct Search<'a> {
     space: &'a Space,
-    wish: &'a Point,
-    code: Encoded,
+    wish: CodedPoint,
 }
 
 impl Search<'_> {
     fn distance(&self, found: &Feasible) -> f64 {
-        distance(
-            self.space,
-            (self.wish, &self.code),
-            (found.point(), found.code()),
-        )
+        distance(self.space, &self.wish, found.coded())
+    }
+
+    fn wished_bits(&self) -> &[bool] {
+        &self.wish.code().bits
+    }
+
+    fn wished_reals(&self) -> &Vec<f64> {
+        &self.wish.code().unit
     }
 
     /// Bits for the wished reals, and reals for the nearest bits.
     fn by_oracles(&self) -> Vec<Feasible> {
         let encoding = self.space.encoding();
-        let given = encoding.given_reals(&self.code.unit).ok();
-        let kept = given.and_then(|problem| self.bits(&problem));
-        let kept = kept.and_then(|bits| Feasible::of_code(self.space, &bits, &self.code.unit));
-        let free = self
-            .bits(encoding.problem())
-            .and_then(|bits| self.reals(&bits));
-        kept.into_iter().chain(free).collect()
+        let given_reals = encoding.given_reals(self.wished_reals()).ok();
+        let bits = given_reals.and_then(|problem| self.bits(&problem));
+        let at_reals =
+            bits.and_then(|bits| Feasible::of_code(self.space, &bits, self.wished_reals()));
+        let bits = self.bits(encoding.problem());
+        let at_bits = bits.and_then(|bits| self.at_bits(&bits));
+        at_reals.into_iter().chain(at_bits).collect()
     }
 
     /// Random points; only the first one must be found, and only where there is no other.
     fn drawn(&self, is_needed: bool) -> Result<Vec<Feasible>, Error> {
         let points = RandomPoints::new(self.space);
+        // Always the same stream: equal wishes have equal answers.
         let mut stream = stream(0, 0, Purpose::Sample);
         let mut found = match points.draw(&mut stream) {
             Ok(first) => vec![first],
@@ -112,17 +119,13 @@ impl Search<'_> {
 
     /// The point with values of the wish, where it stays feasible and comes nearer.
     fn pulled(&self, mut found: Feasible) -> Feasible {
-        let encoding = self.space.encoding();
         for _ in 0..ROUNDS {
             let before = self.distance(&found);
             for p in 0..self.space.parameters().len() {
-                let mut bits = found.code().bits.clone();
-                let range = encoding.bits_of(p);
-                bits[range.clone()].copy_from_slice(&self.code.bits[range]);
-                let nearer = self.reals(&bits);
-                found = nearer
-                    .filter(|it| self.distance(it) < self.distance(&found))
-                    .unwrap_or(found);
+                let nearer = self
+                    .with_wished_value(&found, p)
+                    .filter(|it| self.distance(it) < self.distance(&found));
+                found = nearer.unwrap_or(found);
             }
             if self.distance(&found) >= before {
                 break;
@@ -131,39 +134,36 @@ impl Search<'_> {
         found
     }
 
+    /// The point with the wished value of one parameter, and its reals as near to the wished ones as possible.
+    fn with_wished_value(&self, found: &Feasible, p: usize) -> Option<Feasible> {
+        let mut bits = found.code().bits.clone();
+        let range = self.space.encoding().bits_of(p);
+        bits[range.clone()].copy_from_slice(&self.wished_bits()[range]);
+        self.at_bits(&bits)
+    }
+
     /// The point of these bits whose reals are nearest to the wished ones.
-    fn reals(&self, bits: &[bool]) -> Option<Feasible> {
-        let wished = Feasible::of_code(self.space, bits, &self.code.unit);
-        if wished.is_some() || self.code.unit.is_empty() {
-            return wished;
+    fn at_bits(&self, bits: &[bool]) -> Option<Feasible> {
+        let wish = self.wished_reals();
+        let as_wished = Feasible::of_code(self.space, bits, wish);
+        if as_wished.is_some() || wish.is_empty() {
+            return as_wished;
         }
         let region = self.space.encoding().given_bits(bits).ok()?;
         let squares = |x: &[f64], gradient: &mut [f64]| {
-            let differences = x.iter().zip(&self.code.unit).map(|(x, wish)| x - wish);
-            gradient
-                .iter_mut()
-                .zip(differences.clone())
-                .for_each(|(slot, by)| *slot = 2.0 * by);
+            let differences = x.iter().zip(wish).map(|(x, wish)| x - wish);
+            for (slot, by) in gradient.iter_mut().zip(differences.clone()) {
+                *slot = 2.0 * by;
+            }
             differences.map(|by| by * by).sum()
         };
-        let found = region.minimise(
-            &squares,
-            std::slice::from_ref(&self.code.unit),
-            Settings::default(),
-        )?;
+        let found = region.minimise(&squares, slice::from_ref(wish), Settings::default())?;
         Feasible::of_code(self.space, bits, &found.x)
     }
 
     /// The bits of a problem that are nearest to the wished ones.
     fn bits(&self, problem: &Bqp) -> Option<Vec<bool>> {
-        let limits = Limits {
-            nodes: Some(NODES),
-            ..Limits::default()
-        };
-        let outcome = nearest(problem, &self.code.bits, &self.weights(), &[], limits)
-            .ok()?
-            .ok()?;
-        outcome.into_solution().map(|solution| solution.x)
+        nearest_bits(problem, self.wished_bits(), &self.weights(), &[], NODES)
     }
 
     /// The distance as a function of the bits.
@@ -178,25 +178,45 @@ impl Search<'_> {
             if parameter.is_auxiliary() || bits.is_empty() {
                 continue;
             }
-            if !domain.is_ordered() {
+            if domain.is_ordered() {
+                let squared_steps = (index_range(domain) as f64).powi(-2);
+                let index = bits
+                    .enumerate()
+                    .map(|(k, bit)| (bit, steps_of_bit(domain.coding, k)));
+                weights.numbers.push((squared_steps, index.collect()));
+            } else {
                 // Two bits differ between two values.
                 weights.bits[bits].fill(0.5);
-                continue;
             }
-            let range = domain
-                .size()
-                .map_or(1, |size| size.saturating_sub(1).max(1)) as f64;
-            let index = |(k, bit): (usize, usize)| match domain.coding {
-                Coding::Binary => (bit, f64::powi(2.0, i32::try_from(k).unwrap_or(i32::MAX))),
-                Coding::Unary => (bit, 1.0),
-                Coding::OneHot => (bit, k as f64),
-            };
-            weights
-                .numbers
-                .push((range.powi(-2), bits.enumerate().map(index).collect()));
         }
         weights
     }
+}
+
+/// By how much the `k`-th bit of a code raises its index.
+fn steps_of_bit(coding: Coding, k: usize) -> f64 {
+    match coding {
+        Coding::Binary => f64::powi(2.0, i32::try_from(k).unwrap_or(i32::MAX)),
+        Coding::Unary => 1.0,
+        Coding::OneHot => k as f64,
+    }
+}
+
+/// The bits that satisfy a problem nearest to a wish, as far as so many nodes of the search find them; those of `held` stay as wished.
+pub(super) fn nearest_bits(
+    problem: &Bqp,
+    wish: &[bool],
+    distance: &Distance,
+    held: &[usize],
+    nodes: u64,
+) -> Option<Vec<bool>> {
+    let limits = Limits {
+        nodes: Some(nodes),
+        ..Limits::default()
+    };
+    let outcome = nearest(problem, wish, distance, held, limits);
+    let solution = outcome.ok()?.ok()?.into_solution()?;
+    Some(solution.x)
 }
 
 #[cfg(test)]
@@ -239,7 +259,7 @@ mod tests {
     fn over_discrete_parameters_no_feasible_point_is_nearer() {
         let space = space("p = 'a * b <= 12'\nq = \"c == 'x' -> a + d == 7\"\nr = 'e -> b >= 3'");
         let points = all(&space);
-        let code = |point: &Point| space.encoding().encode(point);
+        let coded = |point: &Point| CodedPoint::of(&space, point.clone());
         let feasible: Vec<&Point> = points
             .iter()
             .filter(|point| space.check(point).is_feasible())
@@ -247,7 +267,7 @@ mod tests {
         for wish in points.iter().step_by(17) {
             let found = space.nearest(wish).unwrap();
 
-            let away = |point: &Point| distance(&space, (wish, &code(wish)), (point, &code(point)));
+            let away = |point: &Point| distance(&space, &coded(wish), &coded(point));
             let least = feasible
                 .iter()
                 .map(|point| away(point))

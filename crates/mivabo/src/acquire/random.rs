@@ -1,4 +1,4 @@
-//! Random feasible points: a space and a stream enter, points spread over the feasible set leave.
+//! Random feasible points, spread over the feasible set.
 //!
 //! Five ways, each tried a bounded number of times, from the cheapest and most even to the most stubborn:
 //!
@@ -15,8 +15,10 @@
 
 use std::cell::Cell;
 
-use mivabo_bqp::{Distance, Effort, Limits, Sampler, nearest};
+use mivabo_bqp::{Effort, Sampler};
 
+use super::proof::conflict;
+use super::walk::Walk;
 use super::{Feasible, is_mixed};
 use crate::acquire::Error;
 use crate::encoding;
@@ -36,8 +38,13 @@ const REALS: usize = 8;
 /// Bits drawn where reals are free.
 const BITS_ALONE: usize = 2;
 
-/// Reals drawn to look for bits that go with them.
+/// Reals drawn to look for bits that go with them, and how long to look for those.
 const GIVEN_REALS: usize = 16;
+const BITS_EFFORT: Effort = Effort {
+    listing: 256,
+    dives: 4,
+    nodes: 10_000,
+};
 
 /// Bits drawn to look for reals that go with them, and starts of the search for those.
 const GIVEN_BITS: usize = 16;
@@ -47,17 +54,11 @@ const STARTS: usize = 2;
 const WALKS: usize = 8;
 const STEPS: usize = 200;
 
-/// Nodes in the search for the bits nearest to a wish.
-const NEAREST_NODES: u64 = 10;
-
-/// Codes that are looked at one by one, and pieces of their regions, in the search for a proof.
-const PROVED_BITS: usize = 12;
-const PROVED_BOXES: usize = 20_000;
-
 /// Values of a parameter above which they are not looked at one by one.
 const MANY_VALUES: u64 = 256;
 
-/// [Work](RandomPoints::work) after which those who draw many points make do with those that they have: a quarter of a second.
+/// Work budget of a batch of draws, in units of [`work`](RandomPoints::work): a quarter of a second. When it is spent, the batch ends
+/// with what was drawn.
 pub(crate) const MUCH_WORK: u64 = 4_000_000;
 
 /// Draws random feasible points of one space.
@@ -75,19 +76,26 @@ pub struct RandomPoints<'a> {
     work: Cell<u64>,
 }
 
+/// A way to draw a point, of those that become impatient.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    ByParameters,
+    ByCodes,
+    GivenReals,
+    GivenBits,
+}
+
 impl<'a> RandomPoints<'a> {
     /// Prepares the sampler of the bits.
     pub fn new(space: &'a Space) -> RandomPoints<'a> {
-        let sampler = space.encoding().sampler();
-        let impatience = [const { Cell::new(1) }; 4];
         let mut domains = space.parameters().iter().map(Parameter::domain);
         let is_log = domains.any(|domain| domain.is_log() && !domain.is_continuous());
         RandomPoints {
             space,
-            sampler,
+            sampler: space.encoding().sampler(),
             is_mixed: is_mixed(space),
             is_log,
-            impatience,
+            impatience: [const { Cell::new(1) }; 4],
             work: Cell::new(0),
         }
     }
@@ -95,34 +103,22 @@ impl<'a> RandomPoints<'a> {
     /// A random feasible point.
     ///
     /// # Errors
-    /// [`Error::Infeasible`] when it is proved that there is none; [`Error::NoFeasiblePoint`] when all ways failed,
+    /// [`Error::Encoding`] when it is proved that there is none; [`Error::NoFeasiblePoint`] when all ways failed,
     /// which proves nothing.
     pub fn draw(&self, stream: &mut Stream) -> Result<Feasible, Error> {
-        if self.is_log {
-            let branch = self.branch(stream);
-            if let Some(found) = self.tries(0, POINTS, |_| self.by_parameters(branch, stream)) {
-                return Ok(found);
-            }
-        }
-        // Without constraints on reals only the search for bits can fail, and that took long.
-        let tries = if self.is_mixed { BITS } else { BITS_ALONE };
-        if let Some(found) = self.tries(1, tries, |_| self.by_codes(stream)) {
+        if let Some(found) = self.by_rejection(stream) {
             return Ok(found);
         }
+        // Without constraints on reals only the search for bits can have failed, and that took long: the others need it too.
         if !self.is_mixed {
-            return Err(Error::NoFeasiblePoint {
-                tried: self.tried(),
-            });
+            return Err(self.nothing_found());
         }
-        let found = self
-            .tries(2, GIVEN_REALS, |_| self.by_bits(stream))
-            .or_else(|| self.tries(3, GIVEN_BITS, |_| self.by_reals(stream)))
-            .or_else(|| (0..WALKS).find_map(|_| self.by_walk(stream)));
-        found.ok_or_else(|| match self.conflict() {
+        if let Some(found) = self.by_repair(stream) {
+            return Ok(found);
+        }
+        Err(match conflict(self.space) {
             Some(names) => encoding::Error::Infeasible { names }.into(),
-            None => Error::NoFeasiblePoint {
-                tried: self.tried(),
-            },
+            None => self.nothing_found(),
         })
     }
 
@@ -149,25 +145,19 @@ impl<'a> RandomPoints<'a> {
     /// A random feasible point of a branch, quickly or not at all.
     pub(crate) fn draw_in(&self, branch: &Branch, stream: &mut Stream) -> Option<Feasible> {
         let bits = self.sampler.sample_from(branch.root(), seed(stream))?;
-        (0..REALS).find_map(|_| Feasible::of_code(self.space, &bits, &self.reals(stream)))
+        self.with_random_reals(&bits, stream)
     }
 
     /// The values of each choice, and of each truth value that conditions name, where it is always active: one list for each parameter
     /// that has more than one possible value.
     pub(crate) fn branches_by_value(&self) -> Vec<Vec<Branch>> {
-        let (parameters, switches) = (self.space.parameters(), self.space.encoding().switches());
-        let is_counted = |p: &usize| {
-            let domain = parameters[*p].domain();
-            let is_small = domain.size().is_some_and(|size| size <= MANY_VALUES);
-            let is_label = match domain.set {
-                Set::Choice(_) => is_small,
-                Set::Bool => switches.contains(p),
-                _ => false,
-            };
-            is_label && parameters[*p].condition().is_none()
-        };
-        let counted = (0..parameters.len()).filter(is_counted);
-        let values = counted.map(|p| self.space.encoding().branches_by_value(p, &self.sampler));
+        let encoding = self.space.encoding();
+        let switches = encoding.switches();
+        let parameters = self.space.parameters().iter().enumerate();
+        let counted = parameters.filter(|(p, parameter)| {
+            parameter.condition().is_none() && is_label(parameter, switches.contains(p))
+        });
+        let values = counted.map(|(p, _)| encoding.branches_by_value(p, &self.sampler));
         values.filter(|values| values.len() > 1).collect()
     }
 
@@ -181,19 +171,42 @@ impl<'a> RandomPoints<'a> {
         self.space
     }
 
+    /// The first two ways.
+    fn by_rejection(&self, stream: &mut Stream) -> Option<Feasible> {
+        if self.is_log {
+            // One branch for all tries: a new one for each would prefer branches in which a try is likely to succeed.
+            let branch = self.branch(stream);
+            let found = self.tries(Way::ByParameters, POINTS, || {
+                self.by_parameters(branch, stream)
+            });
+            if found.is_some() {
+                return found;
+            }
+        }
+        let n = if self.is_mixed { BITS } else { BITS_ALONE };
+        self.tries(Way::ByCodes, n, || self.by_codes(stream))
+    }
+
+    /// The other three.
+    fn by_repair(&self, stream: &mut Stream) -> Option<Feasible> {
+        self.tries(Way::GivenReals, GIVEN_REALS, || self.given_reals(stream))
+            .or_else(|| self.tries(Way::GivenBits, GIVEN_BITS, || self.given_bits(stream)))
+            .or_else(|| (0..WALKS).find_map(|_| self.by_walk(stream)))
+    }
+
     /// Tries a way up to `n` times, and fewer after it has failed, but at least once.
     fn tries(
         &self,
-        way: usize,
+        way: Way,
         n: usize,
-        mut attempt: impl FnMut(usize) -> Option<Feasible>,
+        mut attempt: impl FnMut() -> Option<Feasible>,
     ) -> Option<Feasible> {
-        let impatience = &self.impatience[way];
-        let found = (0..n.div_ceil(impatience.get())).find_map(&mut attempt);
-        impatience.set(if found.is_some() {
-            1
-        } else {
-            (4 * impatience.get()).min(n)
+        let impatience = &self.impatience[way as usize];
+        let found = (0..n.div_ceil(impatience.get())).find_map(|_| attempt());
+        // A way that never succeeds soon costs one try a draw; a single success makes it patient again.
+        impatience.set(match found {
+            Some(_) => 1,
+            None => (4 * impatience.get()).min(n),
         });
         found
     }
@@ -203,161 +216,47 @@ impl<'a> RandomPoints<'a> {
         let settings = parameters
             .map(|p| p.domain().index_at(stream.unit()).map(Setting::Index))
             .collect();
-        let drawn = self
-            .space
-            .encoding()
-            .encode(&Point { settings })
-            .bits
-            .into_iter()
-            .enumerate();
-        let given = |bit| branch.and_then(|branch| branch.root().value(bit));
-        let bits: Vec<bool> = drawn
-            .map(|(bit, drawn)| given(bit).unwrap_or(drawn))
-            .collect();
+        let mut bits = self.space.encoding().encode(&Point { settings }).bits;
+        if let Some(branch) = branch {
+            for (bit, value) in bits.iter_mut().enumerate() {
+                *value = branch.root().value(bit).unwrap_or(*value);
+            }
+        }
         Feasible::of_code(self.space, &bits, &self.reals(stream))
     }
 
     fn by_codes(&self, stream: &mut Stream) -> Option<Feasible> {
         let bits = self.bits(stream)?;
-        (0..REALS).find_map(|_| Feasible::of_code(self.space, &bits, &self.reals(stream)))
+        self.with_random_reals(&bits, stream)
     }
 
-    fn by_bits(&self, stream: &mut Stream) -> Option<Feasible> {
-        let effort = Effort {
-            listing: 256,
-            dives: 4,
-            nodes: 10_000,
-        };
+    fn with_random_reals(&self, bits: &[bool], stream: &mut Stream) -> Option<Feasible> {
+        (0..REALS).find_map(|_| Feasible::of_code(self.space, bits, &self.reals(stream)))
+    }
+
+    fn given_reals(&self, stream: &mut Stream) -> Option<Feasible> {
         let unit = self.reals(stream);
+        // Drawn before anything can fail, so that every try takes as many numbers from the stream.
         let seed = seed(stream);
         let problem = self.space.encoding().given_reals(&unit).ok()?;
-        let sampler = Sampler::with_effort(&problem, effort);
+        let sampler = Sampler::with_effort(&problem, BITS_EFFORT);
         let bits = sampler.sample(seed);
         self.work
             .set(self.work.get().saturating_add(sampler.work()));
         Feasible::of_code(self.space, &bits?, &unit)
     }
 
-    fn by_reals(&self, stream: &mut Stream) -> Option<Feasible> {
+    fn given_bits(&self, stream: &mut Stream) -> Option<Feasible> {
         let bits = self.bits(stream)?;
-        let unit = self
-            .space
-            .encoding()
-            .given_bits(&bits)
-            .ok()?
-            .find(stream, STARTS)?;
+        let region = self.space.encoding().given_bits(&bits).ok()?;
+        let unit = region.find(stream, STARTS)?;
         Feasible::of_code(self.space, &bits, &unit)
     }
 
-    /// Changes one parameter after the other, at random, wherever that leaves less to violate, or as much.
     fn by_walk(&self, stream: &mut Stream) -> Option<Feasible> {
-        let mut bits = self.bits(stream)?;
-        let (mut unit, mut violated) = self.nearest_reals(&bits, &self.reals(stream))?;
-        for _ in 0..STEPS {
-            if violated == 0.0 {
-                break;
-            }
-            let Some(next) = self.neighbour(&bits, &unit, stream) else {
-                continue;
-            };
-            let Some((reals, then)) = self.nearest_reals(&next, &unit) else {
-                continue;
-            };
-            if then <= violated {
-                (bits, unit, violated) = (next, reals, then);
-            }
-        }
-        Feasible::of_code(self.space, &bits, &unit)
-    }
-
-    /// The reals that violate least from here, and by how much: what the limits of the region fail by, and a thousandth
-    /// for each constraint that does not hold.
-    fn nearest_reals(&self, bits: &[bool], unit: &[f64]) -> Option<(Vec<f64>, f64)> {
-        let region = self.space.encoding().given_bits(bits).ok()?;
-        let nearest = region.nearest(unit);
-        let unit = region.repaired(&nearest).unwrap_or(nearest);
-        let point = self.space.encoding().decode(bits, &unit).ok()?;
-        let n_violated = self.space.check(&point).violations.len();
-        let by = if n_violated == 0 {
-            0.0
-        } else {
-            region.violation(&unit) + 1e-3 * n_violated as f64
-        };
-        Some((unit, by))
-    }
-
-    /// The bits that satisfy the discrete constraints nearest to these with another value of one parameter.
-    fn neighbour(&self, bits: &[bool], unit: &[f64], stream: &mut Stream) -> Option<Vec<bool>> {
-        let (space, encoding) = (self.space, self.space.encoding());
-        let mut point = encoding.decode(bits, unit).ok()?;
-        let p = stream.below(space.parameters().len());
-        let size = space.parameters()[p].domain().size()?;
-        let Some(Setting::Index(old)) = point.settings[p] else {
-            return None;
-        };
-        let next = stream.below(usize::try_from(size).ok()?) as u64;
-        if next == old {
-            return None;
-        }
-        point.settings[p] = Some(Setting::Index(next));
-        let wish = encoding.encode(&point).bits;
-        if encoding.problem().is_feasible(&wish) {
-            return Some(wish);
-        }
-        let held: Vec<usize> = encoding.bits_of(p).collect();
-        let limits = Limits {
-            nodes: Some(NEAREST_NODES),
-            ..Limits::default()
-        };
-        let distance = Distance::hamming(wish.len());
-        let outcome = nearest(encoding.problem(), &wish, &distance, &held, limits)
-            .ok()?
-            .ok()?;
-        outcome.into_solution().map(|solution| solution.x)
-    }
-
-    /// Constraints that no point satisfies together, if that is proved; without any one of them it is not.
-    fn conflict(&self) -> Option<Vec<String>> {
-        let encoding = self.space.encoding();
-        let n = encoding.n_bits();
-        if n > PROVED_BITS {
-            return None;
-        }
-        let unit = vec![0.5; encoding.n_reals()];
-        let codes =
-            (0..1_u32 << n).map(|code| (0..n).map(|k| code >> k & 1 == 1).collect::<Vec<bool>>());
-        // One code for each point: what is inactive has any bits otherwise.
-        let codes = codes.filter(|bits| {
-            encoding
-                .decode(bits, &unit)
-                .is_ok_and(|p| encoding.encode(&p).bits == *bits)
-        });
-        let regions = codes
-            .map(|bits| encoding.given_bits(&bits))
-            .collect::<Result<Vec<_>, _>>()
-            .ok()?;
-        let is_proved = |kept: &[usize]| {
-            let mut boxes = PROVED_BOXES;
-            regions
-                .iter()
-                .all(|region| region.is_proved_empty(&|c| kept.contains(&c), &mut boxes))
-        };
-        let constraints = self.space.constraints();
-        let mut kept: Vec<usize> = (0..constraints.len()).collect();
-        if !is_proved(&kept) {
-            return None;
-        }
-        for c in kept.clone() {
-            let without: Vec<usize> = kept.iter().copied().filter(|k| *k != c).collect();
-            if is_proved(&without) {
-                kept = without;
-            }
-        }
-        Some(
-            kept.into_iter()
-                .map(|c| constraints[c].name().to_owned())
-                .collect(),
-        )
+        let bits = self.bits(stream)?;
+        let unit = self.reals(stream);
+        Walk::at(self.space, bits, &unit)?.end(STEPS, stream)
     }
 
     /// A random branch, each as likely as any other; none where no parameter is conditional.
@@ -380,6 +279,11 @@ impl<'a> RandomPoints<'a> {
             .collect()
     }
 
+    fn nothing_found(&self) -> Error {
+        let tried = self.tried();
+        Error::NoFeasiblePoint { tried }
+    }
+
     fn tried(&self) -> String {
         if !self.is_mixed {
             return "a search for bits that satisfy the discrete constraints".into();
@@ -390,6 +294,16 @@ impl<'a> RandomPoints<'a> {
              steps towards the feasible set",
             BITS * REALS + if self.is_log { POINTS } else { 0 }
         )
+    }
+}
+
+/// Whether the values of a parameter are names without an order, few enough to look at one by one.
+fn is_label(parameter: &Parameter, is_switch: bool) -> bool {
+    let domain = parameter.domain();
+    match domain.set {
+        Set::Choice(_) => domain.size().is_some_and(|size| size <= MANY_VALUES),
+        Set::Bool => is_switch,
+        _ => false,
     }
 }
 

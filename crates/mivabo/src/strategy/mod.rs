@@ -1,4 +1,4 @@
-//! How points are chosen: what a study knows goes to a [`Proposer`], and a feasible point comes back.
+//! How points are chosen: a proposer sees what a study knows, and gives a feasible point.
 //!
 //! | folder | what it holds |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | `random` | feasible points by chance |
 //!
 //! Each folder holds its settings, its model and its search. All names and settings stand in one table ([`table`]), from which
-//! help, errors and documentation are made. A strategy knows nothing of the study that it works for but [`Seen`].
+//! help, errors and documentation are made. A strategy knows nothing of the study that it works for but its trials and aims (`Seen`).
 
 mod error;
 pub mod improvement;
@@ -15,6 +15,8 @@ mod proposal;
 mod random;
 mod seen;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod thompson;
 
 pub use self::error::Error;

@@ -1,7 +1,8 @@
 //! What a proposer sees of a study: the space, the aims, and all trials.
 
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
-use crate::acquire::untried::{Tried, Untried};
+use crate::acquire::tried::Tried;
+use crate::acquire::untried::Untried;
 use crate::acquire::{Feasible, Placed, distance};
 use crate::encoding::Encoded;
 use crate::math::random::{Purpose, Stream, stream};
@@ -159,11 +160,10 @@ impl<'a> Seen<'a> {
     }
 
     fn distance_to_trials(&self, feasible: &Feasible) -> f64 {
-        let here = (feasible.point(), feasible.code());
         let distances = self
             .trials
             .iter()
-            .map(|trial| distance(self.space, here, (trial.point(), trial.at.code())));
+            .map(|trial| distance(self.space, feasible.coded(), trial.at.coded()));
         distances.fold(f64::INFINITY, f64::min)
     }
 }

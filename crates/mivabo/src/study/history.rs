@@ -1,81 +1,80 @@
 //! Replaying: a study takes in the trials that others made and told.
 
-use super::{State, Study, Trial};
-use crate::study::Error;
+use super::ledger::Ledger;
+use super::{Error, State, Trial};
 
-impl Study {
-    /// Takes in what happened elsewhere: trials that are new here, in any order, and ones that are known here and have
-    /// changed since. Trials that are the same here and there are left alone, so the whole history may be given.
-    ///
-    /// A study is a fold over its trials and the order of their tells, so this is all there is to resuming one, and to
-    /// keeping up with other processes that work on it.
-    ///
-    /// # Errors
-    /// [`Error::BadHistory`] when numbers of trials or places of tells have holes, or a told trial would change;
-    /// [`Error::ForeignPoint`]. What came before the fault is taken in.
-    pub fn replay<'t>(&mut self, trials: impl IntoIterator<Item = &'t Trial>) -> Result<(), Error> {
+impl Ledger {
+    /// See [`Study::replay`](super::Study::replay).
+    pub(super) fn replay<'t>(
+        &mut self,
+        trials: impl IntoIterator<Item = &'t Trial>,
+    ) -> Result<(), Error> {
         let mut trials: Vec<&Trial> = trials.into_iter().collect();
         trials.sort_by_key(|trial| trial.id);
         for trial in &trials {
             self.follow(trial)?;
         }
-        let mut told: Vec<&Trial> = trials.into_iter().filter(|trial| trial.is_told()).collect();
-        told.sort_by_key(|trial| trial.told);
-        for trial in told {
-            // What is told here already is the same: `follow` has seen to that.
-            if self.trials[self.place_of(trial.id)?].is_told() {
-                continue;
-            }
-            let place = self.told.len();
-            if trial.told != Some(place as u64) {
-                let why = format!("trial {} is not the tell number {place}", trial.id);
-                return Err(Error::BadHistory { why });
-            }
-            if let Some(outcome) = trial.outcome() {
-                self.settle(trial.id, outcome.clone())?;
-            }
+        // Tells have an order of their own, and the model depends on it.
+        trials.retain(|trial| trial.is_told());
+        trials.sort_by_key(|trial| trial.told);
+        for trial in trials {
+            self.follow_tell(trial)?;
         }
         Ok(())
     }
 
     /// The trial itself, without what was told.
     fn follow(&mut self, trial: &Trial) -> Result<(), Error> {
-        let n = self.trials.len() as u64;
-        if trial.id > n {
-            let why = format!("trial {} stands where trial {n} should", trial.id);
-            return Err(Error::BadHistory { why });
+        let (id, n) = (trial.id, self.trials.len() as u64);
+        if id > n {
+            return Err(bad(format!("trial {id} stands where trial {n} should")));
         }
-        if trial.id == n {
+        if id == n {
             self.push(trial.at.clone());
         }
-        let at = self.place_of(trial.id)?;
-        let known = &mut self.trials[at];
+        let known = self.trial(id)?;
         if known.point() != trial.point() {
-            let why = format!("trial {} has moved", trial.id);
-            return Err(Error::BadHistory { why });
+            return Err(bad(format!("trial {id} has moved")));
         }
         if known.is_told() {
             let is_same = known.state == trial.state && known.told == trial.told;
-            let why = format!("trial {} was told before, and something else", trial.id);
-            return if is_same {
-                Ok(())
-            } else {
-                Err(Error::BadHistory { why })
-            };
+            let why = format!("trial {id} was told before, and something else");
+            return if is_same { Ok(()) } else { Err(bad(why)) };
         }
-        match &trial.state {
-            State::Waiting | State::Running if !self.space.is_feasible(trial.point()) => {
-                let why = format!("trial {} is to be evaluated, but is not feasible", trial.id);
-                Err(Error::BadHistory { why })
-            }
-            State::Waiting => self.set_waiting(trial.id),
-            State::Running => {
-                known.state = State::Running;
-                self.waiting.remove(&at);
-                Ok(())
-            }
-            // Tells come in their own order.
+        self.follow_state(trial)
+    }
+
+    fn follow_state(&mut self, trial: &Trial) -> Result<(), Error> {
+        let id = trial.id;
+        // A result from outside may violate constraints; what is still to be evaluated may not.
+        if !trial.is_told() && !self.space.is_feasible(trial.point()) {
+            let why = format!("trial {id} is to be evaluated, but is not feasible");
+            return Err(bad(why));
+        }
+        match trial.state {
+            State::Waiting => self.set_waiting(id),
+            State::Running => self.set_running(id),
             State::Ended(_) => Ok(()),
         }
     }
+
+    fn follow_tell(&mut self, trial: &Trial) -> Result<(), Error> {
+        // What is told here already is the same: `follow` has seen to that.
+        if self.trial(trial.id)?.is_told() {
+            return Ok(());
+        }
+        let place = self.told.len();
+        if trial.told != Some(place as u64) {
+            let why = format!("trial {} is not the tell number {place}", trial.id);
+            return Err(bad(why));
+        }
+        match trial.outcome() {
+            Some(outcome) => self.settle(trial.id, outcome.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn bad(why: String) -> Error {
+    Error::BadHistory { why }
 }

@@ -36,7 +36,7 @@
 //!     study.tell(suggestion.id(), (number("kernel") - 4.0).powi(2) + number("stride"))?;
 //! }
 //!
-//! assert!(study.trials().iter().all(|trial| space.check(&trial.point).is_feasible()));
+//! assert!(study.trials().iter().all(|trial| space.check(trial.point()).is_feasible()));
 //! assert_eq!(study.best().and_then(|trial| study.value(trial)), Some(1.0));
 //! assert!(study.ask().is_err());    // these were all 17 points
 //! # Ok::<(), mivabo::Error>(())
@@ -45,23 +45,21 @@
 mod error;
 mod history;
 mod importance;
+mod ledger;
 mod spec;
 mod suggestion;
 #[cfg(test)]
 mod tests;
 
 pub use self::error::Error;
-use std::collections::BTreeSet;
-
 pub use self::importance::{Effect, Importance, Interaction};
+use self::ledger::Ledger;
 pub use self::spec::Spec;
 pub use self::suggestion::Suggestion;
-use crate::acquire::Placed;
-use crate::acquire::untried::Tried;
 use crate::measure::Outcome;
 use crate::space::{Point, Space};
+use crate::strategy::Proposer;
 pub use crate::strategy::{Origin, Proposal, Recommendation};
-use crate::strategy::{Proposer, Seen};
 pub use crate::trial::{State, Trial};
 
 /// The most trials of an initial design.
@@ -70,14 +68,7 @@ pub const MAX_INITIAL: usize = 10_000;
 /// An optimisation in progress. The rules are in the [module](self)'s documentation.
 #[derive(Debug, Clone)]
 pub struct Study {
-    space: Space,
-    spec: Spec,
-    trials: Vec<Trial>,
-    /// Numbers of told trials, in the order of their tells.
-    told: Vec<usize>,
-    /// Numbers of waiting trials.
-    waiting: BTreeSet<usize>,
-    tried: Tried,
+    ledger: Ledger,
     proposer: Box<dyn Proposer>,
 }
 
@@ -85,26 +76,16 @@ impl Study {
     /// A study without trials.
     ///
     /// # Errors
-    /// [`Error::TooManyInitial`]; [`Error::BadHyperparameter`] or [`Error::TooManyFeatures`] when the strategy's model
-    /// cannot be made,
-    /// [`Error::TooManyPatterns`] when its search is exact and the space is too large for that.
+    /// [`Error::TooManyInitial`]; [`Error::Features`], [`Error::Search`] or [`Error::Strategy`] when the strategy's model cannot be
+    /// made, or its search is exact and the space is too large for that.
     pub fn new(space: Space, spec: Spec) -> Result<Study, Error> {
-        if let Some(n) = spec.n_initial.filter(|n| *n > MAX_INITIAL) {
-            return Err(Error::TooManyInitial {
-                n,
-                limit: MAX_INITIAL,
-            });
+        let limit = MAX_INITIAL;
+        if let Some(n) = spec.n_initial.filter(|n| *n > limit) {
+            return Err(Error::TooManyInitial { n, limit });
         }
         let proposer = spec.strategy.proposer(&space, spec.seed)?;
-        Ok(Study {
-            space,
-            spec,
-            trials: Vec::new(),
-            told: Vec::new(),
-            waiting: BTreeSet::new(),
-            tried: Tried::default(),
-            proposer,
-        })
+        let ledger = Ledger::new(space, spec);
+        Ok(Study { ledger, proposer })
     }
 
     /// The study that has these trials.
@@ -117,47 +98,46 @@ impl Study {
         Ok(study)
     }
 
+    /// Takes in what happened elsewhere: trials that are new here, in any order, and ones that are known here and have
+    /// changed since. Trials that are the same here and there are left alone, so the whole history may be given.
+    ///
+    /// A study is a fold over its trials and the order of their tells, so this is all there is to resuming one, and to
+    /// keeping up with other processes that work on it.
+    ///
+    /// # Errors
+    /// [`Error::BadHistory`] when numbers of trials or places of tells have holes, or a told trial would change;
+    /// [`Error::ForeignPoint`]. What came before the fault is taken in.
+    pub fn replay<'t>(&mut self, trials: impl IntoIterator<Item = &'t Trial>) -> Result<(), Error> {
+        self.ledger.replay(trials)
+    }
+
     /// The space.
     pub fn space(&self) -> &Space {
-        &self.space
+        &self.ledger.space
     }
 
     /// What it is asked to do.
     pub fn spec(&self) -> &Spec {
-        &self.spec
+        &self.ledger.spec
     }
 
     /// All trials, by number.
     pub fn trials(&self) -> &[Trial] {
-        &self.trials
+        &self.ledger.trials
     }
 
     /// The next point to evaluate: a waiting one, one of the initial design, or one that the strategy chooses.
     ///
     /// # Errors
-    /// [`Error::Infeasible`], [`Error::NoFeasiblePoint`], [`Error::Exhausted`] or [`Error::NoUntriedPoint`]; the study is
+    /// [`Error::Encoding`] or [`Error::Search`] when there is no point to give, and what the strategy's model meets; the study is
     /// then unchanged.
     pub fn ask(&mut self) -> Result<Suggestion, Error> {
-        if let Some(suggestion) = self.next_waiting()? {
+        if let Some(suggestion) = self.ledger.next_waiting()? {
             return Ok(suggestion);
         }
         let proposal = self.propose()?;
-        let id = self.push(proposal.feasible.clone().into());
+        let id = self.ledger.push(proposal.feasible.clone().into());
         Ok(Suggestion::new(id, proposal))
-    }
-
-    /// The oldest waiting trial, which runs from now on.
-    fn next_waiting(&mut self) -> Result<Option<Suggestion>, Error> {
-        let Some(at) = self.waiting.first().copied() else {
-            return Ok(None);
-        };
-        let trial = &mut self.trials[at];
-        let feasible = trial.at.feasible().cloned().ok_or(Error::ForeignPoint)?;
-        trial.state = State::Running;
-        self.waiting.remove(&at);
-        let origin = Origin::Queue;
-        let proposal = Proposal { feasible, origin };
-        Ok(Some(Suggestion::new(at as u64, proposal)))
     }
 
     /// The point that the next new trial would have. The study is as it was: nobody has the point yet.
@@ -165,35 +145,7 @@ impl Study {
     /// # Errors
     /// As [`ask`](Self::ask).
     pub fn propose(&mut self) -> Result<Proposal, Error> {
-        let (proposer, seen) = self.parts();
-        Ok(proposer.propose(&seen)?)
-    }
-
-    /// The proposer, and what it may see.
-    fn parts(&mut self) -> (&mut dyn Proposer, Seen<'_>) {
-        let seen = Seen {
-            space: &self.space,
-            aims: &self.spec.aims,
-            seed: self.spec.seed,
-            n_initial: self.spec.n_initial(&self.space),
-            trials: &self.trials,
-            told: &self.told,
-            tried: &self.tried,
-        };
-        (&mut *self.proposer, seen)
-    }
-
-    /// As [`parts`](Self::parts), without the proposer.
-    fn seen(&self) -> Seen<'_> {
-        Seen {
-            space: &self.space,
-            aims: &self.spec.aims,
-            seed: self.spec.seed,
-            n_initial: self.spec.n_initial(&self.space),
-            trials: &self.trials,
-            told: &self.told,
-            tried: &self.tried,
-        }
+        Ok(self.proposer.propose(&self.ledger.seen())?)
     }
 
     /// The next `k` points; fewer where there are no more.
@@ -205,8 +157,9 @@ impl Study {
         while suggestions.len() < k {
             match self.ask() {
                 Ok(suggestion) => suggestions.push(suggestion),
-                Err(error) if suggestions.is_empty() => return Err(error),
-                Err(_) => break,
+                // Those that were handed out run: they must not be lost for want of one more.
+                Err(_) if !suggestions.is_empty() => break,
+                Err(error) => return Err(error),
             }
         }
         Ok(suggestions)
@@ -217,7 +170,8 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::AlreadyTold`].
     pub fn tell(&mut self, id: u64, value: f64) -> Result<(), Error> {
-        self.tell_outcome(id, self.outcome_of(value))
+        let measure = &self.spec().aims.goal().measure;
+        self.tell_outcome(id, Outcome::of(measure, value))
     }
 
     /// How the evaluation of a trial ended. One without the goal's number has failed.
@@ -225,7 +179,8 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::AlreadyTold`].
     pub fn tell_outcome(&mut self, id: u64, outcome: Outcome) -> Result<(), Error> {
-        self.settle(id, self.spec.aims.judged(outcome))
+        let judged = self.spec().aims.judged(outcome);
+        self.ledger.settle(id, judged)
     }
 
     /// A trial that has no value.
@@ -233,7 +188,7 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::AlreadyTold`].
     pub fn tell_failed(&mut self, id: u64, reason: impl Into<String>) -> Result<(), Error> {
-        self.settle(id, Outcome::failed(reason))
+        self.ledger.settle(id, Outcome::failed(reason))
     }
 
     /// A result from elsewhere. The model learns from it even where the point is not feasible; it is then never the best.
@@ -241,7 +196,7 @@ impl Study {
     /// # Errors
     /// [`Error::ForeignPoint`] when its values do not fit this space.
     pub fn add(&mut self, point: &Point, value: f64) -> Result<u64, Error> {
-        let id = self.push(self.placed(point)?);
+        let id = self.ledger.push(self.ledger.placed(point)?);
         self.tell(id, value)?;
         Ok(id)
     }
@@ -251,13 +206,13 @@ impl Study {
     /// # Errors
     /// [`Error::Violated`] when it is not feasible, [`Error::ForeignPoint`] when its values do not fit this space.
     pub fn enqueue(&mut self, point: &Point) -> Result<u64, Error> {
-        let placed = self.placed(point)?;
+        let placed = self.ledger.placed(point)?;
         if placed.feasible().is_none() {
-            let violations = self.space.check(point).violations;
+            let violations = self.space().check(point).violations;
             return Err(Error::Violated { violations });
         }
-        let id = self.push(placed);
-        self.set_waiting(id)?;
+        let id = self.ledger.push(placed);
+        self.ledger.set_waiting(id)?;
         Ok(id)
     }
 
@@ -267,7 +222,7 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`]; [`Error::Violated`] when the trial came from outside and is not feasible.
     pub fn replicate(&mut self, id: u64) -> Result<u64, Error> {
-        let point = self.trials[self.place_of(id)?].point().clone();
+        let point = self.ledger.trial(id)?.point().clone();
         self.enqueue(&point)
     }
 
@@ -276,18 +231,18 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::AlreadyTold`].
     pub fn release(&mut self, id: u64) -> Result<(), Error> {
-        self.set_waiting(id)
+        self.ledger.set_waiting(id)
     }
 
     /// The goal's number, where a trial has one.
     pub fn value(&self, trial: &Trial) -> Option<f64> {
-        self.spec.aims.value(trial.outcome()?)
+        self.spec().aims.value(trial.outcome()?)
     }
 
     /// The best feasible trial: of those that keep the limits, or where none does of all, the one with the best value;
     /// of equal ones the first.
     pub fn best(&self) -> Option<&Trial> {
-        self.seen().ranked(1).into_iter().next()
+        self.ledger.seen().ranked(1).into_iter().next()
     }
 
     /// The feasible point of the best posterior mean; without a model the best trial.
@@ -296,64 +251,10 @@ impl Study {
     /// [`Error::NothingFeasible`] when no feasible trial has a value.
     pub fn recommend(&mut self) -> Result<Recommendation, Error> {
         let best = self.best().ok_or(Error::NothingFeasible)?;
-        let mean = self.value(best).ok_or(Error::NothingFeasible)?;
-        let feasible = best.at.feasible().ok_or(Error::NothingFeasible)?.clone();
-        let (proposer, seen) = self.parts();
-        Ok(proposer.recommend(&seen, Recommendation { feasible, mean })?)
-    }
-
-    /// A new trial, which runs.
-    fn push(&mut self, at: Placed) -> u64 {
-        let id = self.trials.len() as u64;
-        self.tried.insert(&self.space, at.point());
-        self.trials.push(Trial {
-            id,
-            at,
-            state: State::Running,
-            told: None,
-        });
-        id
-    }
-
-    fn placed(&self, point: &Point) -> Result<Placed, Error> {
-        Placed::of(&self.space, point).ok_or(Error::ForeignPoint)
-    }
-
-    /// What a single number says of a trial.
-    fn outcome_of(&self, value: f64) -> Outcome {
-        Outcome::of(&self.spec.aims.goal().measure, value)
-    }
-
-    fn settle(&mut self, id: u64, outcome: Outcome) -> Result<(), Error> {
-        let at = self.untold(id)?;
-        self.trials[at].state = State::Ended(outcome);
-        self.trials[at].told = Some(self.told.len() as u64);
-        self.told.push(at);
-        self.waiting.remove(&at);
-        Ok(())
-    }
-
-    fn set_waiting(&mut self, id: u64) -> Result<(), Error> {
-        let at = self.untold(id)?;
-        self.trials[at].state = State::Waiting;
-        self.waiting.insert(at);
-        Ok(())
-    }
-
-    fn untold(&self, id: u64) -> Result<usize, Error> {
-        let at = self.place_of(id)?;
-        if self.trials[at].is_told() {
-            Err(Error::AlreadyTold { id })
-        } else {
-            Ok(at)
-        }
-    }
-
-    fn place_of(&self, id: u64) -> Result<usize, Error> {
-        let n = self.trials.len();
-        usize::try_from(id)
-            .ok()
-            .filter(|at| *at < n)
-            .ok_or(Error::UnknownTrial { id, n })
+        let best = Recommendation {
+            feasible: best.at.feasible().ok_or(Error::NothingFeasible)?.clone(),
+            mean: self.value(best).ok_or(Error::NothingFeasible)?,
+        };
+        Ok(self.proposer.recommend(&self.ledger.seen(), best)?)
     }
 }

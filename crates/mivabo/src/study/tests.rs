@@ -6,7 +6,7 @@ use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use super::*;
 use crate::acquire::random::RandomPoints;
-use crate::acquire::{self, Feasible};
+use crate::acquire::{self, Feasible, Placed};
 use crate::encoding::tests::random_valid_space;
 use crate::features;
 use crate::math::random::{Purpose, stream};

@@ -1,4 +1,4 @@
-//! Initial designs: a space enters, feasible points that cover every parameter's range leave.
+//! Initial designs: feasible points that cover every parameter's range.
 //!
 //! The first is near the centre: every number at its middle where that stays feasible. The others are the best of many random
 //! feasible sets by how evenly each parameter is covered on its own:
@@ -10,12 +10,11 @@
 //! Sets without a branch look the most even, since parameters that are active in none of their points add nothing. So points are
 //! replaced, last, until every value of each choice, and every branch, has one, where there are no more of them than points.
 
-use crate::acquire::Error;
-use crate::acquire::Feasible;
-use crate::acquire::moves::Moves;
+use crate::acquire::moves::{Kept, Moves};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
+use crate::acquire::{Error, Feasible};
 use crate::encoding::Branch;
-use crate::language::domain::Set;
+use crate::language::domain::{Domain, Set};
 use crate::language::eval::Setting;
 use crate::math::random::Stream;
 use crate::space::Space;
@@ -40,27 +39,45 @@ pub(crate) fn stratified(
     n: usize,
     stream: &mut Stream,
 ) -> Result<Vec<Feasible>, Error> {
-    let mut design = vec![centre(space, stream)?];
+    let centre = centre(space, stream)?;
     let points = RandomPoints::new(space);
-    let set = |stream: &mut Stream| -> Vec<Feasible> {
-        (1..n).map_while(|_| points.draw(stream).ok()).collect()
-    };
-    let n_sets = SETS.min(POINTS / n.max(1)).max(1);
-    let n_sets = (0..n_sets).take_while(|made| *made == 0 || points.work() < MUCH_WORK);
-    let sets = n_sets.map(|_| [design.clone(), set(stream)].concat());
-    let valued = sets.map(|set| (unevenness(space, &set), set));
-    if let Some((_, best)) = valued.min_by(|a, b| a.0.total_cmp(&b.0)) {
-        design = best;
-    }
+    let mut design = most_even(&points, &centre, n, stream);
     design.truncate(n);
     Cover::new(&points, design.len()).complete(&mut design, stream);
     Ok(design)
 }
 
+/// Of several random sets around the centre the most even one.
+fn most_even(
+    points: &RandomPoints<'_>,
+    centre: &Feasible,
+    n: usize,
+    stream: &mut Stream,
+) -> Vec<Feasible> {
+    let n_sets = SETS.min(POINTS / n.max(1)).max(1);
+    // The first set is needed however long it takes; the others only make the design more even.
+    let affordable = (0..n_sets).take_while(|made| *made == 0 || points.work() < MUCH_WORK);
+    let sets = affordable.map(|_| {
+        let mut set = vec![centre.clone()];
+        set.extend((1..n).map_while(|_| points.draw(stream).ok()));
+        (unevenness(points.space(), &set), set)
+    });
+    let best = sets.min_by(|(one, _), (other, _)| one.total_cmp(other));
+    best.map_or_else(|| vec![centre.clone()], |(_, set)| set)
+}
+
 /// The branches of which each should have a point in a design: those sets that have no more of them than the design has points.
 struct Cover<'a> {
     points: &'a RandomPoints<'a>,
+    moves: Moves<'a>,
     branches: Vec<Branch>,
+}
+
+/// A design with one point replaced.
+struct Candidate {
+    design: Vec<Feasible>,
+    n_missed: usize,
+    unevenness: f64,
 }
 
 impl<'a> Cover<'a> {
@@ -71,6 +88,7 @@ impl<'a> Cover<'a> {
             .chain([points.branches().to_vec()]);
         Cover {
             points,
+            moves: Moves::new(points.space(), 0),
             branches: sets.filter(|set| set.len() <= n).flatten().collect(),
         }
     }
@@ -100,28 +118,50 @@ impl<'a> Cover<'a> {
         design: &[Feasible],
         stream: &mut Stream,
     ) -> Vec<Feasible> {
-        let moves = Moves::new(self.points.space(), 0);
-        let mut best = (self.n_missed(design), f64::INFINITY);
-        let mut replaced = design.to_vec();
+        let mut best = Candidate {
+            design: design.to_vec(),
+            n_missed: self.n_missed(design),
+            unevenness: f64::INFINITY,
+        };
         // The centre is worth the most: it goes last, and only where no other point can.
         for at in (1..design.len()).take(REPLACED).chain([0]) {
             for _ in 0..ATTEMPTS {
-                let Some(drawn) = self.points.draw_in(branch, stream) else {
+                let Some(drawn) = self.drawn_like(&design[at], branch, stream) else {
                     continue;
                 };
-                let mut other = design.to_vec();
-                other[at] =
-                    moves.drawn_back(drawn, &design[at], (0.0, branch.parameters()), stream);
-                let found = (
-                    self.n_missed(&other),
-                    unevenness(self.points.space(), &other),
-                );
-                if found.0 < best.0 || found.0 == best.0 && at > 0 && found.1 < best.1 {
-                    (best, replaced) = (found, other);
+                let found = self.replaced(design, at, drawn);
+                let is_evener = at > 0 && found.unevenness < best.unevenness;
+                if found.n_missed < best.n_missed || found.n_missed == best.n_missed && is_evener {
+                    best = found;
                 }
             }
         }
-        replaced
+        best.design
+    }
+
+    /// A random point of a branch with as many values of another one as it can have.
+    fn drawn_like(
+        &self,
+        point: &Feasible,
+        branch: &Branch,
+        stream: &mut Stream,
+    ) -> Option<Feasible> {
+        let drawn = self.points.draw_in(branch, stream)?;
+        let kept = Kept {
+            chance: 0.0,
+            parameters: branch.parameters(),
+        };
+        Some(self.moves.drawn_back(drawn, point, kept, stream))
+    }
+
+    fn replaced(&self, design: &[Feasible], at: usize, by: Feasible) -> Candidate {
+        let mut design = design.to_vec();
+        design[at] = by;
+        Candidate {
+            n_missed: self.n_missed(&design),
+            unevenness: unevenness(self.points.space(), &design),
+            design,
+        }
     }
 
     /// How many branches have none of these points.
@@ -144,41 +184,57 @@ fn centre(space: &Space, stream: &mut Stream) -> Result<Feasible, Error> {
 }
 
 fn unevenness(space: &Space, points: &[Feasible]) -> f64 {
-    let n = points.len() as f64;
     let mut coordinate = 0;
     let mut total = 0.0;
     for (p, parameter) in space.parameters().iter().enumerate() {
+        let domain = parameter.domain();
         let k = coordinate;
-        coordinate += usize::from(parameter.domain().is_continuous());
-        let size = parameter.domain().size().unwrap_or(2);
+        coordinate += usize::from(domain.is_continuous());
+        let size = domain.size().unwrap_or(2);
         if parameter.is_auxiliary() || size < 2 {
             continue;
         }
-        let is_label = matches!(parameter.domain().set, Set::Choice(_) | Set::Bool);
-        let values = points
-            .iter()
-            .filter_map(|point| match point.point().settings[p]? {
-                Setting::Real(_) => Some(point.code().unit[k]),
-                Setting::Index(index) if is_label => Some(index as f64),
-                Setting::Index(index) => Some(parameter.domain().position(index)),
-            });
-        let mut values: Vec<f64> = values.collect();
-        values.sort_by(f64::total_cmp);
-        if is_label {
-            let share = |c: u64| values.iter().filter(|v| **v == c as f64).count() as f64 / n;
-            total += (0..size)
-                .map(|c| (share(c) - 1.0 / size as f64).powi(2))
-                .sum::<f64>();
+        let values = points.iter().filter_map(|point| {
+            let setting = point.point().settings[p]?;
+            Some(match setting {
+                Setting::Real(_) => point.code().unit[k],
+                Setting::Index(index) if is_label(domain) => index as f64,
+                Setting::Index(index) => domain.position(index),
+            })
+        });
+        let values: Vec<f64> = values.collect();
+        total += if is_label(domain) {
+            unevenness_of_labels(&values, size, points.len())
         } else {
-            let m = values.len().max(1) as f64;
-            let off = values
-                .iter()
-                .enumerate()
-                .map(|(j, u)| (u - (j as f64 + 0.5) / m).powi(2));
-            total += 12.0 * off.sum::<f64>() / m;
-        }
+            unevenness_of_numbers(values)
+        };
     }
     total
+}
+
+fn is_label(domain: &Domain) -> bool {
+    matches!(domain.set, Set::Choice(_) | Set::Bool)
+}
+
+/// Σ over labels c of (share of c - 1/k)², where inactive parameters have no label.
+fn unevenness_of_labels(labels: &[f64], n_labels: u64, n_points: usize) -> f64 {
+    let fair = 1.0 / n_labels as f64;
+    let share = |c: u64| {
+        let n = labels.iter().filter(|label| **label == c as f64).count();
+        n as f64 / n_points as f64
+    };
+    (0..n_labels).map(|c| (share(c) - fair).powi(2)).sum()
+}
+
+/// 12 mean((u_(j) - (j + ½)/n)²)
+fn unevenness_of_numbers(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    let n = numbers.len().max(1) as f64;
+    let off = numbers
+        .iter()
+        .enumerate()
+        .map(|(j, u)| (u - (j as f64 + 0.5) / n).powi(2));
+    12.0 * off.sum::<f64>() / n
 }
 
 #[cfg(test)]

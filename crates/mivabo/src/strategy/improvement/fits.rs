@@ -1,9 +1,10 @@
-//! Which process is believed of some outcomes.
+//! Which process is believed of some outcomes: one kernel or another, with fitted hyper-parameters.
 //!
 //! Hyper-parameters are fitted from the means of their priors to the first n′ outcomes, where n′ ≤ n runs through 1, 2, 3, … up to 20,
 //! then every second number up to 40, then every fourth. So they depend on what was told alone, not on when it was asked. Each kernel is
 //! fitted, and the one of the greater posterior density is believed, the first one in doubt.
 
+use super::belief::traits;
 use crate::acquire::Placed;
 use crate::strategy::{Error, Observed};
 use crate::surrogate::process::{FitLimits, Kernel, Layout, Process, Traits};
@@ -83,10 +84,9 @@ impl Fits {
         observations: &[Valued<'_>],
     ) -> Result<(Process, Outputs), Error> {
         let first = &observations[..last_fit(observations.len())];
-        let known = self
-            .fitted
-            .take()
-            .filter(|fitted| first.iter().map(|valued| &valued.value).eq(&fitted.raw));
+        // Whoever asked before may have seen other outcomes: what was fitted counts only for these very ones.
+        let is_same = |fitted: &Fitted| first.iter().map(|valued| &valued.value).eq(&fitted.raw);
+        let known = self.fitted.take().filter(is_same);
         let fitted = known.map_or_else(|| self.fitted(first), Ok)?;
         let observed = self.observed(fitted.prior, Some(&fitted.theta), observations);
         self.fitted = Some(fitted);
@@ -131,17 +131,16 @@ impl Fits {
         if let Some(theta) = theta {
             process.set_hyperparameters(theta)?;
         }
-        let seen = |at: usize| {
-            let Valued { at, value } = observations[at];
-            let traits = process.layout().traits(at.point(), at.code());
-            (traits, outputs.to_model(value))
-        };
         let chosen = if self.is_ranked {
             telling(&raw, MOST)
         } else {
             spread_out(raw.len(), MOST)
         };
-        let seen: Vec<(Traits, f64)> = chosen.into_iter().map(seen).collect();
+        let seen = chosen.into_iter().map(|at| {
+            let Valued { at, value } = observations[at];
+            (traits(&process, at.coded()), outputs.to_model(value))
+        });
+        let seen: Vec<(Traits, f64)> = seen.collect();
         process.observe_all(&seen)?;
         Ok((process, outputs))
     }
@@ -155,12 +154,10 @@ fn telling(raw: &[f64], most: usize) -> Vec<usize> {
     }
     ranked.sort_by(|a, b| raw[*a].total_cmp(&raw[*b]));
     let mut others = ranked.split_off(most / 2);
+    // Spread over the time of their tells, not over their ranks.
     others.sort_unstable();
-    ranked.extend(
-        spread_out(others.len(), most - most / 2)
-            .into_iter()
-            .map(|at| others[at]),
-    );
+    let spread = spread_out(others.len(), most - most / 2).into_iter();
+    ranked.extend(spread.map(|at| others[at]));
     ranked.sort_unstable();
     ranked
 }

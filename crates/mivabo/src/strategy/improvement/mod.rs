@@ -1,22 +1,27 @@
 //! Expected improvement by a Gaussian process over the parameters: the default strategy.
 
-mod aim;
-pub mod climb;
+mod acquisition;
+mod belief;
 mod design;
+mod expected;
 mod fits;
-pub mod gain;
+mod local_search;
 mod model;
 mod settings;
 mod success;
 mod turns;
 
-use self::aim::{Aim, Believed};
-use self::climb::Climbed;
-use self::model::Model;
+use self::acquisition::{Acquisition, Improvement as Improve, Wanted};
+use self::belief::ProcessBelief;
+pub use self::expected::{LogImprovement, log_improvement};
+use self::local_search::Climbed;
+pub use self::local_search::LocalSearchSettings;
+use self::model::ProcessModel;
 pub use self::settings::{Improvement, ImprovementSearch};
 use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen, thompson};
+use crate::acquire::annealing::{self, Annealed};
 use crate::acquire::random::RandomPoints;
-use crate::acquire::{Feasible, Lowest, annealing};
+use crate::acquire::{Feasible, Lowest};
 use crate::encoding::{Branch, Encoded};
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::Space;
@@ -27,7 +32,7 @@ const GOOD: usize = 5;
 /// Expected improvement.
 #[derive(Debug, Clone)]
 pub(super) struct ImprovementProposer {
-    model: Model,
+    model: ProcessModel,
     /// The initial design once it is made: it follows from space and seed.
     design: Vec<Feasible>,
 }
@@ -39,7 +44,7 @@ impl ImprovementProposer {
         seed: u64,
     ) -> Result<ImprovementProposer, Error> {
         Ok(ImprovementProposer {
-            model: Model::new(space, settings, seed)?,
+            model: ProcessModel::new(space, settings, seed)?,
             design: Vec::new(),
         })
     }
@@ -62,29 +67,20 @@ impl Proposer for ImprovementProposer {
             let (feasible, origin) = (self.designed(seen)?, Origin::Design);
             return Ok(Proposal { feasible, origin });
         }
-        let mut believed = self.model.after(seen)?;
+        let mut belief = self.model.after(seen)?;
         if seen.trials.len().is_multiple_of(2) {
-            believed = believed.sharpened();
+            belief = belief.sharpened();
         }
-        let mut ask = Ask {
-            seen,
-            points: RandomPoints::new(seen.space),
-            search: self.model.settings().search,
-            stream: seen.stream(Purpose::Acquisition),
-        };
+        let mut ask = Ask::new(seen, &self.model, seen.stream(Purpose::Acquisition));
         let codes: Vec<&Encoded> = seen.trials.iter().map(|trial| trial.at.code()).collect();
         // By default turns fall on the asks that a stall sharpens, so ordinary asks keep their length-scales meanwhile: what
         // came of asks elsewhere in between is no sign that they are stuck.
-        if let Some(branch) = self.model.due(&codes) {
-            let minimum = ask.lowest_in(branch, &believed)?;
-            // Where all of it was tried, or nothing of it was found, the ask is an ordinary one.
-            if minimum.value.is_finite() {
-                let origin = Origin::Turn(believed.kernel());
-                let feasible = minimum.feasible;
-                return Ok(Proposal { feasible, origin });
-            }
+        if let Some(branch) = self.model.due(&codes)
+            && let Some(proposal) = ask.in_branch(branch, &belief)?
+        {
+            return Ok(proposal);
         }
-        ask.anywhere(&mut self.model, &believed)
+        ask.anywhere(&mut self.model, &belief)
     }
 
     fn recommend(
@@ -92,26 +88,21 @@ impl Proposer for ImprovementProposer {
         seen: &Seen<'_>,
         best: Recommendation,
     ) -> Result<Recommendation, Error> {
-        let believed = self.model.without_pending(seen)?;
-        let aim = Aim {
-            believed: &believed,
-            target: believed.target(),
-            tried: None,
-            within: None,
+        let belief = self.model.without_pending(seen)?;
+        let low_mean = Acquisition {
+            belief: &belief,
+            wanted: Wanted::Mean,
         };
-        let mut ask = Ask {
-            seen,
-            points: RandomPoints::new(seen.space),
-            search: self.model.settings().search,
-            stream: stream(seen.seed, seen.told.len() as u64, Purpose::Recommendation),
-        };
-        let found = ask.climbed(&aim, &seen.incumbents(GOOD))?.minimum.feasible;
-        let feasible = if believed.is_likely(&found) {
-            found
+        // Keyed by the tells, not by the trials: what is recommended changes only with what is known.
+        let stream = stream(seen.seed, seen.told.len() as u64, Purpose::Recommendation);
+        let mut ask = Ask::new(seen, &self.model, stream);
+        let found = ask.climbed(&low_mean, &seen.incumbents(GOOD))?.minimum;
+        let feasible = if belief.is_likely(&found.feasible) {
+            found.feasible
         } else {
             best.feasible
         };
-        let mean = seen.turned(believed.mean(&feasible));
+        let mean = seen.turned(belief.mean(&feasible));
         Ok(Recommendation { feasible, mean })
     }
 
@@ -139,50 +130,81 @@ struct Ask<'a> {
     stream: Stream,
 }
 
-impl Ask<'_> {
-    /// The largest improvement within a branch, on the best outcome there.
-    fn lowest_in(&mut self, branch: &Branch, believed: &Believed) -> Result<Lowest, Error> {
-        let aim = Aim {
-            believed,
-            target: believed.target_in(branch, &self.seen.observed()),
-            tried: Some((self.seen.space, self.seen.tried)),
-            within: Some(branch),
-        };
+impl<'a> Ask<'a> {
+    fn new(seen: &'a Seen<'a>, model: &ProcessModel, stream: Stream) -> Ask<'a> {
+        Ask {
+            seen,
+            points: RandomPoints::new(seen.space),
+            search: model.settings().search,
+            stream,
+        }
+    }
+
+    /// The largest improvement within a branch, on the best outcome there; none where all of it was tried, or nothing of it was
+    /// found.
+    fn in_branch(
+        &mut self,
+        branch: &Branch,
+        belief: &ProcessBelief,
+    ) -> Result<Option<Proposal>, Error> {
+        let target = belief.target_in(branch, &self.seen.observed());
+        let improvement = self.improvement(belief, target, Some(branch));
         let good = self.points_in(branch);
-        Ok(self.climbed(&aim, &good)?.minimum)
+        let found = self.climbed(&improvement, &good)?.minimum;
+        Ok(found.value.is_finite().then(|| Proposal {
+            feasible: found.feasible,
+            origin: Origin::Turn(belief.kernel()),
+        }))
     }
 
     /// The largest improvement, or an untried point instead of it.
-    fn anywhere(&mut self, model: &mut Model, believed: &Believed) -> Result<Proposal, Error> {
+    fn anywhere(
+        &mut self,
+        model: &mut ProcessModel,
+        belief: &ProcessBelief,
+    ) -> Result<Proposal, Error> {
         let mut good = self.seen.incumbents(GOOD);
         let n_incumbents = good.len();
         good.extend(self.drawn(model));
-        let aim = Aim {
-            believed,
-            target: believed.target(),
-            tried: Some((self.seen.space, self.seen.tried)),
-            within: None,
-        };
-        let Climbed { minimum, from } = self.climbed(&aim, &good)?;
-        let feasible = self.seen.untried(&self.points).at_or_instead_of(
-            minimum.feasible,
-            None,
-            &mut self.stream,
-        )?;
-        let is_drawn = from.is_some_and(|from| from >= n_incumbents);
-        let origin = if is_drawn {
-            Origin::Drawn(believed.kernel())
+        let improvement = self.improvement(belief, belief.target, None);
+        let Climbed { minimum, from } = self.climbed(&improvement, &good)?;
+        let untried = self.seen.untried(&self.points);
+        let feasible = untried.at_or_instead_of(minimum.feasible, None, &mut self.stream)?;
+        // The drawn point comes last among the good ones.
+        let origin = if from.is_some_and(|from| from >= n_incumbents) {
+            Origin::Drawn(belief.kernel())
         } else {
-            Origin::Improvement(believed.kernel())
+            Origin::Improvement(belief.kernel())
         };
         Ok(Proposal { feasible, origin })
     }
 
-    /// The minimum of a function drawn from the paper's model, where that proposes candidates. One less is no reason to fail.
-    fn drawn(&mut self, model: &mut Model) -> Option<Feasible> {
+    fn improvement<'b>(
+        &self,
+        belief: &'b ProcessBelief,
+        target: f64,
+        within: Option<&'b Branch>,
+    ) -> Acquisition<'b>
+    where
+        'a: 'b,
+    {
+        let seen = self.seen;
+        Acquisition {
+            belief,
+            wanted: Wanted::Improvement(Improve {
+                target,
+                seen,
+                within,
+            }),
+        }
+    }
+
+    /// The minimum of a function drawn from the paper's model, where that proposes candidates.
+    fn drawn(&mut self, model: &mut ProcessModel) -> Option<Feasible> {
         let linear = model.drawing(self.seen.told.len())?;
         let mut starts = self.seen.incumbents(1);
         starts.extend(self.points.draw(&mut self.stream));
+        // A failure only means that there is one candidate less.
         let drawn = thompson::drawn(linear, self.seen, &starts, &mut self.stream).ok()?;
         drawn.minimum.map(|wish| wish.feasible)
     }
@@ -196,24 +218,31 @@ impl Ask<'_> {
         found
     }
 
-    /// The lowest point of a landscape that the search finds from good points.
-    fn climbed(&mut self, aim: &Aim<'_>, good: &[Feasible]) -> Result<Climbed, Error> {
+    /// The lowest point that the search finds from good points.
+    fn climbed(
+        &mut self,
+        acquisition: &Acquisition<'_>,
+        good: &[Feasible],
+    ) -> Result<Climbed, Error> {
         let (space, stream) = (self.seen.space, &mut self.stream);
         match self.search {
-            ImprovementSearch::Local(settings) => {
-                Ok(climb::minimise(space, aim, good, settings, stream)?)
-            }
+            ImprovementSearch::Local(settings) => Ok(local_search::minimise(
+                space,
+                acquisition,
+                good,
+                settings,
+                stream,
+            )?),
             ImprovementSearch::Annealing(settings) => {
-                let mut energy = |at: &Feasible| aim.value(at);
-                let found = annealing::minimise(space, &mut energy, good, settings, stream)?;
-                let minimum = Lowest {
-                    feasible: found.feasible,
-                    value: found.energy,
-                };
-                Ok(Climbed {
-                    minimum,
-                    from: None,
-                })
+                let mut energy = |at: &Feasible| acquisition.value(at);
+                let Annealed {
+                    feasible, energy, ..
+                } = annealing::minimise(space, &mut energy, good, settings, stream)?;
+                let value = energy;
+                let minimum = Lowest { feasible, value };
+                // A walk goes far from where it began.
+                let from = None;
+                Ok(Climbed { minimum, from })
             }
         }
     }

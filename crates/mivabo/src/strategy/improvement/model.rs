@@ -13,7 +13,7 @@
 //! Beside the process the paper's model learns from the same outcomes. It is not believed; minima of functions that are drawn from it are
 //! candidates, and the process says what they are worth.
 
-use super::aim::Believed;
+use super::belief::{ProcessBelief, traits};
 use super::fits::{Fits, Valued};
 use super::success::Success;
 use super::turns::Turns;
@@ -53,7 +53,7 @@ const DRAWN_PATTERNS: usize = 10_000;
 
 /// The settings, and the hyper-parameters that were fitted last.
 #[derive(Debug, Clone)]
-pub(super) struct Model {
+pub(super) struct ProcessModel {
     settings: Improvement,
     values: Fits,
     /// Of 1 for each value and -1 for each failure.
@@ -63,58 +63,38 @@ pub(super) struct Model {
     turns: Turns,
 }
 
-impl Model {
-    pub(super) fn new(space: &Space, settings: Improvement, seed: u64) -> Result<Model, Error> {
-        if !(0.0..=1.0).contains(&settings.plateau) {
-            return Err(features::Error::BadHyperparameter {
-                name: "plateau",
-                value: settings.plateau,
-            }
-            .into());
+impl ProcessModel {
+    pub(super) fn new(
+        space: &Space,
+        settings: Improvement,
+        seed: u64,
+    ) -> Result<ProcessModel, Error> {
+        let (name, value) = ("plateau", settings.plateau);
+        if !(0.0..=1.0).contains(&value) {
+            return Err(features::Error::BadHyperparameter { name, value }.into());
         }
+        // One stream for the probes and for the turns: it is keyed by the seed alone, so every process that opens the study has the
+        // same of both.
         let mut draws = stream(seed, 0, Purpose::Features);
         let points = RandomPoints::new(space);
         let probes = points.draw_many(PROBES, &mut draws);
         let layout = Layout::new(space);
         let shares = layout.shares_of(probes.iter().map(Feasible::point));
         let layout = layout.with_shares(shares)?;
-        let kernels = settings
-            .kernel
-            .map_or(vec![Kernel::Additive, Kernel::Product], |kernel| {
-                vec![kernel]
-            });
-        let values = Fits::of_values(&layout, &kernels, settings.outputs);
-        let successes = Fits::of_signs(&layout, &kernels);
-        let drawn = Thompson {
-            learn: true,
-            outputs: settings.outputs,
-            ..Thompson::default()
+        let kernels = match settings.kernel {
+            Some(kernel) => vec![kernel],
+            None => vec![Kernel::Additive, Kernel::Product],
         };
-        let tables = space.encoding().problem().tables();
-        let is_small = tables
-            .iter()
-            .map(|table| table.allowed().len())
-            .sum::<usize>()
-            <= DRAWN_PATTERNS;
-        let is_drawn = settings.draws && is_small;
-        let linear = is_drawn
-            .then(|| Linear::new(space, drawn, seed).ok())
-            .flatten();
-        let linear = linear
-            .filter(|linear| linear.n_weights() <= DRAWN_WEIGHTS)
-            .map(Linear::sparing);
-        let every = if matches!(settings.search, ImprovementSearch::Local(_)) {
-            settings.turns
-        } else {
-            0
+        let every = match settings.search {
+            ImprovementSearch::Local(_) => settings.turns,
+            ImprovementSearch::Annealing(_) => 0,
         };
-        let turns = Turns::new(&points, &probes, every, &mut draws);
-        Ok(Model {
+        Ok(ProcessModel {
+            values: Fits::of_values(&layout, &kernels, settings.outputs),
+            successes: Fits::of_signs(&layout, &kernels),
+            linear: linear(space, &settings, seed),
+            turns: Turns::new(&points, &probes, every, &mut draws),
             settings,
-            values,
-            successes,
-            linear,
-            turns,
         })
     }
 
@@ -133,31 +113,36 @@ impl Model {
     }
 
     /// What is believed after all trials; pending ones count as observed at their predicted means.
-    pub(super) fn after(&mut self, seen: &Seen<'_>) -> Result<Believed, Error> {
+    pub(super) fn after(&mut self, seen: &Seen<'_>) -> Result<ProcessBelief, Error> {
         self.given(&seen.observed(), &seen.pending())
     }
 
     /// The same without pending trials.
-    pub(super) fn without_pending(&mut self, seen: &Seen<'_>) -> Result<Believed, Error> {
+    pub(super) fn without_pending(&mut self, seen: &Seen<'_>) -> Result<ProcessBelief, Error> {
         self.given(&seen.observed(), &[])
     }
 
-    fn given(&mut self, told: &[Observed<'_>], pending: &[&Placed]) -> Result<Believed, Error> {
+    fn given(
+        &mut self,
+        told: &[Observed<'_>],
+        pending: &[&Placed],
+    ) -> Result<ProcessBelief, Error> {
         let valued: Vec<Valued<'_>> = told.iter().filter_map(Valued::of).collect();
         let raw: Vec<f64> = valued.iter().map(|valued| valued.value).collect();
         let (mut process, outputs) = self.values.after(&valued)?;
         let outcomes: Vec<f64> = raw.iter().map(|y| outputs.to_model(*y)).collect();
         let n_asked = told.len() + pending.len();
         let WayOut { lowered, stall } = self.way_out(&outcomes, n_asked);
+        // Before the pending trials: their means are not outcomes to improve on.
         let target = process.target().unwrap_or(0.0) - lowered;
         for at in pending {
-            let traits = process.layout().traits(at.point(), at.code());
+            let traits = traits(&process, at.coded());
             let mean = process.predict(&traits).mean;
             process.observe(&traits, mean)?;
         }
         let has_failures = valued.len() < told.len();
         let success = has_failures.then(|| self.success(told)).transpose()?;
-        Ok(Believed {
+        Ok(ProcessBelief {
             process,
             success,
             outputs,
@@ -190,6 +175,23 @@ impl Model {
     }
 }
 
+/// The paper's model, where it is to propose candidates and is not too large for that.
+fn linear(space: &Space, settings: &Improvement, seed: u64) -> Option<Linear> {
+    let tables = space.encoding().problem().tables().iter();
+    let n_patterns: usize = tables.map(|table| table.allowed().len()).sum();
+    if !settings.draws || n_patterns > DRAWN_PATTERNS {
+        return None;
+    }
+    let drawn = Thompson {
+        learn: true,
+        outputs: settings.outputs,
+        ..Thompson::default()
+    };
+    // A model that cannot be made only means that nothing is drawn from it.
+    let linear = Linear::new(space, drawn, seed).ok()?;
+    (linear.n_weights() <= DRAWN_WEIGHTS).then(|| linear.sparing())
+}
+
 /// What leads away from where nothing improves.
 struct WayOut {
     /// By how much the value to improve on is lower, in deviations of the outputs.
@@ -209,12 +211,8 @@ fn sharpness(raw: &[f64], stall: usize) -> f64 {
 /// How many outputs beside the lowest are at most `slack` above it.
 fn n_ties(outputs: &[f64], slack: f64) -> usize {
     let best = outputs.iter().copied().fold(f64::INFINITY, f64::min);
-    outputs
-        .iter()
-        .filter(|y| **y <= best + slack)
-        .count()
-        .saturating_sub(1)
-        .min(MAX_TIES)
+    let n = outputs.iter().filter(|y| **y <= best + slack).count();
+    n.saturating_sub(1).min(MAX_TIES)
 }
 
 #[cfg(test)]
@@ -258,7 +256,7 @@ mod tests {
                 stall: 2,
                 ..Improvement::default()
             };
-            let mut model = Model::new(&space, settings, 0).unwrap();
+            let mut model = ProcessModel::new(&space, settings, 0).unwrap();
             let at: Vec<Placed> = points.iter().cloned().map(Placed::from).collect();
             let told = at.iter().zip(values).map(|(at, y)| Observed {
                 at,

@@ -1,6 +1,6 @@
 //! The settings of expected improvement.
 
-use super::climb;
+use super::local_search::LocalSearchSettings;
 use crate::acquire::annealing;
 use crate::surrogate::Transform;
 use crate::surrogate::process;
@@ -43,16 +43,14 @@ pub struct Improvement {
 
 impl Default for Improvement {
     fn default() -> Self {
-        let search = ImprovementSearch::Local(climb::ClimbSettings::default());
-        let (draws, stall, plateau, turns) = (true, 5, 0.1, 2);
         Improvement {
             kernel: None,
             outputs: Transform::Robust,
-            search,
-            draws,
-            stall,
-            plateau,
-            turns,
+            search: ImprovementSearch::Local(LocalSearchSettings::default()),
+            draws: true,
+            stall: 5,
+            plateau: 0.1,
+            turns: 2,
         }
     }
 }
@@ -62,7 +60,7 @@ impl Default for Improvement {
 #[non_exhaustive]
 pub enum ImprovementSearch {
     /// Many candidates, and hill climbing with descents of the reals from the best few.
-    Local(climb::ClimbSettings),
+    Local(LocalSearchSettings),
     /// Simulated annealing.
     Annealing(annealing::AnnealingSettings),
 }

@@ -1,4 +1,4 @@
-//! How likely a trial is to have a value: a process over values and failures enters, log P and its slopes leave.
+//! How likely a trial is to have a value, by a process over values and failures.
 //!
 //! ```text
 //! z = 1 for a value, -1 for a failure;   z = g(x) + ε,   g ~ GP,   ε ~ N(0, noise)
@@ -33,9 +33,8 @@ impl Success {
 
     /// log P at many points.
     pub(super) fn logs(&self, points: &[Traits]) -> Vec<f64> {
-        self.0
-            .predict_all(points)
-            .into_iter()
+        let predictions = self.0.predict_all(points).into_iter();
+        predictions
             .map(|prediction| log_positive(prediction).value)
             .collect()
     }

@@ -1,4 +1,4 @@
-//! Whose turn it is: the trials so far enter, a branch that has had less than its share of them leaves.
+//! Turns of branches that have had less than their share of the trials.
 //!
 //! Expected improvement judges a branch by the few points it has there. Where a branch has parameters of its own, a few ordinary ones look
 //! bad beside the tuned points of another, and it would never come back. So some asks belong to one branch alone: they look for an
@@ -42,32 +42,25 @@ impl Turns {
         every: usize,
         stream: &mut Stream,
     ) -> Turns {
-        let branches = if every == 0 {
-            Vec::new()
-        } else {
-            points.branches_by_value()
+        let mut turns = Turns {
+            every,
+            branches: Vec::new(),
         };
-        let mut sharing = Vec::new();
-        for branch in branches.into_iter().flatten() {
-            let (mut inside, outside): (Vec<&Feasible>, Vec<&Feasible>) = probes
-                .iter()
-                .partition(|probe| branch.holds(&probe.code().bits));
+        if every == 0 {
+            return turns;
+        }
+        for branch in points.branches_by_value().into_iter().flatten() {
+            let holds = |probe: &&Feasible| branch.holds(&probe.code().bits);
+            let (mut inside, outside): (Vec<_>, Vec<_>) = probes.iter().partition(holds);
             let is_sought = inside.is_empty() && points.work() < MUCH_WORK;
-            let found = if is_sought {
-                points.draw_in(&branch, stream)
-            } else {
-                None
-            };
+            let found = is_sought.then(|| points.draw_in(&branch, stream)).flatten();
             inside.extend(&found);
             if !inside.is_empty() {
                 let share = share(points.space(), &branch, &inside, &outside);
-                sharing.push(Sharing { branch, share });
+                turns.branches.push(Sharing { branch, share });
             }
         }
-        Turns {
-            every,
-            branches: sharing,
-        }
+        turns
     }
 
     /// The branch whose turn it is after trials with these codes: the one that has had the smallest part of its share.

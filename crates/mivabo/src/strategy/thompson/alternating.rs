@@ -1,5 +1,4 @@
-//! Alternating optimisation: weights and feasible starts enter, the lowest point that was reached leaves.
-//! MiVaBo, Sec. 3.3.
+//! Alternating optimisation of a drawn function over bits and reals in turn, from feasible starts. MiVaBo, Sec. 3.3.
 //!
 //! ```text
 //! bits ← argmin over the rows and tables of  (W b̃)ᵀ φ_d(bits)      reals fixed: branch and bound
@@ -104,7 +103,7 @@ const LEAST_IMPROVEMENT: f64 = 1e-9;
 /// discrete halves from the lowest end on are solved by a [`Solver`].
 ///
 /// # Errors
-/// [`Error::NoProgram`] when a weight is too large for a program.
+/// [`Error::Features`] when a weight is too large for a program.
 pub fn minimise(
     space: &Space,
     weights: &Weights,
@@ -132,13 +131,11 @@ pub fn minimise_with(
         oracle,
         is_mixed: is_mixed(space),
     };
+    // Without reals every start has the same discrete half.
     let is_discrete = space.encoding().n_reals() == 0;
+    let n_starts = if is_discrete { 1 } else { starts.len() };
     let mut best: Option<Lowest> = None;
-    for (k, start) in starts
-        .iter()
-        .take(if is_discrete { 1 } else { starts.len() })
-        .enumerate()
-    {
+    for (k, start) in starts.iter().take(n_starts).enumerate() {
         let start = search.at(start.clone());
         for end in search.ends(start, k)? {
             if best.as_ref().is_none_or(|best| end.value < best.value) {
@@ -175,12 +172,11 @@ impl Search<'_> {
             return Ok(vec![start]);
         }
         let is_small = encoding.n_bits() <= BOTH_WAYS;
-        let mut ends = Vec::new();
         let is_odd = k % 2 == 1;
+        let mut ends = Vec::new();
         if is_small || is_odd {
-            let moved = self.better(start.clone(), |search, here| {
-                Ok(search.continuous_half(here))
-            })?;
+            let start = start.clone();
+            let moved = self.better(start, |search, here| Ok(search.continuous_half(here)))?;
             ends.push(self.descend(moved, Half::Walk)?);
         }
         if is_small || !is_odd {
@@ -219,9 +215,8 @@ impl Search<'_> {
     }
 
     fn at(&self, feasible: Feasible) -> Lowest {
-        let value = self
-            .weights
-            .value(&feasible.code().bits, &feasible.code().unit);
+        let Encoded { bits, unit } = feasible.code();
+        let value = self.weights.value(bits, unit);
         Lowest { feasible, value }
     }
 
@@ -231,31 +226,37 @@ impl Search<'_> {
         if n_bits == 0 {
             return Ok(None);
         }
-        let program = if self.is_mixed {
-            self.weights
-                .program_given_reals(&encoding.given_reals(unit)?, unit)?
-        } else {
-            self.weights.program_given_reals(encoding.problem(), unit)?
-        };
+        let program = self.program(unit)?;
         let start = start(encoding, &program, &here.code().bits);
         let found = match how {
-            Half::Walk => {
-                // So many moves visit all codes of ten bits.
-                let n = program.n() as u64;
-                let moves = self
-                    .settings
-                    .moves
-                    .unwrap_or(if n <= 10 { 1024 } else { 50 + n });
-                let tabu = Tabu {
-                    moves: Some(moves),
-                    ..Tabu::default()
-                };
-                tabu.minimise(&program, start.as_deref())
-                    .map(|(bits, _)| bits)
-            }
+            Half::Walk => self.walk(&program, start.as_deref()),
             Half::Tree => self.tree(&program, start.as_deref()),
         };
         Ok(found.and_then(|bits| Feasible::of_code(self.space, &bits[..n_bits], unit)))
+    }
+
+    /// The function of the bits at these reals, under the rows and tables that hold there.
+    fn program(&self, unit: &[f64]) -> Result<Bqp, Error> {
+        let encoding = self.space.encoding();
+        let program = if self.is_mixed {
+            let problem = encoding.given_reals(unit)?;
+            self.weights.program_given_reals(&problem, unit)
+        } else {
+            // No row depends on the reals: they need not be made anew.
+            self.weights.program_given_reals(encoding.problem(), unit)
+        };
+        Ok(program?)
+    }
+
+    fn walk(&self, program: &Bqp, start: Option<&[bool]>) -> Option<Vec<bool>> {
+        let n = program.n() as u64;
+        // So many moves visit all codes of ten bits.
+        let default = if n <= 10 { 1024 } else { 50 + n };
+        let tabu = Tabu {
+            moves: Some(self.settings.moves.unwrap_or(default)),
+            ..Tabu::default()
+        };
+        tabu.minimise(program, start).map(|(bits, _)| bits)
     }
 
     fn tree(&mut self, program: &Bqp, start: Option<&[bool]>) -> Option<Vec<bool>> {

@@ -1,5 +1,5 @@
-//! Exact argmin by enumeration: weights of a small problem enter, a feasible point leaves with a bound on how far it may be
-//! from the best. Prop. 1 of the paper asks for an exact argmin; the other searches are measured against this one.
+//! The exact minimum of a drawn function, by enumeration of the bits, for small spaces. Prop. 1 of the paper asks for an exact
+//! argmin; the other searches are measured against this one.
 //!
 //! ```text
 //! min over bits of { min over reals of (Wᵀa)ᵀ b̃(reals) }
@@ -12,8 +12,8 @@
 
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
-use crate::acquire::Error;
-use crate::acquire::Feasible;
+use crate::acquire::{Error, Feasible, Lowest};
+use crate::encoding::Encoded;
 use crate::encoding::region::Region;
 use crate::features::Weights;
 use crate::space::Space;
@@ -80,6 +80,9 @@ pub struct Exact {
 const FIRST_BOXES: usize = 8;
 const DIRECT: usize = 200;
 
+/// Partial assignments that are looked at for each pattern that is allowed.
+const NODES: usize = 64;
+
 /// Whether a space is small enough.
 ///
 /// # Errors
@@ -94,7 +97,7 @@ pub fn check_size(space: &Space, settings: ExactSettings) -> Result<(), Error> {
 /// The lowest feasible point of `weights`, by enumeration of the bits.
 ///
 /// # Errors
-/// [`Error::BadCode`] when bits that satisfy every row and table stand for no value, which no valid space has.
+/// [`Error::Encoding`] when bits that satisfy every row and table stand for no value, which no valid space has.
 ///
 /// # Panics
 /// When the weights belong to a space with more bits.
@@ -113,35 +116,21 @@ pub fn minimise(
         settings,
         slack: rounding(weights),
     };
-    let mut order: Vec<(f64, Vec<bool>)> = Vec::with_capacity(n_patterns);
-    for bits in patterns {
-        let bound = search.first_bound(&bits)?;
-        order.push((bound, bits));
-    }
-    order.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut best: Option<(Feasible, f64)> = None;
-    let (mut bound, mut n_searched) = (f64::INFINITY, 0);
-    for (first, bits) in &order {
-        let value = best.as_ref().map_or(f64::INFINITY, |best| best.1);
-        if *first >= value {
-            bound = bound.min(*first);
-            break;
-        }
-        n_searched += 1;
-        let (found, proved) = search.pattern(bits, value)?;
-        bound = bound.min(proved.max(*first));
-        best = found.filter(|found| found.1 < value).or(best);
-    }
-    Ok(match best {
-        Some((feasible, value)) => ExactOutcome::Found(Exact {
-            feasible,
-            value,
-            bound: bound.min(value),
-            n_patterns,
-            n_searched,
-        }),
-        None => ExactOutcome::NoPoint { bound },
-    })
+    let Verdict {
+        lowest,
+        bound,
+        n_searched,
+    } = search.all(patterns)?;
+    let Some(Lowest { feasible, value }) = lowest else {
+        return Ok(ExactOutcome::NoPoint { bound });
+    };
+    Ok(ExactOutcome::Found(Exact {
+        feasible,
+        value,
+        bound: bound.min(value),
+        n_patterns,
+        n_searched,
+    }))
 }
 
 struct Search<'a> {
@@ -152,42 +141,89 @@ struct Search<'a> {
     slack: f64,
 }
 
+/// A pattern of bits, and a bound on its values.
+struct Bounded {
+    bits: Vec<bool>,
+    bound: f64,
+}
+
+/// What was found among some points, and what is proved of all of them.
+struct Verdict {
+    lowest: Option<Lowest>,
+    bound: f64,
+    /// How many patterns were searched to the end.
+    n_searched: usize,
+}
+
 impl Search<'_> {
+    fn all(&self, patterns: Vec<Vec<bool>>) -> Result<Verdict, Error> {
+        let mut lowest: Option<Lowest> = None;
+        let (mut bound, mut n_searched) = (f64::INFINITY, 0);
+        for pattern in self.in_order(patterns)? {
+            let value = lowest.as_ref().map_or(f64::INFINITY, |lowest| lowest.value);
+            if pattern.bound >= value {
+                // All that come later have greater bounds.
+                bound = bound.min(pattern.bound);
+                break;
+            }
+            n_searched += 1;
+            let found = self.pattern(&pattern.bits, value)?;
+            bound = bound.min(found.bound.max(pattern.bound));
+            lowest = found.lowest.filter(|found| found.value < value).or(lowest);
+        }
+        Ok(Verdict {
+            lowest,
+            bound,
+            n_searched,
+        })
+    }
+
+    /// The least first bound first.
+    fn in_order(&self, patterns: Vec<Vec<bool>>) -> Result<Vec<Bounded>, Error> {
+        let bounded = patterns.into_iter().map(|bits| {
+            let bound = self.first_bound(&bits)?;
+            Ok(Bounded { bits, bound })
+        });
+        let mut order = bounded.collect::<Result<Vec<Bounded>, Error>>()?;
+        order.sort_by(|one, other| one.bound.total_cmp(&other.bound));
+        Ok(order)
+    }
+
     fn first_bound(&self, bits: &[bool]) -> Result<f64, Error> {
         let region = self.space.encoding().given_bits(bits)?;
         if region.is_empty() {
             return Ok(f64::INFINITY);
         }
         let sum = self.weights.given_bits(bits);
-        let landscape = Landscape::new(&sum);
-        // Over the box: points are not needed yet, and finding them is what costs.
         let limits = BoxLimits {
             boxes: FIRST_BOXES,
             gap: self.settings.gap,
             cutoff: f64::INFINITY,
         };
-        Ok(landscape.minimise(region.bounds(), limits).bound - self.slack)
+        // Over the box: points are not needed yet, and finding them is what costs.
+        let over_box = Landscape::new(&sum).minimise(region.bounds(), limits);
+        Ok(over_box.bound - self.slack)
     }
 
-    /// The best point with these bits if it is below `value`, and a bound on all of them.
-    fn pattern(&self, bits: &[bool], value: f64) -> Result<(Option<(Feasible, f64)>, f64), Error> {
+    /// The best point with these bits, and a bound on all of them that matters up to `value`.
+    fn pattern(&self, bits: &[bool], value: f64) -> Result<Verdict, Error> {
         let region = self.space.encoding().given_bits(bits)?;
         let sum = self.weights.given_bits(bits);
         let landscape = Landscape::new(&sum);
         let direct = self.by_direct(&region, &landscape, bits);
-        let known = direct.as_ref().map_or(value, |direct| direct.1.min(value));
+        let known = direct.as_ref().map_or(f64::INFINITY, |direct| direct.value);
         let limits = BoxLimits {
             boxes: self.settings.boxes,
             gap: self.settings.gap,
-            cutoff: known,
+            cutoff: known.min(value),
         };
         let Certified { x, bound, .. } = landscape.minimise_in(&region, limits);
-        let found = self.at(bits, &x);
-        let best = [direct, found]
-            .into_iter()
-            .flatten()
-            .min_by(|a, b| a.1.total_cmp(&b.1));
-        Ok((best, bound - self.slack))
+        let found = [direct, self.at(bits, &x)].into_iter().flatten();
+        Ok(Verdict {
+            lowest: found.min_by(|one, other| one.value.total_cmp(&other.value)),
+            bound: bound - self.slack,
+            n_searched: 1,
+        })
     }
 
     /// Where constraints leave little, the middles of boxes may all be outside.
@@ -196,7 +232,7 @@ impl Search<'_> {
         region: &Region<'_>,
         landscape: &Landscape<'_>,
         bits: &[bool],
-    ) -> Option<(Feasible, f64)> {
+    ) -> Option<Lowest> {
         if region.limits().is_empty() {
             return None;
         }
@@ -204,12 +240,12 @@ impl Search<'_> {
         self.at(bits, &found.x)
     }
 
-    fn at(&self, bits: &[bool], unit: &[f64]) -> Option<(Feasible, f64)> {
+    fn at(&self, bits: &[bool], unit: &[f64]) -> Option<Lowest> {
         let feasible = Feasible::of_code(self.space, bits, unit)?;
-        let value = self
-            .weights
-            .value(&feasible.code().bits, &feasible.code().unit);
-        Some((feasible, value))
+        // Not the value that the search had: the code of the point may be another one than that which was asked for.
+        let Encoded { bits, unit } = feasible.code();
+        let value = self.weights.value(bits, unit);
+        Some(Lowest { feasible, value })
     }
 }
 
@@ -224,10 +260,8 @@ pub(super) fn rounding(weights: &Weights) -> f64 {
             features.waves().amplitude(j - 1)
         }
     };
-    let size: f64 = weights
-        .matrix()
-        .iter()
-        .enumerate()
+    let matrix = weights.matrix().iter().enumerate();
+    let size: f64 = matrix
         .map(|(at, w)| w.abs() * amplitude(at % columns))
         .sum();
     4.0 * f64::EPSILON * (features.monomials().len() + columns + 8) as f64 * size
@@ -242,28 +276,39 @@ fn patterns(problem: &Bqp, most: usize) -> Option<Vec<Vec<bool>>> {
         return Some(found);
     }
     let mut open = vec![root];
-    let mut nodes = most.max(1).saturating_mul(64);
+    let mut nodes_left = most.max(1).saturating_mul(NODES);
     while let Some(assignment) = open.pop() {
-        nodes = nodes.checked_sub(1)?;
-        let Some(bit) = (0..problem.n()).find(|bit| assignment.is_free(*bit)) else {
-            let point = assignment.to_point();
-            if problem.is_feasible(&point) {
-                found.push(point);
-            }
-            if found.len() > most {
-                return None;
-            }
+        nodes_left = nodes_left.checked_sub(1)?;
+        if let Some(bit) = (0..problem.n()).find(|bit| assignment.is_free(*bit)) {
+            open.extend(children(&propagator, &assignment, bit));
             continue;
-        };
-        for value in [true, false] {
-            let mut child = assignment.clone();
-            child.fix(bit, value);
-            if propagator.propagate(&mut child, &[bit]).is_ok() {
-                open.push(child);
-            }
+        }
+        let point = assignment.to_point();
+        // Propagation excludes much, but does not decide.
+        if problem.is_feasible(&point) {
+            found.push(point);
+        }
+        if found.len() > most {
+            return None;
         }
     }
     Some(found)
+}
+
+/// The assignment with either value of a bit, where propagation does not refute it. The one to look at first comes last.
+fn children<'a>(
+    propagator: &'a Propagator<'a>,
+    assignment: &'a Assignment,
+    bit: usize,
+) -> impl Iterator<Item = Assignment> + 'a {
+    [true, false].into_iter().filter_map(move |value| {
+        let mut child = assignment.clone();
+        child.fix(bit, value);
+        propagator
+            .propagate(&mut child, &[bit])
+            .is_ok()
+            .then_some(child)
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Certified global minima: a [`Landscape`] and a box or a [`Region`] enter, a point leaves with a bound that no value is
-//! below. The oracle of the continuous and mixed slaves of a dual decomposition, MiVaBo, App. G.
+//! Certified global minima of a [`Landscape`] over a box or a [`Region`]: a point, and a bound that no value is below. The oracle of
+//! the continuous and mixed slaves of a dual decomposition, MiVaBo, App. G.
 //!
 //! Branch and bound, the box with the least bound first: it is halved where the landscape can bend most, halves that miss
 //! the region are dropped, the others bounded (`landscape`). Values come from L-BFGS, or from [`Region::minimise`]:
@@ -23,6 +23,7 @@ use super::landscape::middle;
 use crate::encoding::region::Region;
 use crate::encoding::region::minimise;
 use crate::math::lbfgs;
+use crate::math::vector::{add_scaled, dot};
 
 /// When to stop.
 ///
@@ -210,17 +211,25 @@ impl<'a> Search<'a> {
         self.descend(middle(&root));
         self.push(root, f64::NEG_INFINITY);
         let mut boxes = 0;
-        while boxes < self.limits.boxes
-            && self
-                .open
-                .peek()
-                .is_some_and(|cell| !self.is_enough(cell.bound))
-        {
+        while boxes < self.limits.boxes {
+            let Some(cell) = self.next() else { break };
             interrupt::check();
-            let Some(cell) = self.open.pop() else { break };
             boxes += 1;
             self.halve(&cell, boxes.is_power_of_two());
         }
+        self.certified(boxes)
+    }
+
+    /// The open box of the least bound. None when that is enough, for then all are.
+    fn next(&mut self) -> Option<Cell> {
+        let least = self.open.peek()?.bound;
+        if self.is_enough(least) {
+            return None;
+        }
+        self.open.pop()
+    }
+
+    fn certified(self, boxes: usize) -> Certified {
         let least = self.open.peek().map_or(f64::INFINITY, |cell| cell.bound);
         let bound = least.min(self.dropped).min(self.value);
         let is_closed = self.is_within_gap(bound);
@@ -243,6 +252,7 @@ impl<'a> Search<'a> {
 
     fn halve(&mut self, cell: &Cell, is_due: bool) {
         let Some(side) = self.side(&cell.within) else {
+            // Nobody looks at it any more, but the minimum may still be in it.
             self.dropped = self.dropped.min(cell.bound);
             return;
         };
@@ -254,6 +264,7 @@ impl<'a> Search<'a> {
             if self.domain.misses(&within) {
                 continue;
             }
+            // A descent before the bound: a better value may be what drops this box.
             let middle = middle(&within);
             if is_due || self.f.value(&middle) < self.value && self.domain.contains(&middle) {
                 self.descend(middle);
@@ -277,12 +288,7 @@ impl<'a> Search<'a> {
 
     /// `above`: the bound of a box around this one.
     fn push(&mut self, within: Vec<(f64, f64)>, above: f64) {
-        let beside = Some(&self.x[..]).filter(|x| x.len() == within.len());
-        let lagrangian = self
-            .lagrangian
-            .as_ref()
-            .map_or(f64::NEG_INFINITY, |l| l.bound(&within, beside));
-        let bound = self.f.bound(&within, beside).max(lagrangian).max(above);
+        let bound = self.bound(&within).max(above);
         if bound >= self.value.min(self.limits.cutoff) {
             self.dropped = self.dropped.min(bound);
             return;
@@ -293,6 +299,15 @@ impl<'a> Search<'a> {
             bound,
             number: self.n_cells,
         });
+    }
+
+    fn bound(&self, within: &[(f64, f64)]) -> f64 {
+        let beside = Some(&self.x[..]).filter(|x| x.len() == within.len());
+        let own = self.f.bound(within, beside);
+        match &self.lagrangian {
+            Some(lagrangian) => own.max(lagrangian.bound(within, beside)),
+            None => own,
+        }
     }
 
     fn descend(&mut self, start: Vec<f64>) {
@@ -311,67 +326,88 @@ impl<'a> Search<'a> {
 
 /// Rows that are met with this little to spare are active.
 const ACTIVE: f64 = 1e-6;
+
+/// How often the search for the multipliers goes over all of them.
 const SWEEPS: usize = 200;
 
+/// a·x ≤ b
+struct HalfSpace {
+    normal: Vec<f64>,
+    bound: f64,
+}
+
 /// g + Σ μ (a·x - b) with μ from min |∇g(x) + Σ μa|, μ ≥ 0, over the active rows and sides of the box; none without active
-/// rows. An equation is a row in both directions.
+/// rows.
 fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<Landscape<'a>> {
-    let turned = |a: &[f64], sign: f64| a.iter().map(|a| sign * a).collect::<Vec<f64>>();
-    let mut rows: Vec<(Vec<f64>, f64)> = Vec::new();
+    let mut active = active_rows(region, x);
+    let n_rows = active.len();
+    if n_rows == 0 {
+        return None;
+    }
+    // The box takes care of its sides itself; here they only take their share of the gradient.
+    active.extend(active_sides(region.bounds(), x));
+    let mut gradient = vec![0.0; x.len()];
+    minimise::Smooth::value(f, x, &mut gradient);
+    let multipliers = multipliers(&active, gradient);
+    let mut slope = vec![0.0; x.len()];
+    let mut raise = 0.0;
+    for (row, multiplier) in active[..n_rows].iter().zip(&multipliers) {
+        add_scaled(&mut slope, *multiplier, &row.normal);
+        raise -= multiplier * row.bound;
+    }
+    let is_number = raise.is_finite() && slope.iter().all(|s| s.is_finite());
+    is_number.then(|| f.clone().tilted(&slope, &[]).raised(raise))
+}
+
+/// The rows that hold a point where it is. An equation is a row in both directions.
+fn active_rows(region: &Region<'_>, x: &[f64]) -> Vec<HalfSpace> {
+    let mut active = Vec::new();
     for (row, slack) in region.rows_and_slacks() {
-        let spare = row.bound
-            - row
-                .coefficients
-                .iter()
-                .zip(x)
-                .map(|(a, x)| a * x)
-                .sum::<f64>();
+        let spare = row.bound - dot(&row.coefficients, x);
         if row.is_equation || spare <= ACTIVE {
-            rows.push((turned(&row.coefficients, 1.0), row.bound + slack));
+            // With the slack that the region allows: the bound must hold for the points that count as feasible.
+            active.push(HalfSpace {
+                normal: row.coefficients.clone(),
+                bound: row.bound + slack,
+            });
         }
         if row.is_equation {
-            rows.push((turned(&row.coefficients, -1.0), slack - row.bound));
+            active.push(HalfSpace {
+                normal: row.coefficients.iter().map(|a| -a).collect(),
+                bound: slack - row.bound,
+            });
         }
     }
-    let n_rows = rows.len();
+    active
+}
+
+/// The sides of a box that a point lies on.
+fn active_sides(bounds: &[(f64, f64)], x: &[f64]) -> Vec<HalfSpace> {
     let side = |k: usize, sign: f64| {
-        (0..x.len())
-            .map(|l| if l == k { sign } else { 0.0 })
-            .collect::<Vec<f64>>()
+        let mut normal = vec![0.0; x.len()];
+        normal[k] = sign;
+        HalfSpace { normal, bound: 0.0 }
     };
-    for (k, (low, high)) in region.bounds().iter().enumerate() {
-        // The box takes care of its sides itself; here they only take their share of the gradient.
-        rows.extend((x[k] - low <= ACTIVE).then(|| (side(k, -1.0), 0.0)));
-        rows.extend((high - x[k] <= ACTIVE).then(|| (side(k, 1.0), 0.0)));
+    let mut active = Vec::new();
+    for (k, (low, high)) in bounds.iter().enumerate() {
+        active.extend((x[k] - low <= ACTIVE).then(|| side(k, -1.0)));
+        active.extend((high - x[k] <= ACTIVE).then(|| side(k, 1.0)));
     }
-    let mut residual = vec![0.0; x.len()];
-    minimise::Smooth::value(f, x, &mut residual);
-    let mut multipliers = vec![0.0; rows.len()];
+    active
+}
+
+/// μ from min |∇g + Σ μa|, μ ≥ 0, by coordinate descent. Any μ ≥ 0 gives a bound, so it need not converge.
+fn multipliers(active: &[HalfSpace], gradient: Vec<f64>) -> Vec<f64> {
+    let mut residual = gradient;
+    let mut multipliers = vec![0.0; active.len()];
     for _ in 0..SWEEPS {
-        for ((a, _), old) in rows.iter().zip(&mut multipliers) {
-            let (mut along, mut square) = (0.0, 0.0);
-            a.iter()
-                .zip(&residual)
-                .for_each(|(a, r)| (along, square) = (along + a * r, square + a * a));
-            let new = f64::max(*old - along / square, 0.0);
-            residual
-                .iter_mut()
-                .zip(a)
-                .for_each(|(r, a)| *r += (new - *old) * a);
+        for (HalfSpace { normal, .. }, old) in active.iter().zip(&mut multipliers) {
+            let new = f64::max(*old - dot(normal, &residual) / dot(normal, normal), 0.0);
+            add_scaled(&mut residual, new - *old, normal);
             *old = new;
         }
     }
-    let mut slope = vec![0.0; x.len()];
-    let mut raise = 0.0;
-    for ((a, b), multiplier) in rows[..n_rows].iter().zip(&multipliers) {
-        slope
-            .iter_mut()
-            .zip(a)
-            .for_each(|(slope, a)| *slope += multiplier * a);
-        raise -= multiplier * b;
-    }
-    let is_number = raise.is_finite() && slope.iter().all(|s| s.is_finite());
-    (n_rows > 0 && is_number).then(|| f.clone().tilted(&slope, &[]).raised(raise))
+    multipliers
 }
 
 #[cfg(test)]

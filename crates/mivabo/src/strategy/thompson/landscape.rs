@@ -1,5 +1,4 @@
-//! A sum of cosines with a slope, and what is known of it over a box: a box enters, a number that no value in it is
-//! below leaves.
+//! A sum of cosines with a slope, and bounds from below on its values in a box.
 //!
 //! ```text
 //! g(x) = c₀ + Σⱼ sⱼ cos θⱼ(x) + λ·x,   θⱼ(x) = ωⱼ·x + bⱼ
@@ -54,16 +53,12 @@ impl<'a> Landscape<'a> {
 
     /// Adds `slope`·x and Σⱼ `weights`ⱼ φⱼ(x); what is missing counts as 0.
     pub fn tilted(mut self, slope: &[f64], weights: &[f64]) -> Landscape<'a> {
-        self.slope
-            .iter_mut()
-            .zip(slope)
-            .for_each(|(old, by)| *old += by);
-        let amplitudes = (0..self.scales.len()).map(|j| self.waves.amplitude(j));
-        self.scales
-            .iter_mut()
-            .zip(amplitudes)
-            .zip(weights)
-            .for_each(|((old, a), by)| *old += by * a);
+        for (old, by) in self.slope.iter_mut().zip(slope) {
+            *old += by;
+        }
+        for (j, (old, by)) in self.scales.iter_mut().zip(weights).enumerate() {
+            *old += by * self.waves.amplitude(j);
+        }
         self
     }
 
@@ -99,10 +94,9 @@ impl<'a> Landscape<'a> {
     pub(super) fn bends(&self) -> Vec<f64> {
         let mut bends = vec![0.0; self.n_reals()];
         for (j, scale) in self.terms() {
-            bends
-                .iter_mut()
-                .zip(self.waves.frequency(j))
-                .for_each(|(bend, w)| *bend += (scale * w).abs());
+            for (bend, w) in bends.iter_mut().zip(self.waves.frequency(j)) {
+                *bend += (scale * w).abs();
+            }
         }
         bends
     }
@@ -110,15 +104,9 @@ impl<'a> Landscape<'a> {
     /// No value of g in `within` is below this. The middle is tried as p, and `beside` moved into the box.
     pub(super) fn bound(&self, within: &[(f64, f64)], beside: Option<&[f64]>) -> f64 {
         let around = Surroundings::new(self, within);
-        let moved = |x: &[f64]| -> Vec<f64> {
-            x.iter()
-                .zip(within)
-                .map(|(x, (low, high))| x.max(*low).min(*high))
-                .collect()
-        };
         let mut bound = around.least.max(around.taylor(&middle(within)));
         if let Some(x) = beside {
-            bound = bound.max(around.taylor(&moved(x)));
+            bound = bound.max(around.taylor(&moved_into(within, x)));
         }
         // `max` passes over NaN, which only overflow brings.
         if bound.is_nan() {
@@ -157,59 +145,33 @@ struct Surroundings<'a> {
 impl<'a> Surroundings<'a> {
     fn new(landscape: &'a Landscape<'a>, within: &'a [(f64, f64)]) -> Surroundings<'a> {
         let n = within.len();
-        let widths: Vec<f64> = within.iter().map(|(low, high)| high - low).collect();
-        let middle = middle(within);
-        let far = within.iter().map(|(low, high)| low.abs().max(high.abs()));
-        let far: Vec<f64> = far.collect();
-        let steps = (landscape.scales.len() + n * n + 8) as f64;
-        let tilt: f64 = landscape
-            .slope
-            .iter()
-            .zip(&far)
-            .map(|(l, x)| (l * x).abs())
-            .sum();
-        let mut size = landscape.constant.abs() + tilt;
-        let (mut least, mut slack, mut reach) = (landscape.constant, 0.0, size);
+        let extent = Extent::of(within);
+        // The sizes of what is summed up: by them rounding errors are estimated, for the ranges and for Taylor.
+        let mut size = landscape.constant.abs() + along(&landscape.slope, &extent.farthest);
+        let mut reach = size;
+        let (mut least, mut slack) = (landscape.constant, 0.0);
         let mut hessian = vec![0.0; n * n];
         for (j, scale) in landscape.terms() {
-            let frequency = landscape.waves.frequency(j);
-            let angle = landscape.waves.angle(j, &middle);
-            let along = |x: &[f64]| {
-                frequency
-                    .iter()
-                    .zip(x)
-                    .map(|(w, x)| (w * x).abs())
-                    .sum::<f64>()
-            };
-            let (width, blur) = (
-                along(&widths),
-                rounding(n) * (angle.abs() + 2.0 * along(&far)),
-            );
-            let (low, high) = cosine_range(angle, 0.5 * width * (1.0 + rounding(n)) + blur);
-            let (low, high) = if scale < 0.0 {
-                (scale * high, scale * low)
-            } else {
-                (scale * low, scale * high)
-            };
+            let wave = extent.wave(landscape.waves, j);
+            let (low, high) = wave.scaled(scale);
             least += low;
             size += scale.abs();
-            reach += scale.abs() * (1.0 + width + width * width);
-            slack += 2.0 * scale.abs() * blur * (2.0 + width + width * width);
-            for (k, w) in frequency.iter().enumerate().filter(|(_, w)| **w != 0.0) {
-                add_scaled(&mut hessian[k * n..][..n], -high * w, frequency);
-            }
+            reach += scale.abs() * (1.0 + wave.width + wave.width * wave.width);
+            slack += 2.0 * scale.abs() * wave.blur * (2.0 + wave.width + wave.width * wave.width);
+            add_square(&mut hessian, -high, landscape.waves.frequency(j));
         }
         let tilts = landscape.slope.iter().zip(within);
         least += tilts
             .map(|(l, (low, high))| (l * low).min(l * high))
             .sum::<f64>();
+        let steps = (landscape.scales.len() + n * n + 8) as f64;
         least -= 4.0 * f64::EPSILON * steps * size;
         slack += 8.0 * f64::EPSILON * steps * reach;
         Surroundings {
             landscape,
             within,
             least,
-            curvature: separable(&hessian, &widths),
+            curvature: separable(&hessian, &extent.widths),
             slack,
         }
     }
@@ -219,9 +181,79 @@ impl<'a> Surroundings<'a> {
         let mut gradient = vec![0.0; p.len()];
         let mut bound = Smooth::value(self.landscape, p, &mut gradient) - self.slack;
         for (k, (low, high)) in self.within.iter().enumerate() {
-            bound += least_of_parabola(gradient[k], self.curvature[k], (low - p[k], high - p[k]));
+            bound += least_of_parabola(gradient[k], self.curvature[k], low - p[k], high - p[k]);
         }
         bound
+    }
+}
+
+/// A box, by its sides.
+struct Extent {
+    middle: Vec<f64>,
+    widths: Vec<f64>,
+    /// The largest |xₖ|.
+    farthest: Vec<f64>,
+}
+
+/// What the cosine of one wave does in a box.
+struct WaveRange {
+    low: f64,
+    high: f64,
+    /// How far the angle moves.
+    width: f64,
+    /// What rounding may change in the angle.
+    blur: f64,
+}
+
+impl Extent {
+    fn of(within: &[(f64, f64)]) -> Extent {
+        let widths = within.iter().map(|(low, high)| high - low);
+        let farthest = within.iter().map(|(low, high)| low.abs().max(high.abs()));
+        Extent {
+            middle: middle(within),
+            widths: widths.collect(),
+            farthest: farthest.collect(),
+        }
+    }
+
+    fn wave(&self, waves: &Waves, j: usize) -> WaveRange {
+        let frequency = waves.frequency(j);
+        let angle = waves.angle(j, &self.middle);
+        let width = along(frequency, &self.widths);
+        let error = rounding(self.middle.len());
+        let blur = error * (angle.abs() + 2.0 * along(frequency, &self.farthest));
+        // The angle at the middle and the way from there are both computed with errors: the range is made wider by them.
+        let (low, high) = cosine_range(angle, 0.5 * width * (1.0 + error) + blur);
+        WaveRange {
+            low,
+            high,
+            width,
+            blur,
+        }
+    }
+}
+
+impl WaveRange {
+    /// Least and most of sⱼ cos θⱼ.
+    fn scaled(&self, scale: f64) -> (f64, f64) {
+        if scale < 0.0 {
+            (scale * self.high, scale * self.low)
+        } else {
+            (scale * self.low, scale * self.high)
+        }
+    }
+}
+
+/// Σₖ |aₖxₖ|
+fn along(a: &[f64], x: &[f64]) -> f64 {
+    a.iter().zip(x).map(|(a, x)| (a * x).abs()).sum()
+}
+
+/// Adds `scale` · ωωᵀ. Rows of coordinates that the wave does not have stay as they are.
+fn add_square(hessian: &mut [f64], scale: f64, frequency: &[f64]) {
+    let n = frequency.len();
+    for (k, w) in frequency.iter().enumerate().filter(|(_, w)| **w != 0.0) {
+        add_scaled(&mut hessian[k * n..][..n], scale * w, frequency);
     }
 }
 
@@ -242,11 +274,16 @@ fn separable(hessian: &[f64], widths: &[f64]) -> Vec<f64> {
 }
 
 /// The least of g·d + ½h·d² over low ≤ d ≤ high.
-fn least_of_parabola(g: f64, h: f64, (low, high): (f64, f64)) -> f64 {
+fn least_of_parabola(g: f64, h: f64, low: f64, high: f64) -> f64 {
     let at = |d: f64| d * (g + 0.5 * h * d);
-    let inner = (-g / h).max(low).min(high);
     let ends = at(low).min(at(high));
-    if h > 0.0 { ends.min(at(inner)) } else { ends }
+    if h > 0.0 {
+        let vertex = (-g / h).max(low).min(high);
+        ends.min(at(vertex))
+    } else {
+        // Where it bends down, or not at all, it is lowest at an end.
+        ends
+    }
 }
 
 /// Lowest and highest cosine within `radius` of `middle`; a little wider than they are.
@@ -256,6 +293,7 @@ fn cosine_range(middle: f64, radius: f64) -> (f64, f64) {
     }
     let (low, high) = (middle - radius, middle + radius);
     let (at_low, at_high) = (low.cos(), high.cos());
+    // The first angle from `low` on that is this one up to full turns.
     let has = |angle: f64| angle + TAU * ((low - angle) / TAU).ceil() <= high;
     let least = if has(PI) {
         -1.0
@@ -274,6 +312,13 @@ pub(super) fn middle(within: &[(f64, f64)]) -> Vec<f64> {
     within
         .iter()
         .map(|(low, high)| low + 0.5 * (high - low))
+        .collect()
+}
+
+fn moved_into(within: &[(f64, f64)], x: &[f64]) -> Vec<f64> {
+    x.iter()
+        .zip(within)
+        .map(|(x, (low, high))| x.max(*low).min(*high))
         .collect()
 }
 

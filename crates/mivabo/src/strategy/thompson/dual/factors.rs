@@ -1,5 +1,5 @@
-//! The mixed part as a sum of small factors: weights enter, factors over few bits leave, each with one landscape for
-//! every pattern of its bits. MiVaBo, App. G.
+//! The mixed part of a drawn function as a sum of factors over few bits, each with one landscape for every pattern of its bits.
+//! MiVaBo, App. G.
 //!
 //! ```text
 //! f_m(x_d, x_c) = Σₖ fₖ(x_d|k, x_c|k),   fₖ(p, x) = Σ_{i ∈ k} aᵢ(p) Σⱼ Wᵢⱼ φⱼ(x)
@@ -8,13 +8,15 @@
 //! Products whose monomials have the same bits are one factor. A factor joins another when both together have few enough
 //! bits: fewer factors with more bits need fewer multipliers and leave a smaller gap, for twice the work with each bit.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mivabo_bqp::{Assignment, Bqp, Propagator};
 
-use crate::acquire::Error;
+use crate::acquire::{Error, all_bits};
 use crate::features;
 use crate::features::Weights;
+use crate::math::vector::add_scaled;
 use crate::strategy::thompson::global::Landscape;
 
 /// The most bits of one factor: its patterns are enumerated.
@@ -41,138 +43,151 @@ pub(super) struct Pattern<'a> {
 impl Pattern<'_> {
     /// λ·p
     pub fn dot(&self, multipliers: &[f64]) -> f64 {
-        self.bits
-            .iter()
-            .zip(multipliers)
-            .filter(|(bit, _)| **bit)
-            .map(|(_, l)| l)
-            .sum()
+        let set = self.bits.iter().zip(multipliers).filter(|(bit, _)| **bit);
+        set.map(|(_, multiplier)| multiplier).sum()
     }
+}
+
+/// Rows of W with a product, and the bits of their monomials.
+struct Group {
+    bits: BTreeSet<usize>,
+    rows: Vec<usize>,
 }
 
 /// The factors of `weights` under `problem`, joined up to `n_bits` bits.
 ///
 /// # Errors
-/// [`Error::NoProgram`] when a monomial has too many bits to enumerate.
+/// [`Error::Features`] when a monomial has too many bits to enumerate.
 pub(super) fn factors<'a>(
     weights: &'a Weights,
     problem: &Bqp,
     n_bits: usize,
 ) -> Result<Vec<Factor<'a>>, Error> {
-    let propagator = Propagator::new(problem);
+    let parts = Parts {
+        weights,
+        n_bits: problem.n(),
+        propagator: Propagator::new(problem),
+    };
     let mut factors = Vec::new();
-    for (bits, rows) in joined(by_bits(weights), n_bits.min(MOST_BITS)) {
-        if bits.len() > MOST_BITS {
-            let why = format!(
-                "a monomial has {} bits; factors have at most {MOST_BITS}",
-                bits.len()
-            );
+    for group in joined(by_bits(weights), n_bits.min(MOST_BITS)) {
+        let n = group.bits.len();
+        if n > MOST_BITS {
+            let why = format!("a monomial has {n} bits; factors have at most {MOST_BITS}");
             return Err(features::Error::NoProgram { why }.into());
         }
-        let bits: Vec<usize> = bits.into_iter().collect();
-        factors.push(Factor::new(
-            weights,
-            &propagator,
-            problem.n(),
-            (bits, &rows),
-        ));
+        factors.push(parts.factor(group));
     }
     Ok(factors)
 }
 
-type Bits = BTreeSet<usize>;
-
-/// Rows of W with a product, by the bits of their monomials; the largest sets first.
-fn by_bits(weights: &Weights) -> Vec<(Bits, Vec<usize>)> {
+/// One group for each set of bits; the largest sets first.
+fn by_bits(weights: &Weights) -> Vec<Group> {
     let features = weights.features();
-    let rows = weights
-        .matrix()
-        .chunks_exact(features.n_columns())
+    let rows = weights.matrix().chunks_exact(features.n_columns());
+    // The first row has no bits, and the first column no wave: both are other parts of f.
+    let products = rows
         .enumerate()
-        .skip(1);
-    let mut of: BTreeMap<Bits, Vec<usize>> = BTreeMap::new();
-    for (i, _) in rows.filter(|(_, row)| row[1..].iter().any(|w| *w != 0.0)) {
-        of.entry(features.monomials().bits_of(i).collect())
-            .or_default()
-            .push(i);
+        .skip(1)
+        .filter(|(_, row)| row[1..].iter().any(|w| *w != 0.0));
+    let mut rows_of: BTreeMap<BTreeSet<usize>, Vec<usize>> = BTreeMap::new();
+    for (i, _) in products {
+        let bits = features.monomials().bits_of(i).collect();
+        rows_of.entry(bits).or_default().push(i);
     }
-    let mut sets: Vec<(Bits, Vec<usize>)> = of.into_iter().collect();
-    sets.sort_by_key(|(bits, _)| std::cmp::Reverse(bits.len()));
-    sets
+    let groups = rows_of.into_iter().map(|(bits, rows)| Group { bits, rows });
+    let mut groups: Vec<Group> = groups.collect();
+    groups.sort_by_key(|group| Reverse(group.bits.len()));
+    groups
 }
 
-/// Each set joins the factor with which it shares most, where both together have at most `n_bits` bits or no more than
+/// Each group joins the factor with which it shares most, where both together have at most `n_bits` bits or no more than
 /// the factor has.
-fn joined(sets: Vec<(Bits, Vec<usize>)>, n_bits: usize) -> Vec<(Bits, Vec<usize>)> {
-    let mut factors: Vec<(Bits, Vec<usize>)> = Vec::new();
-    for (bits, rows) in sets {
-        let new = |factor: &Bits| bits.difference(factor).count();
-        let fits = |factor: &Bits| new(factor) == 0 || factor.len() + new(factor) <= n_bits;
-        match factors
-            .iter_mut()
-            .filter(|(factor, _)| fits(factor))
-            .min_by_key(|(factor, _)| new(factor))
-        {
-            Some((factor, old)) => {
-                factor.extend(bits);
-                old.extend(rows);
+fn joined(groups: Vec<Group>, n_bits: usize) -> Vec<Group> {
+    let mut factors: Vec<Group> = Vec::new();
+    for group in groups {
+        let n_new = |factor: &Group| group.bits.difference(&factor.bits).count();
+        let fits = |factor: &Group| {
+            let n_new = n_new(factor);
+            n_new == 0 || factor.bits.len() + n_new <= n_bits
+        };
+        let candidates = factors.iter_mut().filter(|factor| fits(factor));
+        match candidates.min_by_key(|factor| n_new(factor)) {
+            Some(factor) => {
+                factor.bits.extend(group.bits);
+                factor.rows.extend(group.rows);
             }
-            None => factors.push((bits, rows)),
+            None => factors.push(group),
         }
     }
     factors
 }
 
-impl<'a> Factor<'a> {
-    fn new(
-        weights: &'a Weights,
-        propagator: &Propagator<'_>,
-        n: usize,
-        (bits, rows): (Vec<usize>, &[usize]),
-    ) -> Factor<'a> {
-        let features = weights.features();
-        let columns = features.n_columns();
-        let row = |i: usize| &weights.matrix()[i * columns + 1..(i + 1) * columns];
-        let has_wave: Vec<bool> = (0..columns - 1)
-            .map(|j| rows.iter().any(|i| row(*i)[j] != 0.0))
+/// What factors are made of.
+struct Parts<'a, 'p> {
+    weights: &'a Weights,
+    /// All bits of the problem.
+    n_bits: usize,
+    propagator: Propagator<'p>,
+}
+
+impl<'a> Parts<'a, '_> {
+    fn factor(&self, group: Group) -> Factor<'a> {
+        let has_wave = self.has_wave(&group.rows);
+        let bits: Vec<usize> = group.bits.into_iter().collect();
+        let patterns = all_bits(bits.len())
+            .filter_map(|values| self.pattern(&bits, values, &group.rows))
             .collect();
-        let mut has_real = vec![false; features.waves().n_reals()];
-        for j in (0..has_wave.len()).filter(|j| has_wave[*j]) {
-            features
-                .waves()
-                .reals_of(j)
-                .for_each(|k| has_real[k] = true);
-        }
-        let mut patterns = Vec::new();
-        for code in 0_u32..1 << bits.len() {
-            let pattern: Vec<bool> = (0..bits.len()).map(|at| code >> at & 1 == 1).collect();
-            let mut assignment = Assignment::new(n);
-            bits.iter()
-                .zip(&pattern)
-                .for_each(|(bit, value)| assignment.fix(*bit, *value));
-            let point = assignment.to_point();
-            if propagator.propagate_all(&mut assignment).is_err() {
-                continue;
-            }
-            let a = features.monomials().values(&point);
-            let mut sum = vec![0.0; columns - 1];
-            for i in rows.iter().filter(|i| a[**i] != 0.0) {
-                sum.iter_mut()
-                    .zip(row(*i))
-                    .for_each(|(sum, w)| *sum += a[*i] * w);
-            }
-            let landscape = Landscape::of_weights(features.waves(), 0.0, &sum);
-            patterns.push(Pattern {
-                bits: pattern,
-                landscape,
-            });
-        }
         Factor {
+            has_real: self.has_real(&has_wave),
             bits,
-            has_real,
             has_wave,
             patterns,
         }
+    }
+
+    /// Wᵢⱼ of one monomial, for each wave.
+    fn row(&self, i: usize) -> &'a [f64] {
+        let columns = self.weights.features().n_columns();
+        &self.weights.matrix()[i * columns + 1..(i + 1) * columns]
+    }
+
+    fn has_wave(&self, rows: &[usize]) -> Vec<bool> {
+        let n_waves = self.weights.features().n_columns() - 1;
+        (0..n_waves)
+            .map(|j| rows.iter().any(|i| self.row(*i)[j] != 0.0))
+            .collect()
+    }
+
+    fn has_real(&self, has_wave: &[bool]) -> Vec<bool> {
+        let waves = self.weights.features().waves();
+        let mut has_real = vec![false; waves.n_reals()];
+        for (j, _) in has_wave.iter().enumerate().filter(|(_, has)| **has) {
+            for k in waves.reals_of(j) {
+                has_real[k] = true;
+            }
+        }
+        has_real
+    }
+
+    /// fₖ where the bits have these values; none where propagation refutes them.
+    fn pattern(&self, bits: &[usize], values: Vec<bool>, rows: &[usize]) -> Option<Pattern<'a>> {
+        let mut assignment = Assignment::new(self.n_bits);
+        for (bit, value) in bits.iter().zip(&values) {
+            assignment.fix(*bit, *value);
+        }
+        // Taken before propagation, which may fix other bits: the factor's monomials have none of those.
+        let point = assignment.to_point();
+        self.propagator.propagate_all(&mut assignment).ok()?;
+        let features = self.weights.features();
+        let a = features.monomials().values(&point);
+        let mut sum = vec![0.0; features.n_columns() - 1];
+        for &i in rows.iter().filter(|i| a[**i] != 0.0) {
+            add_scaled(&mut sum, a[i], self.row(i));
+        }
+        Some(Pattern {
+            bits: values,
+            landscape: Landscape::of_weights(features.waves(), 0.0, &sum),
+        })
     }
 }
 

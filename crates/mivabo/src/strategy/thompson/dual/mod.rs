@@ -1,5 +1,4 @@
-//! Dual decomposition: weights and feasible starts enter, a feasible point leaves with a certified gap. MiVaBo, App. G
-//! and H.
+//! Dual decomposition of a drawn function: a feasible point, and a bound on how far it may be from the best. MiVaBo, App. G and H.
 //!
 //! ```text
 //! f = f_d(x_d) + f_c(x_c) + Σₖ fₖ(x_d|k, x_c|k)          every factor k gets copies of its bits and reals,
@@ -126,7 +125,7 @@ pub struct Decomposed {
 /// The lowest point found, with a bound; none when no feasible point was found.
 ///
 /// # Errors
-/// [`Error::NoProgram`] when a weight is too large for a program, or a monomial has more than 14 bits.
+/// [`Error::Features`] when a weight is too large for a program, or a monomial has more than 14 bits.
 ///
 /// # Panics
 /// When the weights belong to a space with more bits.
@@ -174,26 +173,14 @@ pub fn minimise_with<O: DiscreteOracle + Clone>(
     starts: &[Feasible],
     settings: DualSettings,
 ) -> Result<Option<Decomposed>, Error> {
-    let polish = settings.polish;
-    let best = alternating::minimise_with(&mut oracle.clone(), space, weights, starts, polish)?;
-    let mut recovery = Recovery {
-        space,
-        weights,
-        settings,
-        oracle,
-        tried: BTreeSet::new(),
-        best,
-    };
-    // Beginning with the other half ends elsewhere.
-    for start in starts {
-        recovery.polish(Some(start.clone()))?;
-    }
+    let mut recovery = Recovery::new(oracle, space, weights, settings, starts)?;
     let mut slaves = Slaves::new(oracle.clone(), space, weights, settings)?;
     let mut ascent = Ascent::new(slaves.zeros());
     let mut iterations = 0;
     while let Some(answer) = ascent.answer(&mut slaves, settings.master) {
         interrupt::check();
         iterations += 1;
+        // The points first: a better value makes the next step longer or ends the ascent.
         recovery.recover(&answer)?;
         let value = recovery.best.as_ref().map(|best| best.value);
         ascent.look_at(&answer);
@@ -204,6 +191,7 @@ pub fn minimise_with<O: DiscreteOracle + Clone>(
     }
     let n_factors = slaves.factors.len();
     Ok(recovery.best.map(|Lowest { feasible, value }| {
+        // Rounding must not make the gap negative.
         let bound = ascent.bound.min(value);
         Decomposed {
             feasible,
@@ -257,11 +245,8 @@ impl Ascent {
     ) -> Option<Answer> {
         let minima = slaves.minima(&self.links);
         if master == Master::BlockCoordinate {
-            let bits: BTreeSet<usize> = slaves
-                .factors
-                .iter()
-                .flat_map(|f| f.bits.iter().copied())
-                .collect();
+            let of_factors = slaves.factors.iter().flat_map(|factor| &factor.bits);
+            let bits: BTreeSet<usize> = of_factors.copied().collect();
             for bit in bits {
                 slaves.average(bit, &mut self.links, &minima);
             }
@@ -292,6 +277,7 @@ impl Ascent {
 
     fn step(&mut self, answer: &Answer, value: Option<f64>, master: Master) {
         if self.n_vain >= PATIENCE {
+            // Where no multipliers reach the value, Polyak's length overshoots for good: back to the best ones, with shorter steps.
             self.links.clone_from(&self.best);
             self.relaxation *= 0.5;
             self.n_vain = 0;
@@ -299,23 +285,25 @@ impl Ascent {
         self.n_steps += 1;
         let mut directions = answer.differences.clone();
         if master == Master::BlockCoordinate {
+            // The multipliers of the bits have had their block steps.
             for direction in &mut directions {
                 direction.bits.fill(0.0);
             }
         }
-        let square: f64 = directions.iter().flat_map(Link::all).map(|d| d * d).sum();
-        // Without a value to aim at: steps whose lengths vanish and whose sum does not.
-        let aim = value.map(|value| self.relaxation * (value - answer.bound));
-        let length = aim
-            .filter(|aim| aim.is_finite())
-            .unwrap_or(1.0 / self.n_steps as f64)
-            / square;
+        let length = self.length(answer, value, &directions);
         if length.is_finite() {
-            self.links
-                .iter_mut()
-                .zip(&directions)
-                .for_each(|(link, by)| link.add(length, by));
+            for (link, by) in self.links.iter_mut().zip(&directions) {
+                link.add(length, by);
+            }
         }
+    }
+
+    /// Polyak's length; without a value to aim at one of those that vanish and whose sum does not.
+    fn length(&self, answer: &Answer, value: Option<f64>, directions: &[Link]) -> f64 {
+        let square: f64 = directions.iter().flat_map(Link::all).map(|d| d * d).sum();
+        let aim = value.map(|value| self.relaxation * (value - answer.bound));
+        let aim = aim.filter(|aim| aim.is_finite());
+        aim.unwrap_or(1.0 / self.n_steps as f64) / square
     }
 }
 
@@ -330,13 +318,35 @@ struct Recovery<'a, O> {
     best: Option<Lowest>,
 }
 
-impl<O: DiscreteOracle + Clone> Recovery<'_, O> {
+impl<'a, O: DiscreteOracle + Clone> Recovery<'a, O> {
+    /// Begins with what alternating optimisation makes of the starts.
+    fn new(
+        oracle: &'a O,
+        space: &'a Space,
+        weights: &'a Weights,
+        settings: DualSettings,
+        starts: &[Feasible],
+    ) -> Result<Self, Error> {
+        let polish = settings.polish;
+        let best = alternating::minimise_with(&mut oracle.clone(), space, weights, starts, polish)?;
+        let mut recovery = Recovery {
+            space,
+            weights,
+            settings,
+            oracle,
+            tried: BTreeSet::new(),
+            best,
+        };
+        // Beginning with the other half ends elsewhere.
+        for start in starts {
+            recovery.polish(Some(start.clone()))?;
+        }
+        Ok(recovery)
+    }
+
     fn recover(&mut self, answer: &Answer) -> Result<(), Error> {
-        if let Some(bits) = answer
-            .bits
-            .as_ref()
-            .filter(|bits| !self.tried.contains(*bits))
-        {
+        let new_bits = answer.bits.as_ref();
+        if let Some(bits) = new_bits.filter(|bits| !self.tried.contains(*bits)) {
             self.tried.insert(bits.clone());
             let mut starts = answer.copies.clone();
             starts.push(answer.unit.clone());
@@ -378,18 +388,7 @@ impl<O: DiscreteOracle + Clone> Recovery<'_, O> {
         let Some(mut here) = found else { return Ok(()) };
         let mut last = f64::INFINITY;
         for _ in 0..self.settings.polish.rounds {
-            let Encoded { bits, unit } = here.code();
-            let start = self
-                .given_bits(bits, std::slice::from_ref(unit))
-                .unwrap_or(here);
-            let end = alternating::minimise_with(
-                &mut self.oracle.clone(),
-                self.space,
-                self.weights,
-                &[start],
-                self.settings.polish,
-            )?;
-            let Some(end) = end.filter(|end| end.value < last) else {
+            let Some(end) = self.polished(here)?.filter(|end| end.value < last) else {
                 break;
             };
             last = end.value;
@@ -399,5 +398,17 @@ impl<O: DiscreteOracle + Clone> Recovery<'_, O> {
             }
         }
         Ok(())
+    }
+
+    fn polished(&self, here: Feasible) -> Result<Option<Lowest>, Error> {
+        let Encoded { bits, unit } = here.code();
+        let descended = self.given_bits(bits, std::slice::from_ref(unit));
+        alternating::minimise_with(
+            &mut self.oracle.clone(),
+            self.space,
+            self.weights,
+            &[descended.unwrap_or(here)],
+            self.settings.polish,
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! The dual function: multipliers enter, the minima of all slaves leave, and a bound. MiVaBo, App. G and H.
+//! The dual function of a decomposition: the minima of all slaves at given multipliers, and the bound that they make.
+//! MiVaBo, App. G and H.
 //!
 //! ```text
 //! L(λ) =   min over x_d of f_d + Σₖ λ_d,k·x_d|k                     discrete slave: branch and bound, rows and tables
@@ -15,6 +16,7 @@ use super::factors::{Factor, factors};
 use super::{Coupling, DualSettings};
 use crate::acquire::Error;
 use crate::features::{Waves, Weights};
+use crate::math::vector::add_scaled;
 use crate::space::Space;
 use crate::strategy::thompson::exact::rounding;
 use crate::strategy::thompson::global::{BoxLimits, Certified, Landscape};
@@ -32,23 +34,14 @@ pub(super) struct Link {
 
 impl Link {
     pub fn add(&mut self, step: f64, other: &Link) {
-        let parts = [
-            (&mut self.bits, &other.bits),
-            (&mut self.reals, &other.reals),
-        ];
-        for (to, from) in parts.into_iter().chain([(&mut self.waves, &other.waves)]) {
-            to.iter_mut()
-                .zip(from)
-                .for_each(|(to, from)| *to += step * from);
-        }
+        add_scaled(&mut self.bits, step, &other.bits);
+        add_scaled(&mut self.reals, step, &other.reals);
+        add_scaled(&mut self.waves, step, &other.waves);
     }
 
     pub fn all(&self) -> impl Iterator<Item = f64> + '_ {
-        self.bits
-            .iter()
-            .chain(&self.reals)
-            .chain(&self.waves)
-            .copied()
+        let numbers = self.bits.iter().chain(&self.reals).chain(&self.waves);
+        numbers.copied()
     }
 }
 
@@ -83,6 +76,27 @@ pub(super) struct Slaves<'a, O> {
 /// It is proved that no point satisfies the discrete constraints.
 pub(super) struct NoPoint;
 
+/// A bit that has a fixed value.
+#[derive(Clone, Copy)]
+struct Held {
+    bit: usize,
+    value: bool,
+}
+
+/// What the discrete slave answers.
+struct DiscreteMinimum {
+    /// None when no point was found within the nodes.
+    bits: Option<Vec<bool>>,
+    bound: f64,
+}
+
+/// A mixed slave at its minimum.
+struct MixedMinimum<'s> {
+    pattern: &'s [bool],
+    x: &'s [f64],
+    bound: f64,
+}
+
 impl<'a, O: DiscreteOracle> Slaves<'a, O> {
     pub fn new(
         oracle: O,
@@ -92,13 +106,9 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
     ) -> Result<Self, Error> {
         let (features, problem) = (weights.features(), space.encoding().problem());
         let columns = features.n_columns();
-        let matrix = weights.matrix().iter().enumerate();
-        let of_bits = matrix
-            .map(|(at, w)| if at.is_multiple_of(columns) { *w } else { 0.0 })
-            .collect();
-        let of_bits = Weights::new(features.clone(), of_bits);
-        let program =
-            of_bits.program_given_reals(problem, &vec![0.5; space.encoding().n_reals()])?;
+        // f_d does not depend on the reals: any will do.
+        let unit = vec![0.5; space.encoding().n_reals()];
+        let program = discrete_part(weights).program_given_reals(problem, &unit)?;
         Ok(Slaves {
             factors: factors(weights, problem, settings.factor_bits)?,
             settings,
@@ -114,10 +124,9 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
 
     /// No multipliers yet.
     pub fn zeros(&self) -> Vec<Link> {
-        let n_waves = if self.settings.coupling == Coupling::Waves {
-            self.waves.len()
-        } else {
-            0
+        let n_waves = match self.settings.coupling {
+            Coupling::Waves => self.waves.len(),
+            Coupling::Coordinates => 0,
         };
         let zero = |factor: &Factor<'_>| Link {
             bits: vec![0.0; factor.bits.len()],
@@ -127,202 +136,188 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
         self.factors.iter().map(zero).collect()
     }
 
-    fn limits(&self) -> BoxLimits {
-        BoxLimits {
+    /// The minimum of a landscape over all reals.
+    fn over_box(&self, landscape: &Landscape<'_>) -> Certified {
+        let limits = BoxLimits {
             boxes: self.settings.boxes,
             gap: self.settings.slave_gap,
             cutoff: f64::INFINITY,
-        }
+        };
+        landscape.minimise(&vec![(0.0, 1.0); self.waves.n_reals()], limits)
     }
 
-    fn unit_box(&self) -> Vec<(f64, f64)> {
-        vec![(0.0, 1.0); self.waves.n_reals()]
-    }
-
-    /// For each factor and pattern the minimum over the reals; λ_d plays no part yet.
+    /// For each factor and pattern the minimum over the reals. λ_d plays no part yet: for one pattern it is a constant, so a block
+    /// step that moves it leaves these minima as they are.
     pub fn minima(&self, links: &[Link]) -> Vec<Vec<Certified>> {
+        let factors = self.factors.iter().zip(links);
+        factors
+            .map(|(factor, link)| self.minima_of(factor, link))
+            .collect()
+    }
+
+    fn minima_of(&self, factor: &Factor<'_>, link: &Link) -> Vec<Certified> {
         let negative = |values: &[f64]| values.iter().map(|v| -v).collect::<Vec<f64>>();
-        let each = self.factors.iter().zip(links).map(|(factor, link)| {
-            let (slope, weights) = (negative(&link.reals), negative(&link.waves));
-            let minimum = |landscape: &Landscape<'_>| {
-                landscape
-                    .clone()
-                    .tilted(&slope, &weights)
-                    .minimise(&self.unit_box(), self.limits())
-            };
-            factor
-                .patterns
-                .iter()
-                .map(|pattern| minimum(&pattern.landscape))
-                .collect()
-        });
-        each.collect()
+        let (slope, weights) = (negative(&link.reals), negative(&link.waves));
+        let patterns = factor.patterns.iter();
+        patterns
+            .map(|pattern| self.over_box(&pattern.landscape.clone().tilted(&slope, &weights)))
+            .collect()
     }
 
     /// All slaves at `links`, whose `minima` are known.
     pub fn answer(&mut self, links: &[Link], minima: &[Vec<Certified>]) -> Result<Answer, NoPoint> {
-        let (bits, of_discrete) = self.discrete(links, None)?;
-        let sum = |part: fn(&Link) -> &Vec<f64>, n: usize| {
-            let mut total = vec![0.0; n];
-            for link in links {
-                total
-                    .iter_mut()
-                    .zip(part(link))
-                    .for_each(|(total, l)| *total += l);
-            }
-            total
-        };
-        let n_reals = self.waves.n_reals();
-        let tilted = self.continuous.clone();
-        let tilted = tilted.tilted(
-            &sum(|l| &l.reals, n_reals),
-            &sum(|l| &l.waves, self.waves.len()),
-        );
-        let original = tilted.minimise(&self.unit_box(), self.limits());
-        let mut bound = of_discrete + original.bound;
+        let discrete = self.discrete(links, None)?;
+        let continuous = self.continuous(links);
+        let mut bound = discrete.bound + continuous.bound;
         let (mut copies, mut differences) = (Vec::new(), Vec::new());
         for ((factor, link), minima) in self.factors.iter().zip(links).zip(minima) {
-            let tilted = || {
-                factor
-                    .patterns
-                    .iter()
-                    .zip(minima)
-                    .map(|(p, m)| (p, m, p.dot(&link.bits)))
-            };
-            bound += tilted()
-                .map(|(_, minimum, by)| minimum.bound - by)
-                .fold(f64::INFINITY, f64::min);
-            // Without a pattern there is no point at all.
-            let lowest = tilted().min_by(|a, b| (a.1.value - a.2).total_cmp(&(b.1.value - b.2)));
-            let (pattern, minimum, _) = lowest.ok_or(NoPoint)?;
-            let pair = (bits.as_deref(), &original.x[..]);
-            differences.push(self.difference(factor, pair, (&pattern.bits, &minimum.x)));
-            copies.push(minimum.x.clone());
+            let copy = mixed(factor, link, minima)?;
+            bound += copy.bound;
+            differences.push(Link {
+                bits: bit_differences(factor, discrete.bits.as_deref(), copy.pattern),
+                ..self.real_differences(factor, &continuous.x, copy.x)
+            });
+            copies.push(copy.x.to_vec());
         }
         let bound = bound - self.rounding(links);
-        // Sums of infinities of both signs are no number.
-        let bound = if bound.is_nan() {
-            f64::NEG_INFINITY
-        } else {
-            bound
-        };
         Ok(Answer {
-            bits,
-            unit: original.x,
+            bits: discrete.bits,
+            unit: continuous.x,
             copies,
-            bound,
+            // Sums of infinities of both signs are not a number, and prove nothing.
+            bound: if bound.is_nan() {
+                f64::NEG_INFINITY
+            } else {
+                bound
+            },
             differences,
         })
     }
 
-    /// Originals less copies, where the factor takes part.
-    fn difference(
-        &self,
-        factor: &Factor<'_>,
-        (bits, unit): (Option<&[bool]>, &[f64]),
-        (pattern, x): (&[bool], &[f64]),
-    ) -> Link {
-        let less = |mine: bool, other: bool| f64::from(u8::from(mine)) - f64::from(u8::from(other));
-        let of_bit = |at: usize| bits.map_or(0.0, |bits| less(bits[factor.bits[at]], pattern[at]));
-        let masked = |a: &[f64], b: &[f64], has: &[bool]| -> Vec<f64> {
-            a.iter()
-                .zip(b)
-                .zip(has)
-                .map(|((a, b), has)| if *has { a - b } else { 0.0 })
-                .collect()
+    /// The minimum of the continuous slave.
+    fn continuous(&self, links: &[Link]) -> Certified {
+        let mut slope = vec![0.0; self.waves.n_reals()];
+        let mut weights = vec![0.0; self.waves.len()];
+        for link in links {
+            add_scaled(&mut slope, 1.0, &link.reals);
+            add_scaled(&mut weights, 1.0, &link.waves);
+        }
+        self.over_box(&self.continuous.clone().tilted(&slope, &weights))
+    }
+
+    /// Originals less copies in the coordinates and waves in which the factor takes part.
+    fn real_differences(&self, factor: &Factor<'_>, original: &[f64], copy: &[f64]) -> Link {
+        let waves = match self.settings.coupling {
+            Coupling::Coordinates => vec![],
+            Coupling::Waves => masked_differences(
+                &self.waves.values(original),
+                &self.waves.values(copy),
+                &factor.has_wave,
+            ),
         };
         Link {
-            bits: (0..pattern.len()).map(of_bit).collect(),
-            reals: masked(unit, x, &factor.has_real),
-            waves: match self.settings.coupling {
-                Coupling::Coordinates => vec![],
-                Coupling::Waves => masked(
-                    &self.waves.values(unit),
-                    &self.waves.values(x),
-                    &factor.has_wave,
-                ),
-            },
+            bits: vec![],
+            reals: masked_differences(original, copy, &factor.has_real),
+            waves,
         }
     }
 
     /// The point and the bound of the discrete slave, where one bit may be held.
-    fn discrete(
-        &mut self,
-        links: &[Link],
-        held: Option<(usize, bool)>,
-    ) -> Result<(Option<Vec<bool>>, f64), NoPoint> {
-        let linear =
-            self.factors.iter().zip(links).flat_map(|(factor, link)| {
-                factor.bits.iter().copied().zip(link.bits.iter().copied())
-            });
-        let objective = self.discrete.plus(&Quadratic::new(0.0, linear, []));
+    fn discrete(&mut self, links: &[Link], held: Option<Held>) -> Result<DiscreteMinimum, NoPoint> {
+        let objective = self.discrete.plus(&self.linear(links));
         // The solver tells values apart that differ by 1e-9 of their size, in each of its parts.
         let size = objective.magnitude() + self.n_bits as f64;
-        let mut program = self.program.clone();
-        let is_sound = program.set_objective(objective).is_ok()
-            && held.is_none_or(|(bit, value)| {
-                let bit = Quadratic::new(0.0, [(bit, 1.0)], []);
-                let row = Row::new("held", bit, Sense::Equal, f64::from(u8::from(value)));
-                program.add_row(row).is_ok()
+        let Some(program) = self.program(objective, held) else {
+            // Multipliers that overflow prove nothing.
+            return Ok(DiscreteMinimum {
+                bits: None,
+                bound: f64::NEG_INFINITY,
             });
-        // Multipliers that overflow prove nothing.
-        if !is_sound {
-            return Ok((None, f64::NEG_INFINITY));
-        }
+        };
         let limits = Nodes {
             nodes: Some(self.settings.nodes),
             ..Nodes::default()
         };
-        let outcome = self
-            .oracle
-            .minimise(&program, limits)
-            .map_err(|_| NoPoint)?;
+        let outcome = self.oracle.minimise(&program, limits);
+        let outcome = outcome.map_err(|_| NoPoint)?;
         let bound = outcome.bound() - 1e-9 * size;
-        Ok((
-            outcome
-                .into_solution()
-                .map(|solution| solution.x[..self.n_bits].to_vec()),
-            bound,
-        ))
+        // Programs of a higher order have further bits.
+        let solution = outcome.into_solution();
+        let bits = solution.map(|solution| solution.x[..self.n_bits].to_vec());
+        Ok(DiscreteMinimum { bits, bound })
+    }
+
+    /// Σₖ λ_d,k·x_d|k
+    fn linear(&self, links: &[Link]) -> Quadratic {
+        let factors = self.factors.iter().zip(links);
+        let terms = factors.flat_map(|(factor, link)| {
+            let bits = factor.bits.iter().copied();
+            bits.zip(link.bits.iter().copied())
+        });
+        Quadratic::new(0.0, terms, [])
+    }
+
+    /// The rows and tables with this objective; none where that is not a number.
+    fn program(&self, objective: Quadratic, held: Option<Held>) -> Option<Bqp> {
+        let mut program = self.program.clone();
+        program.set_objective(objective).ok()?;
+        if let Some(Held { bit, value }) = held {
+            let bit = Quadratic::new(0.0, [(bit, 1.0)], []);
+            let row = Row::new("held", bit, Sense::Equal, f64::from(u8::from(value)));
+            program.add_row(row).ok()?;
+        }
+        Some(program)
     }
 
     /// The block step for one bit; see [`Master::BlockCoordinate`](super::Master).
     pub fn average(&mut self, bit: usize, links: &mut [Link], minima: &[Vec<Certified>]) {
-        let places: Vec<(usize, usize)> = self
-            .factors
+        let places = self.places(bit);
+        let costs: Vec<f64> = places
             .iter()
-            .enumerate()
-            .filter_map(|(k, factor)| factor.bits.binary_search(&bit).ok().map(|at| (k, at)))
+            .map(|place| self.cost_in(place, &links[place.factor], &minima[place.factor]))
             .collect();
-        let mine = [true, false].map(|value| {
-            self.discrete(links, Some((bit, value)))
-                .map_or(f64::INFINITY, |m| m.1)
-        });
-        let theirs: Vec<f64> = places
-            .iter()
-            .map(|(k, at)| self.marginal(*k, *at, &links[*k], &minima[*k]))
-            .collect();
-        let mine = mine[0] - mine[1];
-        let mean = if mine.is_finite() {
-            (mine + theirs.iter().sum::<f64>()) / (places.len() + 1) as f64
+        let own = self.cost(bit, links);
+        let mean = if own.is_finite() {
+            (own + costs.iter().sum::<f64>()) / (places.len() + 1) as f64
         } else {
             0.0
         };
-        for ((k, at), difference) in places
-            .into_iter()
-            .zip(theirs)
-            .filter(|(_, d)| d.is_finite())
-        {
-            links[k].bits[at] += difference - mean;
+        // Where a factor allows one value only, the cost is infinite and the multiplier stays.
+        let moved = places.into_iter().zip(costs);
+        for (place, cost) in moved.filter(|(_, cost)| cost.is_finite()) {
+            links[place.factor].bits[place.at] += cost - mean;
         }
     }
 
+    /// Where a bit takes part.
+    fn places(&self, bit: usize) -> Vec<PlaceOfBit> {
+        let factors = self.factors.iter().enumerate();
+        let places = factors.filter_map(|(factor, Factor { bits, .. })| {
+            let at = bits.binary_search(&bit).ok()?;
+            Some(PlaceOfBit { factor, at })
+        });
+        places.collect()
+    }
+
+    /// What it costs the discrete slave to set a bit.
+    fn cost(&mut self, bit: usize, links: &[Link]) -> f64 {
+        let [set, unset] = [true, false].map(|value| {
+            self.discrete(links, Some(Held { bit, value }))
+                .map_or(f64::INFINITY, |minimum| minimum.bound)
+        });
+        set - unset
+    }
+
     /// What it costs a factor to set a bit: its least value with the bit less that without.
-    fn marginal(&self, k: usize, at: usize, link: &Link, minima: &[Certified]) -> f64 {
-        let patterns = || self.factors[k].patterns.iter().zip(minima);
+    fn cost_in(&self, place: &PlaceOfBit, link: &Link, minima: &[Certified]) -> f64 {
+        let patterns = &self.factors[place.factor].patterns;
         let least = |value: bool| {
-            let of = patterns().filter(|(pattern, _)| pattern.bits[at] == value);
-            of.map(|(pattern, minimum)| minimum.value - pattern.dot(&link.bits))
+            let of_value = patterns
+                .iter()
+                .zip(minima)
+                .filter(|(pattern, _)| pattern.bits[place.at] == value);
+            of_value
+                .map(|(pattern, minimum)| minimum.value - pattern.dot(&link.bits))
                 .fold(f64::INFINITY, f64::min)
         };
         least(true) - least(false)
@@ -334,4 +329,63 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
         let steps = (self.factors.len() + self.waves.len() + self.n_bits + 16) as f64;
         self.slack + 8.0 * f64::EPSILON * steps * size
     }
+}
+
+/// A factor, and the place of a bit among its own.
+struct PlaceOfBit {
+    factor: usize,
+    at: usize,
+}
+
+/// f_d: the weights of bits alone.
+fn discrete_part(weights: &Weights) -> Weights {
+    let columns = weights.features().n_columns();
+    let matrix = weights.matrix().iter().enumerate();
+    let of_bits = matrix.map(|(at, w)| if at.is_multiple_of(columns) { *w } else { 0.0 });
+    Weights::new(weights.features().clone(), of_bits.collect())
+}
+
+/// The minimum of a mixed slave, and its bound: they may be those of two different patterns.
+fn mixed<'s>(
+    factor: &'s Factor<'_>,
+    link: &Link,
+    minima: &'s [Certified],
+) -> Result<MixedMinimum<'s>, NoPoint> {
+    let tilted = || {
+        let patterns = factor.patterns.iter().zip(minima);
+        patterns.map(|(pattern, minimum)| (pattern, minimum, pattern.dot(&link.bits)))
+    };
+    let bound = tilted()
+        .map(|(_, minimum, by)| minimum.bound - by)
+        .fold(f64::INFINITY, f64::min);
+    let lowest = tilted().min_by(|(_, one, by_one), (_, other, by_other)| {
+        (one.value - by_one).total_cmp(&(other.value - by_other))
+    });
+    // Without a pattern there is no point at all.
+    let (pattern, minimum, _) = lowest.ok_or(NoPoint)?;
+    Ok(MixedMinimum {
+        pattern: &pattern.bits,
+        x: &minimum.x,
+        bound,
+    })
+}
+
+/// Originals less copies of a factor's bits; 0 while there are no originals.
+fn bit_differences(factor: &Factor<'_>, originals: Option<&[bool]>, copies: &[bool]) -> Vec<f64> {
+    let number = |bit: bool| f64::from(u8::from(bit));
+    let Some(originals) = originals else {
+        return vec![0.0; copies.len()];
+    };
+    let pairs = factor.bits.iter().zip(copies);
+    pairs
+        .map(|(bit, copy)| number(originals[*bit]) - number(*copy))
+        .collect()
+}
+
+/// a - b where they count, and 0 elsewhere.
+fn masked_differences(a: &[f64], b: &[f64], counts: &[bool]) -> Vec<f64> {
+    let pairs = a.iter().zip(b).zip(counts);
+    pairs
+        .map(|((a, b), counts)| if *counts { a - b } else { 0.0 })
+        .collect()
 }

@@ -1,20 +1,22 @@
-//! Local search over feasible points: a landscape and good points enter, a lower one leaves.
+//! Local search over feasible points for a low point of a [`Surface`].
 //!
 //! Many candidates first: random feasible points, and mutants of the points that are known to be good. From the lowest few, hill
 //! climbing: every value of every discrete parameter one at a time, mutants of one to three parameters, a jump into another branch
 //! where parameters are conditional, and a descent in the region of the reals, in turn, until nothing improves. Every point on the way
 //! is feasible.
 
-use crate::acquire::Error;
+use std::slice;
+
 use crate::acquire::moves::Moves;
-use crate::acquire::{Feasible, Lowest};
+use crate::acquire::{Error, Feasible, Lowest};
+use crate::encoding::Encoded;
 use crate::encoding::region::minimise;
 use crate::math::lbfgs;
 use crate::math::random::Stream;
 use crate::space::Space;
 
-/// A function to be minimised over feasible points.
-pub trait Surface {
+/// A function over feasible points that has slopes in their reals.
+pub(super) trait Surface {
     /// Its values at many points.
     fn values(&self, points: &[Feasible]) -> Vec<f64>;
 
@@ -31,7 +33,7 @@ pub trait Surface {
 /// | `climbs` | 4 | candidates from which hills are climbed |
 /// | `rounds` | 12 | the most rounds of a climb |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClimbSettings {
+pub struct LocalSearchSettings {
     /// Random feasible candidates.
     pub random: usize,
     /// Mutants of good points.
@@ -42,9 +44,9 @@ pub struct ClimbSettings {
     pub rounds: usize,
 }
 
-impl Default for ClimbSettings {
+impl Default for LocalSearchSettings {
     fn default() -> Self {
-        ClimbSettings {
+        LocalSearchSettings {
             random: 60,
             mutants: 240,
             climbs: 4,
@@ -63,8 +65,9 @@ const PER_ROUND: usize = 20;
 /// Candidates that are a good point in another branch.
 const JUMPS: usize = 12;
 
-/// Proposals in a round where neighbours are rare, and how few neighbours count as rare.
+/// Proposals in a round where neighbours are rare, how few neighbours count as rare, and how hot the proposals are.
 const RARE: usize = 5;
+const HEAT: f64 = 1e-2;
 
 /// A descent in a round need not converge.
 const DESCENT: minimise::Settings = minimise::Settings {
@@ -78,7 +81,7 @@ const DESCENT: minimise::Settings = minimise::Settings {
 
 /// Where a search ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Climbed {
+pub(super) struct Climbed {
     /// The lowest point found.
     pub minimum: Lowest,
     /// The number of the good point from which the search came there; none where it came from a random one.
@@ -88,32 +91,25 @@ pub struct Climbed {
 /// The lowest point found; `good` are points from which mutants are made.
 ///
 /// # Errors
-/// [`Error::NoFeasiblePoint`] or [`Error::Infeasible`] when `good` is empty and no point was found.
-pub fn minimise(
+/// [`Error::NoFeasiblePoint`] or [`Error::Encoding`] when `good` is empty and no point was found.
+pub(super) fn minimise(
     space: &Space,
-    landscape: &dyn Surface,
+    surface: &dyn Surface,
     good: &[Feasible],
-    settings: ClimbSettings,
+    settings: LocalSearchSettings,
     stream: &mut Stream,
 ) -> Result<Climbed, Error> {
     let mut search = Search {
         space,
-        landscape,
+        surface,
         moves: Moves::new(space, settings.random),
         settings,
     };
-    let candidates = search.candidates(good, stream)?;
     let mut best: Option<Climbed> = None;
-    for Climbed {
-        minimum: start,
-        from,
-    } in candidates
-    {
-        let minimum = search.climb(start, stream);
-        if best
-            .as_ref()
-            .is_none_or(|best| minimum.value < best.minimum.value)
-        {
+    for Climbed { minimum, from } in search.beginnings(good, stream)? {
+        let minimum = search.climb(minimum, stream);
+        let is_lower = |best: &Climbed| minimum.value < best.minimum.value;
+        if best.as_ref().is_none_or(is_lower) {
             best = Some(Climbed { minimum, from });
         }
     }
@@ -124,78 +120,104 @@ pub fn minimise(
 
 struct Search<'a> {
     space: &'a Space,
-    landscape: &'a dyn Surface,
+    surface: &'a dyn Surface,
     moves: Moves<'a>,
-    settings: ClimbSettings,
+    settings: LocalSearchSettings,
+}
+
+/// Points to begin with, and for each the number of the good point that it comes from.
+#[derive(Default)]
+struct Candidates {
+    points: Vec<Feasible>,
+    from: Vec<Option<usize>>,
+}
+
+impl Candidates {
+    fn extend(&mut self, points: impl IntoIterator<Item = Feasible>, from: Option<usize>) {
+        self.points.extend(points);
+        self.from.resize(self.points.len(), from);
+    }
 }
 
 impl Search<'_> {
     /// The lowest candidates, no two of them with equal bits.
-    fn candidates(
+    fn beginnings(
         &mut self,
         good: &[Feasible],
         stream: &mut Stream,
     ) -> Result<Vec<Climbed>, Error> {
-        let drawn = self.moves.draw(self.settings.random, stream);
-        if good.is_empty() {
-            drawn?;
-        }
-        let mut points = good.to_vec();
-        let mut from: Vec<Option<usize>> = (0..good.len()).map(Some).collect();
-        points.extend(self.moves.pool.iter().cloned());
-        from.resize(points.len(), None);
-        for (parent, at) in good.iter().enumerate().cycle().take(self.settings.mutants) {
-            let n = 1 + stream.below(FAR);
-            let step = 10.0_f64.powf(-1.5 + 1.2 * stream.unit());
-            points.extend(self.moves.changed(at, n, step, stream));
-            from.resize(points.len(), Some(parent));
-        }
-        for (parent, at) in good.iter().enumerate().cycle().take(JUMPS) {
-            points.extend(self.moves.jumped(at, stream));
-            from.resize(points.len(), Some(parent));
-        }
+        let Candidates { points, from } = self.candidates(good, stream)?;
         let valued = self.valued(points).into_iter().zip(from);
         let mut found: Vec<Climbed> = valued
             .map(|(minimum, from)| Climbed { minimum, from })
             .collect();
         found.sort_by(|a, b| a.minimum.value.total_cmp(&b.minimum.value));
+        let n = self.settings.climbs.max(1);
         let mut chosen: Vec<Climbed> = Vec::new();
         for candidate in found {
+            // The climbs are few, so they begin at different bits.
             let bits = &candidate.minimum.feasible.code().bits;
             let is_new = |other: &Climbed| other.minimum.feasible.code().bits != *bits;
-            if chosen.len() < self.settings.climbs.max(1) && chosen.iter().all(is_new) {
+            if chosen.len() < n && chosen.iter().all(is_new) {
                 chosen.push(candidate);
             }
         }
         Ok(chosen)
     }
 
+    /// The good points, random ones, and mutants of the good ones, each of them in turn.
+    fn candidates(&mut self, good: &[Feasible], stream: &mut Stream) -> Result<Candidates, Error> {
+        let drawn = self.moves.draw(self.settings.random, stream);
+        // Without a good point there would be nothing to begin with; otherwise mutants are enough.
+        if good.is_empty() {
+            drawn?;
+        }
+        let mut candidates = Candidates::default();
+        for (number, at) in good.iter().enumerate() {
+            candidates.extend([at.clone()], Some(number));
+        }
+        candidates.extend(self.moves.pool.iter().cloned(), None);
+        let parents = || good.iter().enumerate().cycle();
+        for (parent, at) in parents().take(self.settings.mutants) {
+            let n = 1 + stream.below(FAR);
+            let step = 10.0_f64.powf(-1.5 + 1.2 * stream.unit());
+            candidates.extend(self.moves.changed(at, n, step, stream), Some(parent));
+        }
+        for (parent, at) in parents().take(JUMPS) {
+            candidates.extend(self.moves.jumped(at, stream), Some(parent));
+        }
+        Ok(candidates)
+    }
+
     fn climb(&mut self, start: Lowest, stream: &mut Stream) -> Lowest {
         let mut here = self.descended(start);
         for _ in 0..self.settings.rounds {
-            let mut points = self.moves.neighbours(&here.feasible, stream);
-            if points.len() < RARE {
-                let heat = 1e-2;
-                points.extend(
-                    (0..RARE).filter_map(|_| self.moves.proposed(&here.feasible, heat, stream)),
-                );
-            }
-            for _ in 0..PER_ROUND {
-                let n = 1 + stream.below(NEAR);
-                let step = 10.0_f64.powf(-2.0 + 1.5 * stream.unit());
-                points.extend(self.moves.changed(&here.feasible, n, step, stream));
-            }
-            points.extend(self.moves.jumped(&here.feasible, stream));
-            let lowest = self
-                .valued(points)
-                .into_iter()
-                .min_by(|a, b| a.value.total_cmp(&b.value));
+            let points = self.around(&here.feasible, stream);
+            let valued = self.valued(points).into_iter();
+            let lowest = valued.min_by(|a, b| a.value.total_cmp(&b.value));
             match lowest.filter(|lowest| lowest.value < here.value) {
                 Some(lower) => here = self.descended(lower),
                 None => break,
             }
         }
         here
+    }
+
+    /// Where a climb may go from here: neighbours, mutants, and a jump.
+    fn around(&mut self, here: &Feasible, stream: &mut Stream) -> Vec<Feasible> {
+        let mut points = self.moves.neighbours(here, stream);
+        if points.len() < RARE {
+            // Under equations no single change is feasible, and proposals change what has to change together.
+            let proposed = (0..RARE).filter_map(|_| self.moves.proposed(here, HEAT, stream));
+            points.extend(proposed);
+        }
+        for _ in 0..PER_ROUND {
+            let n = 1 + stream.below(NEAR);
+            let step = 10.0_f64.powf(-2.0 + 1.5 * stream.unit());
+            points.extend(self.moves.changed(here, n, step, stream));
+        }
+        points.extend(self.moves.jumped(here, stream));
+        points
     }
 
     /// The same bits with lower reals, if there are any.
@@ -209,22 +231,23 @@ impl Search<'_> {
     }
 
     fn lower_reals(&self, here: &Lowest) -> Option<Lowest> {
-        let code = here.feasible.code();
-        let region = self.space.encoding().given_bits(&code.bits).ok()?;
-        let slope =
-            |x: &[f64], gradient: &mut [f64]| self.landscape.slope(&here.feasible, x, gradient);
-        let end = region.minimise(&slope, std::slice::from_ref(&code.unit), DESCENT)?;
-        let end = Feasible::of_code(self.space, &code.bits, &end.x)?;
+        let at = &here.feasible;
+        let Encoded { bits, unit } = at.code();
+        let region = self.space.encoding().given_bits(bits).ok()?;
+        let slope = |x: &[f64], gradient: &mut [f64]| self.surface.slope(at, x, gradient);
+        let end = region.minimise(&slope, slice::from_ref(unit), DESCENT)?;
+        let end = Feasible::of_code(self.space, bits, &end.x)?;
+        // Its value anew: inactive reals, which the descent may have moved, are back where they belong.
         self.valued(vec![end]).pop()
     }
 
-    /// NaN counts as the highest value.
     fn valued(&self, points: Vec<Feasible>) -> Vec<Lowest> {
-        let values = self.landscape.values(&points);
+        let values = self.surface.values(&points);
         let valued = points.into_iter().zip(values);
         valued
             .map(|(feasible, value)| Lowest {
                 feasible,
+                // NaN compares with nothing: a climb could neither leave it nor prefer anything to it.
                 value: if value.is_nan() { f64::INFINITY } else { value },
             })
             .collect()

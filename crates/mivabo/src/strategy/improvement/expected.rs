@@ -1,4 +1,4 @@
-//! Expected improvement, as a logarithm: a prediction and a value to improve on enter, log EI and its slopes leave.
+//! The logarithm of the expected improvement on a value, and its slopes.
 //!
 //! ```text
 //! EI = E max(0, y* - f) = s h(z),   h = φ + zΦ,   z = (y* - μ)/s
@@ -37,7 +37,7 @@ pub struct LogImprovement {
 /// How much lower than `target` f is expected to be; always finite for finite arguments below 1e50.
 ///
 /// ```
-/// use mivabo::strategy::improvement::gain::log_improvement;
+/// use mivabo::strategy::improvement::log_improvement;
 /// use mivabo::surrogate::Prediction;
 ///
 /// let at_target = log_improvement(Prediction { mean: 0.0, variance: 1.0 }, 0.0);
@@ -66,6 +66,7 @@ struct Gain {
 
 fn gain(z: f64) -> Gain {
     if z < CANCELS {
+        // h = Φ(z) E[X], where X is a normal about z that is cut off at zero: nothing is subtracted.
         let law = half_line(1.0, z);
         let log_below = law.log_mass - 0.5 * (TAU.ln() + z * z);
         return Gain {
@@ -74,10 +75,8 @@ fn gain(z: f64) -> Gain {
             at: 1.0 - z / law.mean,
         };
     }
-    let (below, at) = (
-        0.5 * libm::erfc(-z / SQRT_2),
-        (-0.5 * z * z).exp() / TAU.sqrt(),
-    );
+    let below = 0.5 * libm::erfc(-z / SQRT_2);
+    let at = (-0.5 * z * z).exp() / TAU.sqrt();
     let h = at + z * below;
     Gain {
         log: h.ln(),
