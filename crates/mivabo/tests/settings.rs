@@ -10,7 +10,7 @@ use mivabo::study::{Spec, Study};
 const SPELLED: &[&str] = &[
     "thompson:search=dual:order=1",
     "thompson:search=dual:master=blocks:reals=direct",
-    "thompson:search=exact:reals=lbfgs",
+    "thompson:search=exact:waves=8",
     "thompson:reals=direct",
     "thompson:features=quadrature",
     "thompson:features=quadrature:additive=yes:sigma=0.5",

@@ -43,20 +43,12 @@ impl ThompsonProposer {
     ) -> Result<ThompsonProposer, Error> {
         Linear::new(space, settings, seed).map(ThompsonProposer)
     }
-}
 
-impl Proposer for ThompsonProposer {
-    fn propose(&mut self, seen: &Seen<'_>) -> Result<Proposal, Error> {
-        if seen.trials.len() < seen.n_initial || !seen.has_value() {
-            let (feasible, origin) = (seen.spread()?, Origin::Design);
-            return Ok(Proposal { feasible, origin });
-        }
+    /// The minimum of a drawn function, or an untried point instead of it.
+    fn sampled(&mut self, seen: &Seen<'_>) -> Result<Proposal, Error> {
         let points = RandomPoints::new(seen.space);
         let mut stream = seen.stream(Purpose::Acquisition);
-        let mut starts = seen.incumbents(INCUMBENTS);
-        let last = seen.trials.last();
-        starts.extend(last.and_then(|last| last.at.feasible().cloned()));
-        starts.extend(random_starts(seen, &points, &mut stream));
+        let starts = starts(seen, &points, &mut stream);
         let drawn = drawn(&mut self.0, seen, &starts, &mut stream)?;
         let untried = seen.untried(&points);
         let Some(wish) = &drawn.minimum else {
@@ -67,6 +59,16 @@ impl Proposer for ThompsonProposer {
         let feasible = untried.at_or_instead_of(wish, Some(&drawn.weights), &mut stream)?;
         let origin = drawn.origin(&feasible);
         Ok(Proposal { feasible, origin })
+    }
+}
+
+impl Proposer for ThompsonProposer {
+    fn propose(&mut self, seen: &Seen<'_>) -> Result<Proposal, Error> {
+        if seen.trials.len() < seen.n_initial || !seen.has_value() {
+            let (feasible, origin) = (seen.spread()?, Origin::Design);
+            return Ok(Proposal { feasible, origin });
+        }
+        self.sampled(seen)
     }
 
     fn recommend(
@@ -162,6 +164,15 @@ fn observations<'a>(seen: &Seen<'a>) -> Vec<(&'a Encoded, f64)> {
         .into_iter()
         .map(|observed| (observed.at.code(), observed.value.unwrap_or(worst)));
     valued.collect()
+}
+
+/// Where the search for a minimum starts: the best trials, the last one and random points.
+fn starts(seen: &Seen<'_>, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
+    let mut starts = seen.incumbents(INCUMBENTS);
+    let last = seen.trials.last();
+    starts.extend(last.and_then(|last| last.at.feasible().cloned()));
+    starts.extend(random_starts(seen, points, stream));
+    starts
 }
 
 /// Random points to start from. Where all parameters are discrete, the search needs none once there is a best trial.

@@ -60,10 +60,11 @@ impl Linear {
         })
     }
 
-    /// The same, learning its hyper-parameters anew only now and then.
+    /// The same, learning its hyper-parameters anew only now and then. Its products stay as they are.
     pub(crate) fn sparing(self) -> Linear {
         Linear {
             is_sparing: true,
+            growth: Growth::Fixed,
             ..self
         }
     }
@@ -79,21 +80,29 @@ impl Linear {
 
     /// The belief after these observations, which are to be minimised.
     pub(crate) fn after(&mut self, observations: &[(&Encoded, f64)]) -> Result<&mut Belief, Error> {
-        let known = self.belief.raw();
-        let is_continued = known.len() <= observations.len()
-            && known
-                .iter()
-                .zip(observations)
-                .all(|(known, (_, y))| known.to_bits() == y.to_bits());
-        if !is_continued {
+        if !self.is_continued_by(observations) {
             self.belief = self.ignorant();
             self.learned = None;
             self.n_grown = 0;
         }
         self.observe(observations)?;
-        if !self.settings.learn {
-            return Ok(&mut self.belief);
+        if self.settings.learn {
+            self.learned_after(observations)
+        } else {
+            Ok(&mut self.belief)
         }
+    }
+
+    /// Whether what is known are the first of these observations. Of a failed trial the value may have changed.
+    fn is_continued_by(&self, observations: &[(&Encoded, f64)]) -> bool {
+        let known = self.belief.raw();
+        let mut pairs = known.iter().zip(observations);
+        known.len() <= observations.len()
+            && pairs.all(|(known, (_, y))| known.to_bits() == y.to_bits())
+    }
+
+    /// The belief with hyper-parameters that were learned from the first n′ observations.
+    fn learned_after(&mut self, observations: &[(&Encoded, f64)]) -> Result<&mut Belief, Error> {
         let n_fitted = if self.is_sparing {
             last_fit(observations.len())
         } else {
