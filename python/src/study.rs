@@ -97,6 +97,8 @@ struct Settings<'py> {
     seed: Bound<'py, PyAny>,
     #[pyo3(item)]
     n_initial: Option<Bound<'py, PyAny>>,
+    #[pyo3(item)]
+    linked: Vec<(String, String)>,
 }
 
 impl Settings<'_> {
@@ -123,6 +125,7 @@ impl Settings<'_> {
             strategy,
             seed: natural("seed", &self.seed)?,
             n_initial: n_initial.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
+            linked: self.linked,
         })
     }
 }

@@ -37,6 +37,39 @@ def test_every_strategy_suggests_feasible_points(strategy: str) -> None:
     assert study.strategy == strategy
 
 
+def linked_space() -> Space:
+    space = Space()
+    space.int("units", 1, 8)
+    space.bool("skip")
+    space.float("rate", 0.0, 1.0)
+    space.float("decay", 0.0, 1.0)
+    return space
+
+
+def test_links_belong_to_the_study(tmp_path: Path) -> None:
+    linked = [("units", "rate"), ("decay", "skip")]
+    strategy = "thompson:products=linked:additive=yes"
+    study = Study(linked_space(), strategy=strategy, linked=linked, n_initial=3, storage=tmp_path / "a.db")
+
+    asked = run(study, 5)
+
+    assert Study.load(tmp_path / "a.db").linked == study.linked == linked
+    assert asked == run(Study(linked_space(), strategy=strategy, linked=linked, n_initial=3), 5)
+    assert asked != run(Study(linked_space(), strategy="thompson:additive=yes", n_initial=3), 5)
+    with pytest.raises(mivabo.StudyError, match="`units` and `skip` cannot be linked: both are discrete"):
+        Study(linked_space(), strategy=strategy, linked=[("units", "skip")])
+    with pytest.raises(mivabo.StudyError, match="`linked` is for strategies with `products=linked`"):
+        Study(linked_space(), linked=linked)
+    with pytest.raises(TypeError, match="expected pairs of names"):
+        Study(linked_space(), linked=["ab"])  # type: ignore[list-item]
+
+
+def test_a_search_with_a_proof_says_how_far_the_point_may_be_from_the_minimum() -> None:
+    study = Study(linked_space(), strategy="thompson:search=dual:order=1", n_initial=3)
+    run(study, 4)
+    assert study.trials[3].origin.startswith("thompson, gap ")
+
+
 def test_trials_say_what_became_of_them(small: Space) -> None:
     study = Study(small, direction="maximize")
     study.enqueue({"a": 4, "b": 6})

@@ -57,6 +57,8 @@ pub enum Command {
     Export(Export),
     /// Add results from elsewhere
     Import(Import),
+    /// List the strategies and their settings
+    Strategies(Strategies),
     /// Solve binary quadratic programs, one JSON line each
     Solve(Solve),
     /// Print completions for a shell
@@ -88,6 +90,8 @@ what the objective prints is in the folder <database>.logs/<study>. The same com
 one stopped; several at the same time share the work.
 
 Ctrl-C: no new trials, running ones finish. Again: running ones are killed and wait for the next run.
+
+`strategy` in [run] says how points are chosen: see `mivabo strategies`.
 
 Exit codes: 0 all trials are done; 1 a file or the disk is the problem; 2 the call is wrong; 3 no feasible trial \
 has a value; 130 stopped by Ctrl-C.
@@ -303,6 +307,27 @@ pub struct Man {
 pub struct Check {
     /// The study file (TOML, or JSON when it ends in .json); - for standard input
     pub file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mivabo strategies`
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A strategy is one word in a study file. Settings follow its name, each after a colon, in any order:
+  [run]
+  strategy = \"thompson:search=dual:order=1\"
+
+Which parameters interact, for products=linked:
+  [model]
+  linked = [[\"units\", \"rate\"], [\"layers\", \"rate\"]]
+
+Examples:
+  mivabo strategies
+  mivabo strategies --json"
+)]
+pub struct Strategies {
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -33,6 +33,7 @@ mod show;
 mod solve;
 mod source;
 mod stop;
+mod strategies;
 mod subprocess;
 mod tell;
 mod text;
@@ -86,6 +87,7 @@ fn run(args: &Args) -> Result<Answer, Error> {
         Command::Report(report) => Ok(report::run(report)?.into()),
         Command::Export(export) => Ok(export::run(export)?.into()),
         Command::Import(import) => import::run(import).map(Answer::from),
+        Command::Strategies(strategies) => Ok(strategies::run(strategies).into()),
         Command::Solve(solve) => solve::run(solve).map(Answer::from),
         Command::Completions(completions) => Ok(shell::completions(completions).into()),
         Command::Man(man) => shell::man(man).map(Answer::from),

@@ -82,3 +82,46 @@ fn the_compiler_example_runs() {
         (&20.into(), &0.into())
     );
 }
+
+/// Each `strategy = "…"` of docs/method.md, in the study that it is meant for.
+#[test]
+fn every_line_of_the_method_runs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let method = std::fs::read_to_string(root.join("docs/method.md")).unwrap();
+    let example = std::fs::read_to_string(root.join("examples/paper.toml")).unwrap();
+    let (example, model) = example.split_once("[model]").unwrap();
+    let own = example
+        .lines()
+        .find(|line| line.starts_with("strategy"))
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let lines: Vec<&str> = method
+        .lines()
+        .filter(|line| line.starts_with("strategy = \""))
+        .collect();
+    assert!(lines.len() > 20, "{lines:?}");
+    for (k, line) in lines.into_iter().enumerate() {
+        let example = example
+            .replace(own, line)
+            .replace("trials = 20", "trials = 11");
+        let model = if line.contains("linked") { model } else { "" };
+        let file = folder.path().join(format!("{k}.toml"));
+        std::fs::write(&file, format!("{example}n_initial = 4\n[model]{model}")).unwrap();
+
+        let output = Command::new(env!("CARGO_BIN_EXE_mivabo"))
+            .args(["run", "--json"])
+            .arg(&file)
+            .output()
+            .unwrap();
+
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}: {said}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["told"], 11, "{line}");
+        let margins = report["best"]["constraints"].as_array().unwrap();
+        assert!(
+            margins.iter().all(|margin| margin["holds"] == true),
+            "{line}"
+        );
+    }
+}

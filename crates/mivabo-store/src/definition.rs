@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use mivabo::Space;
 use mivabo::measure::{Aims, Goal, Limit, Sense};
-use mivabo::strategy::Strategy;
+use mivabo::strategy::{Link, Strategy};
 use mivabo::study::Spec;
 use serde::Deserialize;
 use serde_json::json;
@@ -35,6 +35,8 @@ pub struct Definition {
     pub seed: u64,
     /// The number of trials in the initial design; none for the default.
     pub n_initial: Option<usize>,
+    /// Pairs of parameters that are known to interact, for strategies with `products=linked`.
+    pub linked: Vec<Link>,
 }
 
 impl Definition {
@@ -47,6 +49,7 @@ impl Definition {
             strategy,
             seed: 0,
             n_initial: None,
+            linked: Vec::new(),
         }
     }
 
@@ -54,8 +57,13 @@ impl Definition {
     pub fn to_json(&self) -> String {
         let aims = written(&self.aims);
         let n_initial = self.n_initial.map_or("null".to_owned(), |n| n.to_string());
+        // Only where there are any: definitions from before there were links stay what they are.
+        let linked = match self.linked.as_slice() {
+            [] => String::new(),
+            linked => format!(r#""linked":{},"#, json!(linked)),
+        };
         broken(&format!(
-            r#"{{{aims},"strategy":{:?},"seed":{},"n_initial":{n_initial},"space":{}}}"#,
+            r#"{{{aims},"strategy":{:?},"seed":{},"n_initial":{n_initial},{linked}"space":{}}}"#,
             self.strategy,
             self.seed,
             self.space.to_json()
@@ -70,26 +78,37 @@ impl Definition {
         let bad = |why: String| Error::BadDefinition { why };
         let text: Text = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
         let aims = text.aims().map_err(bad)?;
-        Strategy::named(&text.strategy)?;
         let space = Space::from_json(text.space.get())?;
-        Ok(Definition {
+        let definition = Definition {
             space,
             aims,
             strategy: text.strategy,
             seed: text.seed,
             n_initial: text.n_initial,
-        })
+            linked: text.linked,
+        };
+        definition.strategy()?;
+        Ok(definition)
+    }
+
+    /// The strategy that its name stands for, with the links.
+    ///
+    /// # Errors
+    /// [`Error::Study`] when it is unknown, or does not go with the links or the space.
+    pub fn strategy(&self) -> Result<Strategy, Error> {
+        let strategy = Strategy::named(&self.strategy)?.with_links(&self.linked)?;
+        strategy.check(&self.space)?;
+        Ok(strategy)
     }
 
     /// What a [`mivabo::Study`] is asked to do.
     ///
     /// # Errors
-    /// [`Error::Study`] when the strategy is unknown.
+    /// As [`strategy`](Self::strategy).
     pub fn spec(&self) -> Result<Spec, Error> {
-        let strategy = Strategy::named(&self.strategy)?;
         Ok(Spec {
             aims: self.aims.clone(),
-            strategy,
+            strategy: self.strategy()?,
             seed: self.seed,
             n_initial: self.n_initial,
         })
@@ -105,6 +124,8 @@ struct Text {
     strategy: String,
     seed: u64,
     n_initial: Option<usize>,
+    #[serde(default)]
+    linked: Vec<Link>,
     space: Box<RawValue>,
 }
 
@@ -245,6 +266,44 @@ mod tests {
         assert_eq!(other.space.fingerprint(), one.space.fingerprint());
         assert_eq!((other.seed, other.n_initial), (u64::MAX, Some(3)));
         assert_eq!(other.strategy, "improvement:draws=no");
+    }
+
+    #[test]
+    fn links_are_stored_and_those_of_others_are_refused() {
+        let space = r#"{"parameters": {"n": {"type": "int", "low": 1, "high": 3}, "x": {"type": "float", "low": 0, "high": 1}}}"#;
+        let link = |one: &str| vec![(one.to_owned(), "x".to_owned())];
+        let one = Definition {
+            strategy: "thompson:products=linked".to_owned(),
+            linked: link("n"),
+            ..Definition::new(Space::from_json(space).unwrap())
+        };
+
+        let other = Definition::from_json(&one.to_json()).unwrap();
+
+        assert!(one.to_json().contains(r#""n","x""#), "{}", one.to_json());
+        assert_eq!(
+            (other.to_json(), &other.linked),
+            (one.to_json(), &one.linked)
+        );
+        let refused = |definition: Definition| definition.spec().unwrap_err().to_string();
+        let strange = Definition {
+            linked: link("m"),
+            ..one.clone()
+        };
+        assert_eq!(
+            refused(strange),
+            "`m` and `x` cannot be linked: there is no parameter `m`"
+        );
+        let none = Definition {
+            linked: vec![],
+            ..one.clone()
+        };
+        assert!(refused(none).contains("`products=linked` needs the pairs"));
+        let unused = Definition {
+            strategy: "thompson".to_owned(),
+            ..one
+        };
+        assert!(refused(unused).starts_with("`linked` is for strategies with `products=linked`"));
     }
 
     #[test]

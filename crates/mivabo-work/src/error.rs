@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use mivabo::strategy;
+
 use crate::MAX_WORKERS;
 use crate::time::TimeError;
 
@@ -74,11 +76,17 @@ pub enum Problem {
     /// `[objective]` makes no sense.
     #[error("[objective]: {0}")]
     Objective(#[from] ObjectiveError),
-    /// The strategy or its settings are unknown.
+    /// The strategy or its settings are unknown, or do not fit the rest of the file.
     #[error("[run] strategy: {why}")]
     Strategy {
         /// What was expected.
-        why: mivabo::Error,
+        why: strategy::Error,
+    },
+    /// A pair of parameters that cannot be linked.
+    #[error("[model] linked: {why}")]
+    Links {
+        /// Which one, and why.
+        why: strategy::Error,
     },
     /// No workers, or more than a process should have.
     #[error("[run] workers: expected 1 to {MAX_WORKERS}, not {n}")]

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use mivabo::Space;
 use mivabo::space::Tables;
-use mivabo::strategy::Strategy;
+use mivabo::strategy::{self, Strategy};
 use mivabo::study::MAX_INITIAL;
 use mivabo_store::{Definition, Location, Said, check_name, default_strategy};
 
@@ -188,19 +188,30 @@ impl At<'_> {
         let aims = said.aims();
         let run = &typed.run;
         Ok(Definition {
+            strategy: self.strategy(typed, &space)?,
+            linked: typed.model.linked.clone(),
             space,
             aims: aims.map_err(|message| Problem::Aims { message })?,
-            strategy: self.strategy(run)?,
             seed: run.seed.unwrap_or(0),
             n_initial: self.n_initial(run)?,
         })
     }
 
-    fn strategy(&self, run: &typed::Run) -> Result<String, Mistake> {
-        let strategy = run.strategy.as_deref().unwrap_or(default_strategy());
-        match Strategy::named(strategy) {
-            Ok(_) => Ok(strategy.to_owned()),
-            Err(why) => Err(self.key("run.strategy", Problem::Strategy { why: why.into() })),
+    /// The strategy as it was typed; it goes with the links and the space.
+    fn strategy(&self, typed: &Typed, space: &Space) -> Result<String, Mistake> {
+        let text = typed.run.strategy.as_deref().unwrap_or(default_strategy());
+        let strategy = Strategy::named(text).map_err(|why| self.bad_strategy(why))?;
+        let linked = strategy.with_links(&typed.model.linked);
+        linked
+            .and_then(|strategy| strategy.check(space))
+            .map_err(|why| self.bad_strategy(why))?;
+        Ok(text.to_owned())
+    }
+
+    fn bad_strategy(&self, why: strategy::Error) -> Mistake {
+        match why {
+            strategy::Error::BadLink { .. } => self.key("model.linked", Problem::Links { why }),
+            why => self.key("run.strategy", Problem::Strategy { why }),
         }
     }
 
@@ -390,6 +401,20 @@ mod tests {
                 "line 4: [run] strategy: there is no strategy `randm`; did you mean `random`?",
             ),
             (
+                format!("{SPACE}[run]\nstrategy = 'thompson:serach=dual'"),
+                "line 4: [run] strategy: `serach=dual` is not a setting of the strategy; expected one of search=…, features=…",
+            ),
+            (
+                format!(
+                    "{SPACE}[run]\nstrategy = 'thompson:products=linked'\n[model]\nlinked = [['x', 'y']]"
+                ),
+                "line 6: [model] linked: `x` and `y` cannot be linked: there is no parameter `y`",
+            ),
+            (
+                format!("{SPACE}[model]\nlinks = 3"),
+                "line 4: unknown key `links` in [model]; did you mean `linked`?",
+            ),
+            (
                 format!("{SPACE}[run]\nlease = 'soon'"),
                 "line 4: [run] lease: `soon` is not a duration; write it like \"30s\", \"10m\" or \"2h 30m\"",
             ),
@@ -411,7 +436,12 @@ mod tests {
             ),
             (String::new(), "[parameters]: there are none"),
         ] {
-            assert_eq!(file(&text).unwrap_err().to_string(), message);
+            let said = file(&text).unwrap_err().to_string();
+            let cut = message.strip_suffix('…').unwrap_or(message);
+            assert!(
+                said == message || cut != message && said.starts_with(cut),
+                "{said}"
+            );
         }
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Run {
 /// `[model]`: what is known of the function before it is evaluated.
 #[derive(Deserialize, Default)]
 pub(crate) struct Model {
+    #[serde(default)]
+    pub linked: Vec<(String, String)>,
     #[serde(flatten)]
     pub unknown: BTreeMap<String, serde_json::Value>,
 }
@@ -109,7 +111,7 @@ impl Run {
 }
 
 impl Model {
-    const KNOWN: &[&str] = &[];
+    const KNOWN: &[&str] = &["linked"];
 }
 
 /// In which line each key of a file stands, by its path (`run.lease`). Empty for JSON, whose reader does not tell.

@@ -273,6 +273,46 @@ fn nor_does_any_strategy_that_has_a_name() {
     assert!(n_asks > 250, "{n_asks}");
 }
 
+/// What is set beside the names: each part of the paper, in spaces of thirteen bits and three reals.
+#[test]
+fn nor_does_any_with_other_settings() {
+    let texts = [
+        "thompson:search=dual:order=1:products=none",
+        "thompson:search=dual:master=blocks:order=1:waves=4",
+        "thompson:reals=direct",
+        "thompson:features=quadrature:waves=27:order=1",
+        "thompson:features=quadrature:additive=yes",
+        "thompson:spectrum=matern32:products=none",
+        "thompson:spectrum=matern52:additive=yes:basis=fourier",
+        "thompson:order=3:waves=4:basis=fourier",
+        "thompson:products=linked:additive=yes",
+        "thompson-learned:products=grow:additive=yes",
+        "thompson-learned:products=prune:additive=yes:order=1",
+    ];
+    let links = ["a x", "c x", "b y", "q z"].map(|link| link.split_once(' ').unwrap());
+    let links = links.map(|(one, other)| (one.to_owned(), other.to_owned()));
+    let strategies = texts.map(|text| {
+        let is_linked = text.contains("linked");
+        let strategy = Strategy::named(text).unwrap();
+        strategy
+            .with_links(if is_linked { &links } else { &[] })
+            .unwrap()
+    });
+    let mut draws = stream(2028, 0, Purpose::Design);
+    let mut n_asks = 0;
+    for seed in 0..3 {
+        let Some(promise) = promise(&mut draws) else {
+            continue;
+        };
+        n_asks += strategies
+            .iter()
+            .map(|strategy| asked(&promise, strategy.clone(), seed))
+            .sum::<usize>();
+    }
+    println!("{n_asks} suggestions");
+    assert!(n_asks > 250, "{n_asks}");
+}
+
 /// A box beam: plate thickness and steel from lists, width and height real. Stress, local buckling and deflection bind.
 fn beam() -> Space {
     Space::from_toml(

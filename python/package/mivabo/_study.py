@@ -56,7 +56,13 @@ class Study:
     that exists there goes on where it stopped.
 
     ``strategy`` is one of ``mivabo.STRATEGIES``, with settings if need be (``"improvement:draws=no"``); ``n_initial``
-    is the number of trials before its model is asked.
+    is the number of trials before its model is asked. ``linked`` holds pairs of parameters that are known to interact,
+    a discrete and a continuous one each, for strategies with ``products=linked``.
+
+    >>> space = mivabo.Space()
+    >>> _ = space.int("units", 1, 8), space.float("rate", 0.0, 1.0), space.float("decay", 0.0, 1.0)
+    >>> linked = [("units", "rate")]
+    >>> study = mivabo.Study(space, strategy="thompson:products=linked:additive=yes", linked=linked)
     """
 
     _inner: _native.Study
@@ -74,6 +80,7 @@ class Study:
         strategy: str | None = None,
         seed: int = 0,
         n_initial: int | None = None,
+        linked: Iterable[tuple[str, str]] = (),
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space: expected a mivabo.Space, not {space!r:.60}")
@@ -87,6 +94,7 @@ class Study:
             "strategy": _native.DEFAULT_STRATEGY if strategy is None else strategy,
             "seed": seed,
             "n_initial": n_initial,
+            "linked": _links(linked),
         }
         name = _study_name(name, path)
         self._begin(_native.Study(space._native(), name, path, _worker(), settings))
@@ -348,6 +356,11 @@ class Study:
         return str(self._definition["strategy"])
 
     @property
+    def linked(self) -> list[tuple[str, str]]:
+        """Pairs of parameters that are known to interact."""
+        return [(one, other) for one, other in self._definition.get("linked", [])]
+
+    @property
     def seed(self) -> int:
         """Where all randomness comes from."""
         return int(self._definition["seed"])
@@ -442,6 +455,7 @@ def minimize(
     strategy: str | None = None,
     seed: int = 0,
     n_initial: int | None = None,
+    linked: Iterable[tuple[str, str]] = (),
     **options: Any,
 ) -> Study:
     """Find where ``objective(params)`` is low; ``options`` are those of :meth:`Study.optimize`.
@@ -454,7 +468,9 @@ def minimize(
     >>> study.best.params
     {'a': 4, 'b': 6}
     """
-    study = Study(space, name=name, storage=storage, strategy=strategy, seed=seed, n_initial=n_initial)
+    study = Study(
+        space, name=name, storage=storage, strategy=strategy, seed=seed, n_initial=n_initial, linked=linked
+    )
     return study.optimize(objective, trials, **options)
 
 
@@ -468,11 +484,19 @@ def maximize(
     strategy: str | None = None,
     seed: int = 0,
     n_initial: int | None = None,
+    linked: Iterable[tuple[str, str]] = (),
     **options: Any,
 ) -> Study:
     """Find where ``objective(params)`` is high; see :func:`minimize`."""
     study = Study(
-        space, name=name, storage=storage, direction="maximize", strategy=strategy, seed=seed, n_initial=n_initial
+        space,
+        name=name,
+        storage=storage,
+        direction="maximize",
+        strategy=strategy,
+        seed=seed,
+        n_initial=n_initial,
+        linked=linked,
     )
     return study.optimize(objective, trials, **options)
 
@@ -485,6 +509,18 @@ def _beside(trial: Trial, goal: str) -> dict[str, Any]:
         **{f"result.{key}": value for key, value in given.items()},
         **{f"measured.{key}": number for key, number in measured.items()},
     }
+
+
+def _links(linked: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    pairs = []
+    for pair in linked:
+        if isinstance(pair, str) or not isinstance(pair, Iterable):
+            raise TypeError(f"linked: expected pairs of names, not {pair!r:.60}")
+        names = tuple(pair)
+        if len(names) != 2 or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"linked: expected pairs of names, not {pair!r:.60}")
+        pairs.append((names[0], names[1]))
+    return pairs
 
 
 def _columns(names: list[str], taken: set[str]) -> dict[str, str]:

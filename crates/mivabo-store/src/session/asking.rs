@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mivabo::Study;
 use mivabo::space::{Point, Value};
+use mivabo::study::Proposal;
 
 use super::replica::Replica;
 use super::{Session, millis, new_record};
@@ -42,10 +43,9 @@ impl Suggest for Asker<'_> {
         self.replica.take_in(changes)?;
         // The study does not learn of the new trial here but from the store, once it is there: so nothing has to be undone
         // where it cannot be recorded.
-        let chosen = self.replica.compute(Study::propose)?;
-        let point = self.suggested.insert(chosen.feasible.point().clone());
-        let origin = chosen.origin.to_string();
-        new_record(self.replica.study().space(), point, &origin)
+        let Proposal { feasible, origin } = self.replica.compute(Study::propose)?;
+        let point = self.suggested.insert(feasible.point().clone());
+        new_record(self.replica.study().space(), point, &origin.to_string())
     }
 
     /// Auxiliary parameters make no difference: an objective does not see them.

@@ -37,6 +37,12 @@ pub struct Monomials {
 }
 
 impl Monomials {
+    /// What a bit is to a monomial.
+    #[cfg(test)]
+    pub(crate) fn basis(&self) -> Basis {
+        self.basis
+    }
+
     /// The monomials up to `order` of the bits at the positions `visible`, which are sorted and taken once each.
     ///
     /// # Errors

@@ -15,12 +15,30 @@ pub enum Error {
         nearest: Option<String>,
     },
     /// A setting that a strategy does not have, or a value that it cannot take.
-    #[error("`{setting}` is not a setting of the strategy; expected {expected}")]
+    #[error("`{setting}` is not a setting of the strategy; expected {expected}{}", hint(nearest.as_ref()))]
     BadSetting {
         /// As it was written.
         setting: String,
         /// What would be right.
         expected: String,
+        /// The most similar name or value.
+        nearest: Option<String>,
+    },
+    /// Settings that cannot be combined, with each other or with the space.
+    #[error("{why}")]
+    Conflict {
+        /// Which, and what can be done.
+        why: String,
+    },
+    /// A pair of parameters that cannot be linked.
+    #[error("`{one}` and `{other}` cannot be linked: {why}")]
+    BadLink {
+        /// The first of them, as it was written.
+        one: String,
+        /// The second.
+        other: String,
+        /// What is wrong with the pair.
+        why: String,
     },
     /// Features or hyper-parameters that make no model.
     #[error(transparent)]

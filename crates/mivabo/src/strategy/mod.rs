@@ -23,7 +23,7 @@ pub use self::error::Error;
 pub use self::improvement::{Improvement, ImprovementSearch};
 pub use self::proposal::{Origin, Proposal, Recommendation};
 pub(crate) use self::seen::{Observed, Seen};
-pub use self::thompson::{Thompson, ThompsonSearch, WeightPrior};
+pub use self::thompson::{Link, ProductRule, Thompson, ThompsonSearch, WaveFeatures, WeightPrior};
 use crate::space::Space;
 
 /// How points are chosen.
@@ -45,6 +45,44 @@ impl Default for Strategy {
 }
 
 impl Strategy {
+    /// The same with the pairs of parameters that are known to interact, for `products=linked`.
+    ///
+    /// ```
+    /// use mivabo::strategy::Strategy;
+    ///
+    /// let strategy = Strategy::named("thompson:products=linked:additive=yes")?;
+    /// let strategy = strategy.with_links(&[("units".to_owned(), "rate".to_owned())])?;
+    /// # Ok::<(), mivabo::strategy::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when there are links and the strategy does not use them.
+    pub fn with_links(mut self, links: &[Link]) -> Result<Strategy, Error> {
+        if let Strategy::Thompson(own) = &mut self
+            && let ProductRule::Linked(linked) = &mut own.products
+        {
+            *linked = links.to_vec();
+        } else if !links.is_empty() {
+            let why = "`linked` is for strategies with `products=linked`, such as \
+                       `thompson-learned:products=linked:additive=yes`";
+            return Err(Error::Conflict {
+                why: why.to_owned(),
+            });
+        }
+        Ok(self)
+    }
+
+    /// Whether its settings make sense for a space. How large its model would be is not looked at.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`], [`Error::BadLink`].
+    pub fn check(&self, space: &Space) -> Result<(), Error> {
+        match self {
+            Strategy::Thompson(own) => own.check_space(space),
+            Strategy::Improvement(_) | Strategy::Random => Ok(()),
+        }
+    }
+
     /// A proposer that knows no trial yet.
     ///
     /// # Errors

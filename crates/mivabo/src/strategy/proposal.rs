@@ -16,7 +16,7 @@ pub struct Proposal {
 }
 
 /// Who proposed a point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Origin {
     /// It was waiting: enqueued, or given back.
@@ -25,6 +25,11 @@ pub enum Origin {
     Design,
     /// The minimum of a function drawn from the posterior.
     Thompson,
+    /// The same, with a proof: no feasible point is lower there by more than the gap.
+    Certified {
+        /// In the units of the goal.
+        gap: f64,
+    },
     /// The largest expected improvement by a Gaussian process with this kernel.
     Improvement(Kernel),
     /// The same, found near the minimum of a function that was drawn from the posterior of the paper's model.
@@ -38,6 +43,7 @@ pub enum Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Origin::Certified { gap } => return write!(f, "thompson, gap {}", Rounded(*gap)),
             Origin::Queue => "queue",
             Origin::Design => "design",
             Origin::Thompson => "thompson",
@@ -49,6 +55,25 @@ impl fmt::Display for Origin {
             Origin::Turn(Kernel::Product) => "improvement, product kernel, the turn of a branch",
             Origin::Random => "random",
         })
+    }
+}
+
+/// A number that is not negative with two digits, rounded up: a gap that is shown holds.
+struct Rounded(f64);
+
+impl fmt::Display for Rounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nearest = |x: f64| format!("{x:.1e}").parse::<f64>().unwrap_or(x);
+        let rounded = match nearest(self.0) {
+            // A twentieth of the second digit's unit more is rounded to the next one.
+            below if below < self.0 => nearest(self.0 + 0.05 * 10_f64.powf(self.0.log10().floor())),
+            above => above,
+        };
+        if rounded == 0.0 || (1e-4..1e6).contains(&rounded) {
+            write!(f, "{rounded}")
+        } else {
+            write!(f, "{rounded:e}")
+        }
     }
 }
 
@@ -68,5 +93,24 @@ impl Recommendation {
     /// The value that is expected there: by the model, or what was told where there is no model.
     pub fn mean(&self) -> f64 {
         self.mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_shown_with_two_digits_and_never_too_small() {
+        let shown = |gap| Origin::Certified { gap }.to_string();
+
+        assert_eq!(shown(0.0), "thompson, gap 0");
+        assert_eq!(shown(0.0112), "thompson, gap 0.012");
+        assert_eq!(shown(0.0118), "thompson, gap 0.012");
+        assert_eq!(shown(1.0), "thompson, gap 1");
+        assert_eq!(shown(9.91), "thompson, gap 10");
+        assert_eq!(shown(344.0), "thompson, gap 350");
+        assert_eq!(shown(1.21e-9), "thompson, gap 1.3e-9");
+        assert_eq!(shown(2.5e12), "thompson, gap 2.5e12");
     }
 }

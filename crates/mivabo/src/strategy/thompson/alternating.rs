@@ -15,7 +15,7 @@ use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Solver, Tabu};
 
 use crate::acquire::Error;
 use crate::acquire::{Feasible, Lowest, is_mixed};
-use crate::encoding::region::minimise;
+use crate::encoding::region::{Region, minimise};
 use crate::encoding::{Encoded, Encoding};
 use crate::features::Weights;
 use crate::math::lbfgs;
@@ -28,6 +28,7 @@ use crate::space::Space;
 /// | `rounds` | 20 | the most rounds of both halves from one start |
 /// | `moves` | 1,024 up to 10 bits, then 50 + bits | moves of the tabu walk in each discrete half |
 /// | `nodes` | 30 | nodes of the branch and bound in each discrete half from the lowest end on |
+/// | `reals` | L-BFGS | how the continuous half is solved |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlternatingSettings {
     /// The most rounds from one start.
@@ -36,6 +37,37 @@ pub struct AlternatingSettings {
     pub moves: Option<u64>,
     /// Nodes in each discrete half from the lowest end on.
     pub nodes: u64,
+    /// How the continuous half is solved.
+    pub reals: Reals,
+}
+
+/// How a sum of cosines is minimised over the region that fixed bits leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reals {
+    /// By quasi-Newton steps from where the search is: a local minimum.
+    #[default]
+    Lbfgs,
+    /// By DIRECT over the whole region, refined by quasi-Newton steps.
+    Direct,
+}
+
+/// Evaluations of DIRECT in one continuous half.
+const EVALUATIONS: usize = 500;
+
+impl Reals {
+    /// The lowest point of the region that is found; `starts` and `descent` are for [`Lbfgs`](Reals::Lbfgs).
+    pub(super) fn minimise(
+        self,
+        region: &Region<'_>,
+        f: &dyn minimise::Smooth,
+        starts: &[Vec<f64>],
+        descent: minimise::DescentSettings,
+    ) -> Option<lbfgs::Minimum> {
+        match self {
+            Reals::Lbfgs => region.minimise(f, starts, descent),
+            Reals::Direct => region.minimise_direct(f, EVALUATIONS),
+        }
+    }
 }
 
 impl Default for AlternatingSettings {
@@ -44,6 +76,7 @@ impl Default for AlternatingSettings {
             rounds: 20,
             moves: None,
             nodes: 30,
+            reals: Reals::Lbfgs,
         }
     }
 }
@@ -242,7 +275,11 @@ impl Search<'_> {
         let objective = self.weights.given_bits(bits);
         let slope = |x: &[f64], gradient: &mut [f64]| objective.value_and_gradient(x, gradient);
         let region = self.space.encoding().given_bits(bits).ok()?;
-        let end = region.minimise(&slope, std::slice::from_ref(unit), DESCENT)?;
+        let starts = std::slice::from_ref(unit);
+        let end = self
+            .settings
+            .reals
+            .minimise(&region, &slope, starts, DESCENT)?;
         Feasible::of_code(self.space, bits, &end.x)
     }
 }

@@ -6,15 +6,17 @@ pub mod exact;
 pub(crate) mod global;
 mod landscape;
 mod model;
+mod products;
 mod search;
 mod settings;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::model::Linear;
-use self::search::lowest;
+pub use self::products::{Link, ProductRule};
+use self::search::{Searched, search};
 pub(crate) use self::settings::THEORY;
-pub use self::settings::{Thompson, ThompsonSearch, WeightPrior};
+pub use self::settings::{Thompson, ThompsonSearch, WaveFeatures, WeightPrior};
 use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::{Feasible, Lowest};
@@ -22,6 +24,7 @@ use crate::encoding::Encoded;
 use crate::features::Weights;
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::Space;
+use crate::surrogate::Outputs;
 
 /// The best trials, and the random points, from which the search for a minimum starts.
 const INCUMBENTS: usize = 2;
@@ -40,6 +43,23 @@ impl ThompsonProposer {
     ) -> Result<ThompsonProposer, Error> {
         Linear::new(space, settings, seed).map(ThompsonProposer)
     }
+
+    /// The minimum of a drawn function, or an untried point instead of it.
+    fn sampled(&mut self, seen: &Seen<'_>) -> Result<Proposal, Error> {
+        let points = RandomPoints::new(seen.space);
+        let mut stream = seen.stream(Purpose::Acquisition);
+        let starts = starts(seen, &points, &mut stream);
+        let drawn = drawn(&mut self.0, seen, &starts, &mut stream)?;
+        let untried = seen.untried(&points);
+        let Some(wish) = &drawn.minimum else {
+            let (feasible, origin) = (untried.random(&mut stream)?, Origin::Random);
+            return Ok(Proposal { feasible, origin });
+        };
+        let wish = wish.feasible.clone();
+        let feasible = untried.at_or_instead_of(wish, Some(&drawn.weights), &mut stream)?;
+        let origin = drawn.origin(&feasible);
+        Ok(Proposal { feasible, origin })
+    }
 }
 
 impl Proposer for ThompsonProposer {
@@ -48,21 +68,7 @@ impl Proposer for ThompsonProposer {
             let (feasible, origin) = (seen.spread()?, Origin::Design);
             return Ok(Proposal { feasible, origin });
         }
-        let points = RandomPoints::new(seen.space);
-        let mut stream = seen.stream(Purpose::Acquisition);
-        let mut starts = seen.incumbents(INCUMBENTS);
-        let last = seen.trials.last();
-        starts.extend(last.and_then(|last| last.at.feasible().cloned()));
-        starts.extend(random_starts(seen, &points, &mut stream));
-        let Drawn { weights, minimum } = drawn(&mut self.0, seen, &starts, &mut stream)?;
-        let untried = seen.untried(&points);
-        let Some(wish) = minimum else {
-            let (feasible, origin) = (untried.random(&mut stream)?, Origin::Random);
-            return Ok(Proposal { feasible, origin });
-        };
-        let feasible = untried.at_or_instead_of(wish.feasible, Some(&weights), &mut stream)?;
-        let origin = Origin::Thompson;
-        Ok(Proposal { feasible, origin })
+        self.sampled(seen)
     }
 
     fn recommend(
@@ -74,18 +80,19 @@ impl Proposer for ThompsonProposer {
         let mut starts = seen.incumbents(RECOMMENDATION_STARTS);
         let points = RandomPoints::new(seen.space);
         starts.extend(random_starts(seen, &points, &mut stream));
-        let search = self.0.settings().search;
+        let how = self.0.settings().search;
         let belief = self.0.after(&observations(seen))?;
         let weights = belief.surrogate_mut().mean();
-        let found = lowest(seen.space, &weights, &starts, search, &mut stream)?;
-        let found = found.unwrap_or_else(|| {
+        let found = search(seen.space, &weights, &starts, how, &mut stream)?;
+        let instead = || {
             let code = best.feasible.code();
             let value = weights.value(&code.bits, &code.unit);
             Lowest {
-                feasible: best.feasible,
+                feasible: best.feasible.clone(),
                 value,
             }
-        });
+        };
+        let found = found.map_or_else(instead, |found| found.lowest);
         Ok(Recommendation {
             feasible: found.feasible,
             mean: seen.turned(belief.outputs().from_model(found.value)),
@@ -101,6 +108,26 @@ impl Proposer for ThompsonProposer {
 pub(crate) struct Drawn {
     pub weights: Weights,
     pub minimum: Option<Lowest>,
+    /// No feasible point has a lower value, where that was proved.
+    bound: Option<f64>,
+    outputs: Outputs,
+}
+
+impl Drawn {
+    /// Who proposes a point. It need not be the minimum: that may have been tried before.
+    fn origin(&self, feasible: &Feasible) -> Origin {
+        let Some(bound) = self.bound else {
+            return Origin::Thompson;
+        };
+        let code = feasible.code();
+        let value = self.weights.value(&code.bits, &code.unit);
+        let gap = self.outputs.from_model(value) - self.outputs.from_model(bound);
+        if gap.is_finite() {
+            Origin::Certified { gap: gap.max(0.0) }
+        } else {
+            Origin::Thompson
+        }
+    }
 }
 
 /// Draws a function from the posterior and searches for its minimum from these starts.
@@ -110,13 +137,19 @@ pub(crate) fn drawn(
     starts: &[Feasible],
     stream: &mut Stream,
 ) -> Result<Drawn, Error> {
-    let (search, scaling) = (model.settings().search, model.settings().scaling);
+    let (how, scaling) = (model.settings().search, model.settings().scaling);
     let belief = model.after(&observations(seen))?;
     let weights = belief
         .surrogate_mut()
         .sample(scaling, &mut seen.stream(Purpose::Weights));
-    let minimum = lowest(seen.space, &weights, starts, search, stream)?;
-    Ok(Drawn { weights, minimum })
+    let found = search(seen.space, &weights, starts, how, stream)?;
+    let bound = found.as_ref().and_then(|found| found.bound);
+    Ok(Drawn {
+        weights,
+        minimum: found.map(|Searched { lowest, .. }| lowest),
+        bound,
+        outputs: *belief.outputs(),
+    })
 }
 
 /// Codes and values of the told trials in the order of their tells. Failed trials have the worst value of all; without any value
@@ -131,6 +164,15 @@ fn observations<'a>(seen: &Seen<'a>) -> Vec<(&'a Encoded, f64)> {
         .into_iter()
         .map(|observed| (observed.at.code(), observed.value.unwrap_or(worst)));
     valued.collect()
+}
+
+/// Where the search for a minimum starts: the best trials, the last one and random points.
+fn starts(seen: &Seen<'_>, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
+    let mut starts = seen.incumbents(INCUMBENTS);
+    let last = seen.trials.last();
+    starts.extend(last.and_then(|last| last.at.feasible().cloned()));
+    starts.extend(random_starts(seen, points, stream));
+    starts
 }
 
 /// Random points to start from. Where all parameters are discrete, the search needs none once there is a best trial.

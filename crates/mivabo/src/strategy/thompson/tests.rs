@@ -5,7 +5,8 @@ use std::sync::Arc;
 use mivabo_bqp::Exhaustive;
 use proptest::prelude::*;
 
-use super::alternating::{AlternatingSettings, minimise, minimise_with};
+use super::alternating::{AlternatingSettings, Reals, minimise, minimise_with};
+use super::dual::{DualSettings, Master};
 use super::*;
 use crate::encoding::tests::random_valid_space;
 use crate::features::{self, Features};
@@ -201,4 +202,83 @@ fn limits_of_nanometres_are_kept_as_those_of_metres_are() {
             }
         }
     }
+}
+
+#[test]
+fn the_gap_of_a_proposal_is_a_bound_by_which_no_feasible_point_is_lower() {
+    let mut n = 0;
+    for seed in 0..40 {
+        let Some(space) = exact::tests::mixed_space(seed) else {
+            continue;
+        };
+        let weights = weights(&space, seed);
+        let points = RandomPoints::new(&space);
+        let mut draws = stream(seed, 0, Purpose::Acquisition);
+        let starts: Vec<Feasible> = (0..4)
+            .filter_map(|_| points.draw(&mut draws).ok())
+            .collect();
+        let searched =
+            |how, draws: &mut Stream| search(&space, &weights, &starts, how, draws).unwrap();
+        let exact = ThompsonSearch::Exact(exact::ExactSettings::default());
+        let Some(exact) = searched(exact, &mut draws) else {
+            continue;
+        };
+        for master in [Master::Subgradient, Master::BlockCoordinate] {
+            let dual = DualSettings {
+                master,
+                iterations: 5,
+                ..DualSettings::default()
+            };
+            let Some(found) = searched(ThompsonSearch::Decomposition(dual), &mut draws) else {
+                continue;
+            };
+            let drawn = Drawn {
+                weights: weights.clone(),
+                minimum: None,
+                bound: found.bound,
+                outputs: Outputs::default(),
+            };
+            for at in starts.iter().chain([&found.lowest.feasible]) {
+                let Origin::Certified { gap } = drawn.origin(at) else {
+                    panic!("seed {seed}: nothing was proved");
+                };
+                assert!(
+                    gap >= value(&weights, at) - exact.lowest.value,
+                    "seed {seed}"
+                );
+            }
+            n += 1;
+        }
+    }
+    assert!(n >= 20, "{n}");
+}
+
+#[test]
+fn direct_finds_reals_that_no_step_from_the_start_leads_to() {
+    let mut space = Space::builder();
+    let _ = space.float("x", 0.0..=1.0);
+    let space = space.build().unwrap();
+    let rough = features::FeatureSettings {
+        bandwidth: 0.1,
+        ..features::FeatureSettings::default()
+    };
+    let (mut n_lower, mut n_higher) = (0, 0);
+    for seed in 0..20 {
+        let features = Features::for_encoding(space.encoding(), &rough, seed).unwrap();
+        let mut draws = stream(seed, 0, Purpose::Weights);
+        let flat: Vec<f64> = (0..features.n_weights()).map(|_| draws.normal()).collect();
+        let weights = Weights::from_flat(Arc::new(features), &flat);
+        let start = RandomPoints::new(&space).draw(&mut draws).unwrap();
+        let [near, far] = [Reals::Lbfgs, Reals::Direct].map(|reals| {
+            let settings = AlternatingSettings {
+                reals,
+                ..AlternatingSettings::default()
+            };
+            let end = minimise(&space, &weights, std::slice::from_ref(&start), settings);
+            end.unwrap().unwrap().value
+        });
+        n_lower += usize::from(far < near - 1e-6);
+        n_higher += usize::from(far > near + 1e-6);
+    }
+    assert!(n_lower >= 8 && n_higher <= 1, "{n_lower} {n_higher}");
 }

@@ -343,7 +343,13 @@ impl<'a, O: DiscreteOracle + Clone> Recovery<'a, O> {
         let region = self.space.encoding().given_bits(bits).ok()?;
         let sum = self.weights.given_bits(bits);
         let objective = |x: &[f64], gradient: &mut [f64]| sum.value_and_gradient(x, gradient);
-        let end = region.minimise(&objective, starts, minimise::DescentSettings::default())?;
+        let reals = self.settings.polish.reals;
+        let end = reals.minimise(
+            &region,
+            &objective,
+            starts,
+            minimise::DescentSettings::default(),
+        )?;
         Feasible::of_code(self.space, bits, &end.x)
     }
 
