@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::features::Products;
 use crate::language::error::hint;
 use crate::language::spelling::nearest;
-use crate::space::Space;
+use crate::space::{Parameter, Space};
 use crate::strategy::Error;
 use crate::surrogate::Growth;
 
@@ -108,7 +108,7 @@ impl Graph<'_> {
     fn position(&self, name: &str) -> Result<usize, String> {
         let parameters = self.space.parameters();
         let Some(at) = parameters.iter().position(|known| known.name() == name) else {
-            let nearest = nearest(name, parameters.iter().map(|known| known.name()));
+            let nearest = nearest(name, parameters.iter().map(Parameter::name));
             let hint = hint(nearest.as_ref());
             return Err(format!("there is no parameter `{name}`{hint}"));
         };
