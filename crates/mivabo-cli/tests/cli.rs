@@ -210,3 +210,30 @@ fn shells_and_manuals_know_every_command() {
         transcript(&["man", "rnu"], "").contains("there is no such command; did you mean `run`?")
     );
 }
+
+#[test]
+fn strategies_are_listed_with_their_settings() {
+    let listed = mivabo(&["strategies"], "");
+    let text = String::from_utf8_lossy(&listed.stdout);
+    assert!(text.contains("\n  search=alternating|dual|exact|annealing  [default: alternating;"));
+
+    let output = mivabo(&["strategies", "--json"], "");
+    let families: serde_json::Value = serde_json::from_slice(&output.stdout).expect("valid JSON");
+
+    let families = families.as_array().expect("a list");
+    let strategies = families
+        .iter()
+        .filter_map(|family| family["strategies"].as_array());
+    let mut names: Vec<&str> = strategies
+        .flatten()
+        .filter_map(|strategy| strategy["name"].as_str())
+        .collect();
+    let mut known = mivabo::strategy::Strategy::NAMES.to_vec();
+    names.sort_unstable();
+    known.sort_unstable();
+    assert_eq!(names, known);
+    assert_eq!(
+        families[1]["settings"][0]["except"]["thompson-theory"],
+        "exact"
+    );
+}

@@ -4,8 +4,9 @@
 //! { "direction": "minimize", "strategy": "thompson", "seed": 7, "n_initial": null, "space": { "parameters": … } }
 //! ```
 //!
-//! Equal definitions have equal texts, so that a study opens from wherever it is defined in the same way. Each
-//! parameter and each constraint has a line of its own: where two definitions differ, that line is shown.
+//! Links between parameters are under `"model"`, where there are any. Equal definitions have equal texts, so that a study opens
+//! from wherever it is defined in the same way. Each parameter, constraint and link has a line of its own: where two definitions
+//! differ, that line is shown.
 
 use std::collections::BTreeMap;
 
@@ -58,12 +59,12 @@ impl Definition {
         let aims = written(&self.aims);
         let n_initial = self.n_initial.map_or("null".to_owned(), |n| n.to_string());
         // Only where there are any: definitions from before there were links stay what they are.
-        let linked = match self.linked.as_slice() {
+        let model = match self.linked.as_slice() {
             [] => String::new(),
-            linked => format!(r#""linked":{},"#, json!(linked)),
+            linked => format!(r#""model":{},"#, json!({ "linked": linked })),
         };
         broken(&format!(
-            r#"{{{aims},"strategy":{:?},"seed":{},"n_initial":{n_initial},{linked}"space":{}}}"#,
+            r#"{{{aims},"strategy":{:?},"seed":{},"n_initial":{n_initial},{model}"space":{}}}"#,
             self.strategy,
             self.seed,
             self.space.to_json()
@@ -85,7 +86,7 @@ impl Definition {
             strategy: text.strategy,
             seed: text.seed,
             n_initial: text.n_initial,
-            linked: text.linked,
+            linked: text.model.linked,
         };
         definition.strategy()?;
         Ok(definition)
@@ -125,8 +126,14 @@ struct Text {
     seed: u64,
     n_initial: Option<usize>,
     #[serde(default)]
-    linked: Vec<Link>,
+    model: Model,
     space: Box<RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Model {
+    linked: Vec<Link>,
 }
 
 /// The name of the strategy that is used when none is asked for.
@@ -280,7 +287,12 @@ mod tests {
 
         let other = Definition::from_json(&one.to_json()).unwrap();
 
-        assert!(one.to_json().contains(r#""n","x""#), "{}", one.to_json());
+        let line = r#"["n","x"]"#;
+        assert!(
+            one.to_json().lines().any(|l| l == line),
+            "{}",
+            one.to_json()
+        );
         assert_eq!(
             (other.to_json(), &other.linked),
             (one.to_json(), &one.linked)

@@ -358,7 +358,7 @@ class Study:
     @property
     def linked(self) -> list[tuple[str, str]]:
         """Pairs of parameters that are known to interact."""
-        return [(one, other) for one, other in self._definition.get("linked", [])]
+        return [(one, other) for one, other in self._definition.get("model", {}).get("linked", [])]
 
     @property
     def seed(self) -> int:
