@@ -2,9 +2,28 @@
 //!
 //! Start with [`Space::builder`] or [`Space::from_toml`]. The book is in the repository's `docs` folder.
 //!
-//! Data flows one way: what the user says ([`space`]) becomes bits and the unit box ([`encoding`]), those become
-//! features ([`features`]), and observations of them a belief about the weights ([`surrogate`]). Feasible points where a
-//! drawn function is low ([`acquire`]) are the suggestions of a [`study`].
+//! | topic | where | what it is for |
+//! |---|---|---|
+//! | space | [`space`] | parameters, constraints and points: what the user says |
+//! | study | [`study`] | ask for points, tell what came of them, resume; which parameters matter |
+//! | strategies | [`strategy`] | how points are chosen, by name or by settings |
+//! | measures | [`measure`] | what an evaluation gives, goals and limits, and the order of outcomes |
+//! | interrupting | [`interrupt`] | ends a long computation from another thread |
+//!
+//! The rooms behind them are for experts:
+//!
+//! | room | what it is for |
+//! |---|---|
+//! | [`language`] | reads and checks what is written in constraints and study files |
+//! | [`encoding`] | turns points into bits and the unit box, and constraints into rows, tables and regions |
+//! | [`features`] | the paper's features of bits and coordinates |
+//! | [`surrogate`] | beliefs about functions: linear models with several priors, Gaussian processes |
+//! | [`acquire`] | feasible points: drawn at random, moved, repaired, annealed, the nearest to a wish |
+//! | [`math`] | linear algebra, minimisers and random streams, which know nothing of spaces |
+//!
+//! Data flows one way: a [`space`] becomes bits and the unit box ([`encoding`]), those become features ([`features`]), and
+//! observations of them a belief ([`surrogate`]). A [`strategy`] chooses feasible points ([`acquire`]) by what is believed, and a
+//! [`study`] hands them out.
 
 pub mod acquire;
 pub mod encoding;

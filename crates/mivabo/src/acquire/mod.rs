@@ -35,7 +35,7 @@ use crate::space::{Class, Point, Space};
 
 /// The lowest feasible point that a search found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lowest {
+pub(crate) struct Lowest {
     /// The point.
     pub feasible: Feasible,
     /// The function there, in the model's units.

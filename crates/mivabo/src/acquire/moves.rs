@@ -257,6 +257,7 @@ impl<'a> Moves<'a> {
         if as_it_is.is_some() || !self.is_mixed {
             return as_it_is;
         }
+        // The bits stay: where they are wrong for all reals, no repair helps.
         let region = self.space.encoding().given_bits(bits).ok()?;
         Feasible::of_code(self.space, bits, &region.repaired(unit)?)
     }

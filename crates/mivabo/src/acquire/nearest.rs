@@ -94,6 +94,7 @@ impl Search<'_> {
     /// Bits for the wished reals, and reals for the nearest bits.
     fn by_oracles(&self) -> Vec<Feasible> {
         let encoding = self.space.encoding();
+        // Both, since the bits nearest to the wish may leave reals far from it only, and the other way round.
         let given_reals = encoding.given_reals(self.wished_reals()).ok();
         let bits = given_reals.and_then(|problem| self.bits(&problem));
         let at_reals =
@@ -119,6 +120,7 @@ impl Search<'_> {
 
     /// The point with values of the wish, where it stays feasible and comes nearer.
     fn pulled(&self, mut found: Feasible) -> Feasible {
+        // Several rounds: one parameter may be free to follow the wish only after another one has.
         for _ in 0..ROUNDS {
             let before = self.distance(&found);
             for p in 0..self.space.parameters().len() {

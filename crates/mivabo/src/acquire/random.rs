@@ -218,6 +218,7 @@ impl<'a> RandomPoints<'a> {
             .collect();
         let mut bits = self.space.encoding().encode(&Point { settings }).bits;
         if let Some(branch) = branch {
+            // What the branch fixes holds, whatever was drawn; all else stays as drawn.
             for (bit, value) in bits.iter_mut().enumerate() {
                 *value = branch.root().value(bit).unwrap_or(*value);
             }

@@ -1,5 +1,4 @@
-//! Points that were not tried yet: the wish itself, or the best or nearest untried point instead of it, or the knowledge that
-//! there is none.
+//! Finds a point that was not tried yet: the wish itself, or the best or nearest one instead of it. Where there is none, it says so.
 
 use mivabo_bqp::{Bqp, Distance, Feasibility, Quadratic, Row, Sense, Tabu, feasible};
 
@@ -83,6 +82,7 @@ impl Untried<'_> {
         weights: Option<&Weights>,
         stream: &mut Stream,
     ) -> Result<Feasible, Error> {
+        // Other reals first: that needs no search over bits.
         if let Some(moved) = self.moved(wish, stream) {
             return Ok(moved);
         }

@@ -1,4 +1,4 @@
-//! Feasible points by chance: no model, no design.
+//! Random feasible points, without a model or a design.
 
 use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
 

@@ -108,6 +108,7 @@ impl<'a> Seen<'a> {
             let Some(rank) = trial.outcome().and_then(|outcome| self.aims.rank(outcome)) else {
                 continue;
             };
+            // Behind those that are as good: of equal ones the first comes first.
             let place = best.partition_point(|(other, _)| other.compare(&rank).is_le());
             if place < n {
                 best.insert(place, (rank, trial));

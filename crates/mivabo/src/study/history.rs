@@ -27,18 +27,19 @@ impl Ledger {
     fn follow(&mut self, trial: &Trial) -> Result<(), Error> {
         let (id, n) = (trial.id, self.trials.len() as u64);
         if id > n {
-            return Err(bad(format!("trial {id} stands where trial {n} should")));
+            return Err(bad(format!("trial {id} comes where trial {n} should")));
         }
         if id == n {
             self.push(trial.at.clone());
         }
+        // Since it was taken in a trial may have been given back, handed out or told, but not moved.
         let known = self.trial(id)?;
         if known.point() != trial.point() {
-            return Err(bad(format!("trial {id} has moved")));
+            return Err(bad(format!("trial {id} has another point than before")));
         }
         if known.is_told() {
             let is_same = known.state == trial.state && known.told == trial.told;
-            let why = format!("trial {id} was told before, and something else");
+            let why = format!("trial {id} was already told another outcome");
             return if is_same { Ok(()) } else { Err(bad(why)) };
         }
         self.follow_state(trial)
@@ -65,7 +66,7 @@ impl Ledger {
         }
         let place = self.told.len();
         if trial.told != Some(place as u64) {
-            let why = format!("trial {} is not the tell number {place}", trial.id);
+            let why = format!("trial {} is not tell number {place}", trial.id);
             return Err(bad(why));
         }
         match trial.outcome() {

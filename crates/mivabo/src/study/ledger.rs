@@ -54,6 +54,7 @@ impl Ledger {
     /// A new trial, which runs.
     pub(super) fn push(&mut self, at: Placed) -> u64 {
         let id = self.trials.len() as u64;
+        // From now on, not from its tell on: pending and failed points are not suggested again either.
         self.tried.insert(&self.space, at.point());
         self.trials.push(Trial {
             id,

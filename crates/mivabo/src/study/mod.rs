@@ -12,10 +12,10 @@
 //!   Points differ when their visible parameters do: auxiliary ones do not count. When a finite space has no point
 //!   left, that is an error.
 //! * Failed trials are neither forgotten nor tried again. Expected improvement learns values from values alone, and from failures
-//!   where there is likely to be one: those that are bad luck change little. To Thompson sampling they have the worst value told so far
-//!   (and do not exist until there is one). [`Study::replicate`] tries the point of one again.
+//!   where one is likely: those that are bad luck change little. Thompson sampling counts them as the worst value told so far, and
+//!   leaves them out until there is one. [`Study::replicate`] tries the point of one again.
 //! * Pending trials do not collide. For Thompson sampling each one minimises another function, drawn for it alone; expected
-//!   improvement takes them for observed at their predicted mean.
+//!   improvement treats them as observed at their predicted mean.
 //! * Each trial draws from streams of its own, keyed by seed and number. A study is a fold over its trials and the order
 //!   of their tells: [`Study::resume`] with the same trials goes on with the same suggestions.
 //!
@@ -250,6 +250,7 @@ impl Study {
     /// # Errors
     /// [`Error::NothingFeasible`] when no feasible trial has a value.
     pub fn recommend(&mut self) -> Result<Recommendation, Error> {
+        // The proposer gets it as what to fall back on: its own point may be worse than what is known.
         let best = self.best().ok_or(Error::NothingFeasible)?;
         let best = Recommendation {
             feasible: best.at.feasible().ok_or(Error::NothingFeasible)?.clone(),

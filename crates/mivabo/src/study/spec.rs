@@ -28,14 +28,10 @@ impl Spec {
     /// The number of trials in the initial design: as asked; or 6 for expected improvement; or for Thompson sampling one
     /// more than there are parameters (auxiliary ones do not count), but at least 4 and at most 20.
     pub fn n_initial(&self, space: &Space) -> usize {
-        let visible = space
-            .parameters()
-            .iter()
-            .filter(|parameter| !parameter.is_auxiliary())
-            .count();
+        let visible = space.parameters().iter().filter(|p| !p.is_auxiliary());
         let default = match self.strategy {
             Strategy::Improvement(_) => 6,
-            Strategy::Thompson(_) | Strategy::Random => (visible + 1).clamp(4, 20),
+            Strategy::Thompson(_) | Strategy::Random => (visible.count() + 1).clamp(4, 20),
         };
         self.n_initial.unwrap_or(default)
     }

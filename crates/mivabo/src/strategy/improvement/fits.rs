@@ -96,6 +96,7 @@ impl Fits {
     /// The prior and its hyper-parameters that explain these observations best.
     fn fitted(&self, observations: &[Valued<'_>]) -> Result<Fitted, Error> {
         let (mut best, mut density) = self.explained(0, observations)?;
+        // The first kernel needs no margin: it is believed in doubt.
         for prior in 1..self.priors.len() {
             let (fitted, other) = self.explained(prior, observations)?;
             let margin = MARGIN * self.priors[prior].layout().len() as f64;

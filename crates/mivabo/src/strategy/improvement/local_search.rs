@@ -1,4 +1,4 @@
-//! Local search over feasible points for a low point of a [`Surface`].
+//! Local search for a low point of a [`Surface`], from many candidates.
 //!
 //! Many candidates first: random feasible points, and mutants of the points that are known to be good. From the lowest few, hill
 //! climbing: every value of every discrete parameter one at a time, mutants of one to three parameters, a jump into another branch

@@ -55,6 +55,7 @@ impl ImprovementProposer {
             let mut stream = stream(seen.seed, 0, Purpose::Design);
             self.design = design::stratified(seen.space, seen.n_initial, &mut stream)?;
         }
+        // Somebody may have added or enqueued that very point.
         let next = self.design.get(seen.trials.len());
         let untried = next.filter(|next| !seen.tried.contains(seen.space, next.point()));
         untried.cloned().map_or_else(|| seen.random(), Ok)

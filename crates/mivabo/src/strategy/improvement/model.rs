@@ -78,9 +78,7 @@ impl ProcessModel {
         let mut draws = stream(seed, 0, Purpose::Features);
         let points = RandomPoints::new(space);
         let probes = points.draw_many(PROBES, &mut draws);
-        let layout = Layout::new(space);
-        let shares = layout.shares_of(probes.iter().map(Feasible::point));
-        let layout = layout.with_shares(shares)?;
+        let layout = layout(space, &probes)?;
         let kernels = match settings.kernel {
             Some(kernel) => vec![kernel],
             None => vec![Kernel::Additive, Kernel::Product],
@@ -173,6 +171,13 @@ impl ProcessModel {
         let signs: Vec<Valued<'_>> = signs.collect();
         Ok(Success::new(self.successes.after(&signs)?.0))
     }
+}
+
+/// What a process sees of a point; `probes` say how often each parameter is active.
+fn layout(space: &Space, probes: &[Feasible]) -> Result<Layout, Error> {
+    let layout = Layout::new(space);
+    let shares = layout.shares_of(probes.iter().map(Feasible::point));
+    Ok(layout.with_shares(shares)?)
 }
 
 /// The paper's model, where it is to propose candidates and is not too large for that.

@@ -52,6 +52,7 @@ impl Turns {
         for branch in points.branches_by_value().into_iter().flatten() {
             let holds = |probe: &&Feasible| branch.holds(&probe.code().bits);
             let (mut inside, outside): (Vec<_>, Vec<_>) = probes.iter().partition(holds);
+            // Few or no probes meet a branch that is small: one search for it, as long as there is time.
             let is_sought = inside.is_empty() && points.work() < MUCH_WORK;
             let found = is_sought.then(|| points.draw_in(&branch, stream)).flatten();
             inside.extend(&found);

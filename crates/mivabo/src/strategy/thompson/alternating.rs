@@ -104,7 +104,7 @@ const LEAST_IMPROVEMENT: f64 = 1e-9;
 ///
 /// # Errors
 /// [`Error::Features`] when a weight is too large for a program.
-pub fn minimise(
+pub(crate) fn minimise(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
@@ -117,7 +117,7 @@ pub fn minimise(
 ///
 /// # Errors
 /// As [`minimise`].
-pub fn minimise_with(
+pub(crate) fn minimise_with(
     oracle: &mut dyn DiscreteOracle,
     space: &Space,
     weights: &Weights,
@@ -190,6 +190,7 @@ impl Search<'_> {
         for _ in 0..self.settings.rounds {
             let before = here.value;
             here = self.better(here, |search, here| search.discrete_half(here, how))?;
+            // Without reals there is nothing to alternate with.
             if self.space.encoding().n_reals() == 0 {
                 break;
             }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Every feasible pattern of bits whose region is not known to be empty gets a cheap bound, by a few boxes of the certified
-//! search over all reals ([`Landscape::minimise`]). Patterns are then searched to the end over their regions
-//! ([`Landscape::minimise_in`]), the least bound first, until the next bound is above the best value: the rest cannot hold
+//! search over all reals (`Landscape::minimise`). Patterns are then searched to the end over their regions
+//! (`Landscape::minimise_in`), the least bound first, until the next bound is above the best value: the rest cannot hold
 //! the minimum.
 
 use mivabo_bqp::{Assignment, Bqp, Propagator};
@@ -48,7 +48,7 @@ impl Default for ExactSettings {
 
 /// What the enumeration says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ExactOutcome {
+pub(crate) enum ExactOutcome {
     /// A feasible point, and a bound.
     Found(Exact),
     /// No feasible point was found. None has a value below the bound, which is infinite when it is proved that there is
@@ -63,7 +63,7 @@ pub enum ExactOutcome {
 
 /// The best point, and what is proved about it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exact {
+pub(crate) struct Exact {
     /// The point.
     pub feasible: Feasible,
     /// The function there, in the model's units.
@@ -87,7 +87,7 @@ const NODES: usize = 64;
 ///
 /// # Errors
 /// [`Error::TooManyPatterns`] when it is not.
-pub fn check_size(space: &Space, settings: ExactSettings) -> Result<(), Error> {
+pub(crate) fn check_size(space: &Space, settings: ExactSettings) -> Result<(), Error> {
     let limit = settings.patterns;
     patterns(space.encoding().problem(), limit)
         .map(drop)
@@ -101,7 +101,7 @@ pub fn check_size(space: &Space, settings: ExactSettings) -> Result<(), Error> {
 ///
 /// # Panics
 /// When the weights belong to a space with more bits.
-pub fn minimise(
+pub(crate) fn minimise(
     space: &Space,
     weights: &Weights,
     settings: ExactSettings,

@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 
 use mivabo_bqp::interrupt;
 
-pub use super::landscape::Landscape;
+pub(crate) use super::landscape::Landscape;
 use super::landscape::middle;
 use crate::encoding::region::Region;
 use crate::encoding::region::minimise;
@@ -33,7 +33,7 @@ use crate::math::vector::{add_scaled, dot};
 /// | `gap` | 1e-6 | stops once value - bound ≤ gap · max(1, \|value\|) |
 /// | `cutoff` | infinite | stops once the bound is at least this: then nothing of interest is left |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BoxLimits {
+pub(crate) struct BoxLimits {
     /// The most boxes that are halved.
     pub boxes: usize,
     /// The gap at which to stop, relative to max(1, |value|).
@@ -54,7 +54,7 @@ impl Default for BoxLimits {
 
 /// A point, and what is proved about it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Certified {
+pub(crate) struct Certified {
     /// The point; empty where none was found.
     pub x: Vec<f64>,
     /// The value there; infinite where none was found.
@@ -69,21 +69,6 @@ pub struct Certified {
 
 impl Landscape<'_> {
     /// The minimum over a box.
-    ///
-    /// ```
-    /// use mivabo::strategy::thompson::global::{Landscape, BoxLimits};
-    /// use mivabo::features::{FeatureSettings, Features, Weights};
-    ///
-    /// let features = Features::new(vec![], 2, &FeatureSettings::default(), 0)?;
-    /// let weights = Weights::from_flat(features.into(), &[1.0; 17]);
-    /// let sum = weights.given_bits(&[]);
-    ///
-    /// let found = Landscape::new(&sum).minimise(&[(0.0, 1.0); 2], BoxLimits::default());
-    ///
-    /// assert!(found.is_closed && found.value - found.bound <= 1e-6 * found.value.abs().max(1.0));
-    /// assert!(found.bound <= sum.value(&[0.3, 0.4]));
-    /// # Ok::<(), mivabo::Error>(())
-    /// ```
     pub fn minimise(&self, bounds: &[(f64, f64)], limits: BoxLimits) -> Certified {
         Search::new(self, Domain::Box(bounds), limits).run()
     }
@@ -304,6 +289,7 @@ impl<'a> Search<'a> {
     fn bound(&self, within: &[(f64, f64)]) -> f64 {
         let beside = Some(&self.x[..]).filter(|x| x.len() == within.len());
         let own = self.f.bound(within, beside);
+        // Where constraints hold the minimum, the landscape falls on beyond them: there the Lagrangian is the better bound.
         match &self.lagrangian {
             Some(lagrangian) => own.max(lagrangian.bound(within, beside)),
             None => own,
@@ -413,10 +399,23 @@ fn multipliers(active: &[HalfSpace], gradient: Vec<f64>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::{Expansion, WaveKernel, Waves};
+    use crate::features::{Expansion, FeatureSettings, Features, WaveKernel, Waves, Weights};
     use crate::math::random::{Purpose, Stream, stream};
     use crate::space::Space;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_sum_of_all_waves_is_minimised_to_the_gap() {
+        let settings = FeatureSettings::default();
+        let features = Features::new(vec![], 2, &settings, 0).unwrap();
+        let weights = Weights::from_flat(features.into(), &[1.0; 17]);
+        let sum = weights.given_bits(&[]);
+
+        let found = Landscape::new(&sum).minimise(&[(0.0, 1.0); 2], BoxLimits::default());
+
+        assert!(found.is_closed && found.value - found.bound <= 1e-6 * found.value.abs().max(1.0));
+        assert!(found.bound <= sum.value(&[0.3, 0.4]));
+    }
 
     /// Sixteen waves and their weights; the smaller the bandwidth, the more minima there are.
     fn drawn(n: usize, bandwidth: f64, draws: &mut Stream) -> (Waves, Vec<f64>) {

@@ -21,7 +21,7 @@ use crate::math::vector::{add_scaled, dot};
 
 /// c₀ + Σⱼ sⱼ cos(ωⱼ·x + bⱼ) + λ·x.
 #[derive(Debug, Clone)]
-pub struct Landscape<'a> {
+pub(crate) struct Landscape<'a> {
     waves: &'a Waves,
     constant: f64,
     /// s, one for each wave.
@@ -146,33 +146,23 @@ impl<'a> Surroundings<'a> {
     fn new(landscape: &'a Landscape<'a>, within: &'a [(f64, f64)]) -> Surroundings<'a> {
         let n = within.len();
         let extent = Extent::of(within);
-        // The sizes of what is summed up: by them rounding errors are estimated, for the ranges and for Taylor.
-        let mut size = landscape.constant.abs() + along(&landscape.slope, &extent.farthest);
-        let mut reach = size;
-        let (mut least, mut slack) = (landscape.constant, 0.0);
+        let mut sums = Sums::new(landscape, &extent);
         let mut hessian = vec![0.0; n * n];
         for (j, scale) in landscape.terms() {
             let wave = extent.wave(landscape.waves, j);
             let (low, high) = wave.scaled(scale);
-            least += low;
-            size += scale.abs();
-            reach += scale.abs() * (1.0 + wave.width + wave.width * wave.width);
-            slack += 2.0 * scale.abs() * wave.blur * (2.0 + wave.width + wave.width * wave.width);
+            sums.add(low, scale.abs(), &wave);
             add_square(&mut hessian, -high, landscape.waves.frequency(j));
         }
         let tilts = landscape.slope.iter().zip(within);
-        least += tilts
-            .map(|(l, (low, high))| (l * low).min(l * high))
-            .sum::<f64>();
-        let steps = (landscape.scales.len() + n * n + 8) as f64;
-        least -= 4.0 * f64::EPSILON * steps * size;
-        slack += 8.0 * f64::EPSILON * steps * reach;
+        let least_tilt: f64 = tilts.map(|(l, (low, high))| (l * low).min(l * high)).sum();
+        let n_steps = (landscape.scales.len() + n * n + 8) as f64;
         Surroundings {
             landscape,
             within,
-            least,
+            least: sums.least + least_tilt - 4.0 * f64::EPSILON * n_steps * sums.size,
             curvature: separable(&hessian, &extent.widths),
-            slack,
+            slack: sums.slack + 8.0 * f64::EPSILON * n_steps * sums.reach,
         }
     }
 
@@ -241,6 +231,39 @@ impl WaveRange {
         } else {
             (scale * self.low, scale * self.high)
         }
+    }
+}
+
+/// Sums over the terms of a landscape in a box.
+struct Sums {
+    /// c₀ + Σⱼ min sⱼ cos θⱼ
+    least: f64,
+    /// Of the absolute values that the bound by ranges adds up: by it its rounding errors are estimated.
+    size: f64,
+    /// The same for the bound by Taylor, with derivatives.
+    reach: f64,
+    /// What errors in the angles may change in the bound by Taylor.
+    slack: f64,
+}
+
+impl Sums {
+    fn new(landscape: &Landscape<'_>, extent: &Extent) -> Sums {
+        let size = landscape.constant.abs() + along(&landscape.slope, &extent.farthest);
+        Sums {
+            least: landscape.constant,
+            size,
+            reach: size,
+            slack: 0.0,
+        }
+    }
+
+    /// Adds a wave of this amplitude whose least value is `low`.
+    fn add(&mut self, low: f64, amplitude: f64, wave: &WaveRange) {
+        let WaveRange { width, blur, .. } = wave;
+        self.least += low;
+        self.size += amplitude;
+        self.reach += amplitude * (1.0 + width + width * width);
+        self.slack += 2.0 * amplitude * blur * (2.0 + width + width * width);
     }
 }
 

@@ -3,7 +3,7 @@
 pub mod alternating;
 pub mod dual;
 pub mod exact;
-pub mod global;
+pub(crate) mod global;
 mod landscape;
 mod model;
 mod products;

@@ -97,6 +97,7 @@ impl<'a> Mixtures<'a> {
     /// A value of each parameter, chosen independently.
     fn mixture(&self, stream: &mut Stream) -> Mixture {
         let chosen = self.settings.iter().map(|settings| {
+            // Without settings, where no point has the parameter active, it stays inactive.
             let at = stream.below(settings.len());
             settings.get(at).copied()
         });

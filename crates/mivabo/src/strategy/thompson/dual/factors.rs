@@ -110,6 +110,7 @@ fn joined(groups: Vec<Group>, n_bits: usize) -> Vec<Group> {
             let n_new = n_new(factor);
             n_new == 0 || factor.bits.len() + n_new <= n_bits
         };
+        // With which a group shares most bits is with which it has the fewest new ones.
         let candidates = factors.iter_mut().filter(|factor| fits(factor));
         match candidates.min_by_key(|factor| n_new(factor)) {
             Some(factor) => {

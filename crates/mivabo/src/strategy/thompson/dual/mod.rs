@@ -107,7 +107,7 @@ impl Default for DualSettings {
 
 /// A point, and how far it may be from the best.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decomposed {
+pub(crate) struct Decomposed {
     /// The point.
     pub feasible: Feasible,
     /// The function there, in the model's units.
@@ -129,26 +129,7 @@ pub struct Decomposed {
 ///
 /// # Panics
 /// When the weights belong to a space with more bits.
-///
-/// ```
-/// use mivabo::Space;
-/// use mivabo::acquire::Feasible;
-/// use mivabo::strategy::thompson::dual;
-/// use mivabo::features::{FeatureSettings, Features, Weights};
-///
-/// let mut space = Space::builder();
-/// let _ = (space.integer("n", 0..=3), space.float("x", 0.0..=1.0));
-/// let space = space.build()?;
-/// let features = Features::for_encoding(space.encoding(), &FeatureSettings::default(), 0)?;
-/// let weights = Weights::from_flat(features.into(), &[0.1, -0.3, 0.5]);
-///
-/// let found = dual::minimise(&space, &weights, &[], dual::DualSettings::default())?.expect("there are points");
-///
-/// let start = Feasible::of_code(&space, &[true, true], &[0.7]).expect("all points are feasible");
-/// assert!(found.bound <= weights.value(&start.code().bits, &start.code().unit));
-/// # Ok::<(), mivabo::Error>(())
-/// ```
-pub fn minimise(
+pub(crate) fn minimise(
     space: &Space,
     weights: &Weights,
     starts: &[Feasible],
@@ -166,7 +147,7 @@ pub fn minimise(
 ///
 /// # Panics
 /// As [`minimise`].
-pub fn minimise_with<O: DiscreteOracle + Clone>(
+pub(crate) fn minimise_with<O: DiscreteOracle + Clone>(
     oracle: &O,
     space: &Space,
     weights: &Weights,

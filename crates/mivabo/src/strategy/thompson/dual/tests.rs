@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
-use crate::features::{self, Products};
+use crate::features::{FeatureSettings, Features, Products};
 use crate::math::random::{Purpose, stream};
 use crate::strategy::thompson::exact::tests::{drawn, has_constrained_reals, mixed_space};
 use crate::strategy::thompson::exact::{self, ExactOutcome};
@@ -42,7 +42,7 @@ proptest! {
     ) {
         let Some(space) = random_valid_space(&tape) else { return Ok(()) };
         prop_assume!(space.encoding().n_bits() <= 8);
-        let weights = drawn(&space, &features::FeatureSettings { order, ..features::FeatureSettings::default() }, seed);
+        let weights = drawn(&space, &FeatureSettings { order, ..FeatureSettings::default() }, seed);
         let settings = exact::ExactSettings { boxes: 300, ..exact::ExactSettings::default() };
         let exact = exact::minimise(&space, &weights, settings).unwrap();
         let coupling = if with_waves { Coupling::Waves } else { Coupling::Coordinates };
@@ -61,9 +61,9 @@ proptest! {
 
 #[test]
 fn where_nothing_is_mixed_the_gap_closes_at_once() {
-    let settings = features::FeatureSettings {
+    let settings = FeatureSettings {
         products: Products::None,
-        ..features::FeatureSettings::default()
+        ..FeatureSettings::default()
     };
     let mut n = 0;
     for seed in 0..60 {
@@ -100,7 +100,7 @@ fn the_exhaustive_oracle_finds_the_same_minimum() {
         let Some(space) = mixed_space(seed) else {
             continue;
         };
-        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
+        let weights = drawn(&space, &FeatureSettings::default(), seed);
         let starts = starts(&space, seed, 2);
         let mut settings = quick(Master::Subgradient, Coupling::Waves);
         settings.polish.nodes = 1_000;
@@ -122,7 +122,7 @@ fn the_exhaustive_oracle_finds_the_same_minimum() {
 #[test]
 fn more_iterations_are_no_worse() {
     let space = (0..).find_map(mixed_space).unwrap();
-    let weights = drawn(&space, &features::FeatureSettings::default(), 1);
+    let weights = drawn(&space, &FeatureSettings::default(), 1);
     for master in MASTERS {
         let bound = |iterations: usize| {
             let settings = DualSettings {
@@ -151,7 +151,7 @@ fn one_factor_that_has_all_bits_closes_the_gap_by_its_waves() {
     );
     let space = space.build().unwrap();
     for seed in 0..5 {
-        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
+        let weights = drawn(&space, &FeatureSettings::default(), seed);
 
         let settings = DualSettings {
             iterations: 200,
@@ -178,7 +178,7 @@ fn values_are_within_a_hundredth_of_the_exact_minimum_in_nearly_all_small_proble
         let Some(space) = mixed_space(seed) else {
             continue;
         };
-        let weights = drawn(&space, &features::FeatureSettings::default(), seed);
+        let weights = drawn(&space, &FeatureSettings::default(), seed);
         let settings = quick(Master::Subgradient, Coupling::Waves);
         let exact = exact::minimise(&space, &weights, exact::ExactSettings::default()).unwrap();
         let ExactOutcome::Found(exact) = exact else {
@@ -219,7 +219,7 @@ fn gaps_by_master_and_coupling() {
         let (mut all, mut free) = (Vec::new(), Vec::new());
         for (seed, space) in (0..30).filter_map(|seed| mixed_space(seed).map(|space| (seed, space)))
         {
-            let weights = drawn(&space, &features::FeatureSettings::default(), seed);
+            let weights = drawn(&space, &FeatureSettings::default(), seed);
             let found = minimise(&space, &weights, &starts(&space, seed, 5), settings).unwrap();
             let gap = found.map_or(f64::INFINITY, |found| found.gap);
             all.push(gap);
@@ -243,7 +243,7 @@ fn gaps_by_master_and_coupling() {
 #[ignore = "a measurement: the time of an iteration with fifty bits"]
 fn an_iteration_with_fifty_bits() {
     let space = Space::from_toml(include_str!("../../../../../../examples/vae.toml")).unwrap();
-    let weights = drawn(&space, &features::FeatureSettings::default(), 0);
+    let weights = drawn(&space, &FeatureSettings::default(), 0);
     for (master, coupling, factor_bits, iterations) in [
         (Master::Subgradient, Coupling::Waves, 4, 1),
         (Master::Subgradient, Coupling::Waves, 4, 5),
@@ -270,4 +270,20 @@ fn an_iteration_with_fifty_bits() {
             started.elapsed()
         );
     }
+}
+
+#[test]
+fn no_point_is_below_the_bound_where_the_search_had_no_start() {
+    let mut space = Space::builder();
+    let _ = (space.integer("n", 0..=3), space.float("x", 0.0..=1.0));
+    let space = space.build().unwrap();
+    let features =
+        Features::for_encoding(space.encoding(), &FeatureSettings::default(), 0).unwrap();
+    let weights = Weights::from_flat(features.into(), &[0.1, -0.3, 0.5]);
+
+    let found = minimise(&space, &weights, &[], DualSettings::default()).unwrap();
+
+    let point = Feasible::of_code(&space, &[true, true], &[0.7]).unwrap();
+    let value = weights.value(&point.code().bits, &point.code().unit);
+    assert!(found.unwrap().bound <= value);
 }
