@@ -440,8 +440,8 @@ mod tests {
                 "line 6: [model] linked: `x` and `y` cannot be linked: there is no parameter `y`",
             ),
             (
-                format!("{SPACE}[model]\nlinks = 3"),
-                "line 4: unknown key `links` in [model]; did you mean `linked`?",
+                format!("{SPACE}[model]\nlikned = 3"),
+                "line 4: unknown key `likned` in [model]; did you mean `linked`?",
             ),
         ] {
             let said = file(&text).unwrap_err().to_string();
