@@ -7,12 +7,11 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::hold::{self, Hold, Locked};
-use super::mark::{Expected, admit, check_last, has_last, lacking};
+use super::mark::{Expected, admit, check_state, has_last, lacking};
 use super::place::{Home, Place};
 use super::rows::{Tables, Turned};
 use super::{
-    LONGEST_PATH, beside, check_whole, connect, in_time, length, refused, schema, translate, wait,
-    without_links,
+    LONGEST_PATH, beside, connect, in_time, length, refused, schema, translate, wait, without_links,
 };
 use crate::backend::{Rows, Transaction, Turn};
 use crate::error::Error;
@@ -45,8 +44,7 @@ impl Live {
         live.keep_log(!is_clean)?;
         live.check_writable()?;
         if !is_new {
-            check_whole(&live.connection, &live.home.path, true)?;
-            live.check_last(!is_clean)?;
+            live.check_state(!is_clean)?;
         }
         // The tables come first, so that the header says whose file it is from the first moment in write-ahead mode.
         live.make_tables()?;
@@ -71,13 +69,14 @@ impl Live {
         Ok(())
     }
 
-    fn check_last(&self, has_log: bool) -> Result<(), Error> {
+    fn check_state(&self, has_log: bool) -> Result<(), Error> {
         let Home { hold, path, .. } = &self.home;
         let expected = Expected::of(hold, has_log);
-        check_last(&self.connection, expected, path)?;
+        check_state(&self.connection, expected, path, true)?;
         // Nothing was expected of it, so it may have been replaced by an older copy, on purpose: what it lacks is forgotten.
         let last = hold.last().filter(|_| expected.is_none());
-        if last.is_some_and(|last| has_last(&self.connection, last, path).is_err()) {
+        let found = last.map(|last| has_last(&self.connection, last, path));
+        if matches!(found, Some(Err(Error::Missing { .. }))) {
             hold.forget_last();
         }
         Ok(())

@@ -14,8 +14,8 @@ use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 use super::hold::{Hold, Key};
-use super::mark::{Expected, admit, check_last};
-use super::{beside, cannot_open, check_whole, connect, identity, in_time, refused, schema, wait};
+use super::mark::{Expected, admit, check_state};
+use super::{beside, cannot_open, connect, identity, in_time, refused, schema, wait};
 use crate::error::Error;
 
 /// What belongs to a database: its log, and the journal of one that is being made.
@@ -158,8 +158,7 @@ impl Copied {
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE,
         )?;
-        check_whole(&connection, path, is_checked)?;
-        check_last(&connection, expected, path)?;
+        check_state(&connection, expected, path, is_checked)?;
         // The copy is ours: an older file is read as what it will be, and stays as it is.
         schema::migrate(&mut connection, path, &schema::STEPS)?;
         // What is open needs no name, and so nothing stays if this process is killed.

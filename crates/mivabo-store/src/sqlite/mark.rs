@@ -14,7 +14,7 @@ use rusqlite::Connection;
 
 use super::hold::{Hold, Key};
 use super::place::Place;
-use super::{beside, identity, length, refused, translate};
+use super::{beside, check_pages, identity, length, refused, schema, translate};
 use crate::error::Error;
 use crate::record::{Revision, StudyId};
 
@@ -106,19 +106,43 @@ impl Expected {
     }
 }
 
-/// Refuses a file without the last change that was acknowledged.
-pub(super) fn check_last(
+/// Refuses a file without the last change that was acknowledged, and one that is not whole; without a look at every page if that is
+/// not asked for.
+pub(super) fn check_state(
     connection: &Connection,
     expected: Option<Expected>,
     path: &Path,
+    is_every_page: bool,
 ) -> Result<(), Error> {
-    let Some(Expected { last, is_closed }) = expected else {
-        return Ok(());
+    // What is missing comes before what is damaged: a file that lost its log may be both, and only the first says what to do.
+    let checked = || {
+        schema::check(connection, path, schema::STEPS.len())?;
+        if let Some(Expected { last, .. }) = expected {
+            has_last(connection, last, path)?;
+        }
+        if is_every_page {
+            check_pages(connection, path)?;
+        }
+        Ok(())
     };
-    match has_last(connection, last, path) {
-        Err(Error::Missing { .. }) if is_closed => Err(refused(path, &stale(path))),
-        checked => checked,
+    match (checked(), expected) {
+        // A file that was closed in order is whole and has no log. So one beside it is of another state, whether that lacks the
+        // last change or makes no sense with the pages of the file.
+        (Err(error), Some(expected)) if expected.is_closed && is_of_state(&error) => {
+            Err(refused(path, &stale(path)))
+        }
+        // It was ours when the last change was acknowledged, and has lost its beginning since.
+        (Err(Error::NotADatabase { .. }), Some(expected)) => Err(lacking(path, expected.last, 0)),
+        (checked, _) => checked,
     }
+}
+
+/// Whether a log of another state may be the reason.
+fn is_of_state(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Missing { .. } | Error::Corrupt { .. } | Error::NotADatabase { .. }
+    )
 }
 
 /// # Errors

@@ -175,12 +175,8 @@ fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Err
     prepare().map_err(|error| translate(path, &error))
 }
 
-/// A file of ours that is not damaged; without a look at every page if that is not asked for.
-fn check_whole(connection: &Connection, path: &Path, is_every_page: bool) -> Result<(), Error> {
-    schema::check(connection, path, schema::STEPS.len())?;
-    if !is_every_page {
-        return Ok(());
-    }
+/// Looks at every page of a file: whether they belong together.
+fn check_pages(connection: &Connection, path: &Path) -> Result<(), Error> {
     let said = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
     match said.map_err(|error| translate(path, &error))? {
         said if said == "ok" => Ok(()),
