@@ -1,7 +1,7 @@
 //! The feasible point that differs least from a wish.
 
 use crate::exact::Solver;
-use crate::model::{Bqp, Error, Quadratic, Row, Sense};
+use crate::model::{Bqp, Error, Quadratic, Row, RowRelation};
 use crate::oracle::{DiscreteOracle, Infeasible, Limits, Outcome};
 
 /// How far a point is from a wish.
@@ -73,11 +73,11 @@ impl Terms {
 /// The objective of the problem plays no part. What a limit allows is in the [`Outcome`], as for any other problem.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Distance, Limits, Quadratic, Row, Sense, nearest};
+/// use mivabo_bqp::{Bqp, Distance, Limits, Quadratic, Row, RowRelation, nearest};
 ///
 /// let mut problem = Bqp::new(4);
 /// let sum = Quadratic::new(0.0, (0..4).map(|i| (i, 1.0)), []);
-/// problem.add_row(Row::new("two of four", sum, Sense::Equal, 2.0))?;
+/// problem.add_row(Row::new("two of four", sum, RowRelation::Equal, 2.0))?;
 ///
 /// let wish = [true, true, true, false];
 /// let found = nearest(&problem, &wish, &Distance::hamming(4), &[0], Limits::default())?;
@@ -108,7 +108,7 @@ pub fn nearest(
     for &bit in held {
         let value = f64::from(u8::from(wish.get(bit) == Some(&true)));
         let form = Quadratic::new(0.0, [(bit, 1.0)], []);
-        near.add_row(Row::new("held", form, Sense::Equal, value))?;
+        near.add_row(Row::new("held", form, RowRelation::Equal, value))?;
     }
     let start = Some(wish).filter(|wish| near.is_feasible(wish));
     Ok(Solver::default().minimise_from(&near, start, limits))
@@ -132,7 +132,12 @@ mod tests {
                 [(0, 1, 2.0)],
             );
             problem
-                .add_row(Row::new("row", form, Sense::Equal, random.below(4) as f64))
+                .add_row(Row::new(
+                    "row",
+                    form,
+                    RowRelation::Equal,
+                    random.below(4) as f64,
+                ))
                 .unwrap();
             let wish: Vec<bool> = (0..n).map(|_| random.coin()).collect();
             let number = (0.5, (0..n).map(|i| (i, f64::from(1 << i))).collect());

@@ -27,14 +27,14 @@ use crate::propagation::{Assignment, Propagator};
 /// of the tree are expanded side by side; the outcome does not depend on how the threads are scheduled.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Quadratic, Solver, Status};
+/// use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Optimality, Quadratic, Solver};
 ///
 /// let mut problem = Bqp::new(40);
 /// let pairs = (0..40).flat_map(|i| (0..i).map(move |j| (j, i, ((i * j) % 7) as f64 - 2.0)));
 /// problem.set_objective(Quadratic::new(0.0, (0..40).map(|i| (i, -3.0)), pairs))?;
 ///
 /// let best = Solver::default().minimise(&problem, Limits::default())?.into_solution().expect("no limit was set");
-/// assert_eq!(best.status, Status::Optimal);
+/// assert_eq!(best.optimality, Optimality::Proved);
 /// assert_eq!(problem.objective().value(&best.x), best.value);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,6 +1,6 @@
 //! Problems in which few bits may be set: every subset is tried.
 
-use crate::model::{Bqp, Sense};
+use crate::model::{Bqp, RowRelation};
 
 /// Subsets up to this number are tried one by one: a fraction of a millisecond.
 const MAX_SUBSETS: f64 = 50_000.0;
@@ -37,7 +37,7 @@ fn most_set_bits(problem: &Bqp) -> Option<usize> {
     let c = terms.first()?.1;
     let is_over_all = row.is_linear() && terms.len() == problem.n();
     let counts = is_over_all && c > 0.0 && terms.iter().all(|term| term.1 == c);
-    if !counts || row.sense() != Sense::LessEqual {
+    if !counts || row.relation() != RowRelation::LessEqual {
         return None;
     }
     // The tolerance lets through what misses a whole number by rounding.

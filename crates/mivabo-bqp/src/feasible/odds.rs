@@ -10,7 +10,7 @@
 //! For Σ xᵢ = k over m free bits this is k/m, which makes a sequence of such choices exactly uniform. A product of
 //! two free bits counts qᵢⱼ/4 towards each: its expectation at fair coins.
 
-use crate::model::{Sense, Table};
+use crate::model::{RowRelation, Table};
 use crate::propagation::{Assignment, Constraint, IntervalRow, Propagator, compatible, fixed};
 
 /// No value of a bit gets less than σ(-6) = 0.25 %: 2 of 800 bits is the tightest row that is met on average.
@@ -67,7 +67,7 @@ fn of_row(row: &IntervalRow, assignment: &Assignment, bit: usize) -> f64 {
         .filter(|&(&b, _)| assignment.is_free(b))
         .map(|(_, &a)| a)
         .collect();
-    -multiplier(&free, rest, row.row().sense()) * coefficients[k]
+    -multiplier(&free, rest, row.row().relation()) * coefficients[k]
 }
 
 /// A row where some bits are fixed, as a linear one over the others.
@@ -104,10 +104,10 @@ impl MeanField {
 }
 
 /// λ, by Newton's method from 0 with bounded steps.
-fn multiplier(a: &[f64], target: f64, sense: Sense) -> f64 {
+fn multiplier(a: &[f64], target: f64, relation: RowRelation) -> f64 {
     let scale = a.iter().fold(0.0_f64, |largest, c| largest.max(c.abs()));
     // Fair coins meet an inequality that is not tight.
-    let is_loose = || sense == Sense::LessEqual && a.iter().sum::<f64>() / 2.0 <= target;
+    let is_loose = || relation == RowRelation::LessEqual && a.iter().sum::<f64>() / 2.0 <= target;
     if scale == 0.0 || is_loose() {
         return 0.0;
     }
@@ -141,7 +141,7 @@ mod tests {
         let mut problem = Bqp::new(5);
         let sum = Quadratic::new(0.0, (0..5).map(|i| (i, 1.0)), []);
         problem
-            .add_row(Row::new("one", sum, Sense::Equal, 1.0))
+            .add_row(Row::new("one", sum, RowRelation::Equal, 1.0))
             .unwrap();
 
         let p = probability(&problem, &Assignment::new(5), 2);
@@ -154,7 +154,7 @@ mod tests {
         let mut problem = Bqp::new(2);
         let sum = Quadratic::new(0.0, [(0, 1e9), (1, -3.0)], []);
         problem
-            .add_row(Row::new("loose", sum, Sense::LessEqual, 1e9))
+            .add_row(Row::new("loose", sum, RowRelation::LessEqual, 1e9))
             .unwrap();
 
         assert_eq!(probability(&problem, &Assignment::new(2), 0), 0.5);

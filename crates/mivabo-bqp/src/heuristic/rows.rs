@@ -1,6 +1,6 @@
 //! Rows for moves of one or two flips: the violation of a [`Row`], and what each flip changes of it.
 
-use crate::model::{Quadratic, Row, Sense};
+use crate::model::{Quadratic, Row, RowRelation};
 
 use super::weight::Weight;
 
@@ -54,7 +54,7 @@ impl SoftRow {
             neighbours[place(i)].push((place(j), q));
             neighbours[place(j)].push((place(i), q));
         }
-        let is_equation = row.sense() == Sense::Equal;
+        let is_equation = row.relation() == RowRelation::Equal;
         Self {
             slopes: coefficients.clone(),
             bits,
@@ -157,7 +157,7 @@ fn scale(form: &Quadratic) -> f64 {
 
 /// The most that a flip can raise the activity; infinite where that is not known or does not help.
 fn reach(row: &Row) -> f64 {
-    if row.is_linear() && row.sense() == Sense::LessEqual {
+    if row.is_linear() && row.relation() == RowRelation::LessEqual {
         let sizes = row.form().coefficients().map(f64::abs);
         sizes.fold(0.0, larger)
     } else {
@@ -194,7 +194,10 @@ mod tests {
     /// 2x₀ + 3x₁ - x₀x₂ = 4.
     fn quadratic_row() -> SoftRow {
         let form = Quadratic::new(0.0, [(0, 2.0), (1, 3.0)], [(0, 2, -1.0)]);
-        SoftRow::new(&Row::new("row", form, Sense::Equal, 4.0), Weight::new(2.0))
+        SoftRow::new(
+            &Row::new("row", form, RowRelation::Equal, 4.0),
+            Weight::new(2.0),
+        )
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::error::{Error, ProblemPart};
 use super::problem::Bqp;
 use super::quadratic::Quadratic;
 use super::read_error::{InstancePart, LARGEST_N, ReadError};
-use super::row::{Row, Sense};
+use super::row::{Row, RowRelation};
 use super::table::Table;
 
 /// A problem with a name and with what is known about its optimum.
@@ -173,10 +173,10 @@ impl WrittenRow {
         let linear = self.idx.iter().copied().zip(self.coef.iter().copied());
         let form = form(n, &place, linear, &self.quadratic)?;
         Ok(match self.sense {
-            WrittenSense::LessEqual => Row::new(name, form, Sense::LessEqual, self.rhs),
-            WrittenSense::Equal => Row::new(name, form, Sense::Equal, self.rhs),
+            WrittenSense::LessEqual => Row::new(name, form, RowRelation::LessEqual, self.rhs),
+            WrittenSense::Equal => Row::new(name, form, RowRelation::Equal, self.rhs),
             WrittenSense::GreaterEqual => {
-                Row::new(name, form.scaled(-1.0), Sense::LessEqual, -self.rhs)
+                Row::new(name, form.scaled(-1.0), RowRelation::LessEqual, -self.rhs)
             }
         })
     }
@@ -227,7 +227,7 @@ fn group_rows(n: usize, groups: &[Vec<usize>], rows: &[Row]) -> Result<Vec<Row>,
         let place = ProblemPart::Row(part.to_string().into());
         let sum = form(n, &place, bits.iter().map(|&bit| (bit, 1.0)), &[])?;
         if known.insert(bits) {
-            missing.push(Row::new(part.to_string(), sum, Sense::Equal, 1.0));
+            missing.push(Row::new(part.to_string(), sum, RowRelation::Equal, 1.0));
         }
     }
     Ok(missing)
@@ -249,6 +249,6 @@ fn distinct(group: &[usize], part: InstancePart) -> Result<Vec<usize>, ReadError
 /// The bits of a row that says that exactly one of them is 1.
 fn one_hot_bits(row: &Row) -> Option<Vec<usize>> {
     let is_sum = row.is_linear() && row.form().linear().iter().all(|&(_, a)| a == 1.0);
-    let is_one = row.sense() == Sense::Equal && row.rhs() == 1.0;
+    let is_one = row.relation() == RowRelation::Equal && row.rhs() == 1.0;
     (is_sum && is_one).then(|| row.form().linear().iter().map(|&(i, _)| i).collect())
 }

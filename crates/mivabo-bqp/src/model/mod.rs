@@ -19,6 +19,6 @@ pub use quadratic::Quadratic;
 pub(crate) use quadratic::Role;
 #[cfg(feature = "json")]
 pub use read_error::{InstancePart, ReadError};
-pub use row::{Row, Sense};
+pub use row::{Row, RowRelation};
 pub(crate) use supports::{Common, Fixed};
 pub use table::Table;

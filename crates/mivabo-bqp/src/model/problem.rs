@@ -14,11 +14,11 @@ pub(super) const LARGEST_MAGNITUDE: f64 = 1e300;
 /// Always valid: every number is finite and every index is below `n`.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Quadratic, Row, Sense, Table};
+/// use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation, Table};
 ///
 /// let mut problem = Bqp::new(3);
 /// problem.set_objective(Quadratic::new(0.0, [], [(0, 2, -1.0)]))?;
-/// problem.add_row(Row::new("not both", Quadratic::new(0.0, [(0, 1.0), (1, 1.0)], []), Sense::LessEqual, 1.0))?;
+/// problem.add_row(Row::new("not both", Quadratic::new(0.0, [(0, 1.0), (1, 1.0)], []), RowRelation::LessEqual, 1.0))?;
 /// problem.add_table(Table::new("equal", vec![1, 2], vec![0b00, 0b11])?)?;
 ///
 /// assert!(problem.is_feasible(&[true, false, false]));
@@ -106,10 +106,10 @@ impl Bqp {
     /// The same problem with only those rows and tables whose name passes.
     ///
     /// ```
-    /// use mivabo_bqp::{Bqp, Quadratic, Row, Sense};
+    /// use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation};
     ///
     /// let mut problem = Bqp::new(0);
-    /// problem.add_row(Row::new("false", Quadratic::of_constant(1.0), Sense::LessEqual, 0.0))?;
+    /// problem.add_row(Row::new("false", Quadratic::of_constant(1.0), RowRelation::LessEqual, 0.0))?;
     ///
     /// assert!(!problem.is_feasible(&[]));
     /// assert!(problem.restricted_to(|name| name != "false").is_feasible(&[]));
@@ -202,13 +202,13 @@ fn first_non_finite(form: &Quadratic, rhs: f64) -> Option<(Term, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Sense;
+    use crate::model::RowRelation;
 
     fn row(linear: &[(usize, f64)], rhs: f64) -> Row {
         Row::new(
             "row",
             Quadratic::new(0.0, linear.iter().copied(), []),
-            Sense::Equal,
+            RowRelation::Equal,
             rhs,
         )
     }

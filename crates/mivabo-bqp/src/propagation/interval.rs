@@ -11,7 +11,7 @@
 //! and a value whose floor is above the right-hand side is impossible. Equalities do the same with all signs turned.
 
 use super::assignment::Assignment;
-use crate::model::{Row, Sense};
+use crate::model::{Row, RowRelation};
 
 /// A row with its bits numbered 0, 1, …: all work on it is linear in its own terms.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl<'a> IntervalRow<'a> {
     /// Whether a second visit right after a first one finds nothing new: what an inequality without products fixes
     /// does not move its floor.
     pub(crate) fn is_settled_by_one_visit(&self) -> bool {
-        self.row.is_linear() && self.row.sense() == Sense::LessEqual
+        self.row.is_linear() && self.row.relation() == RowRelation::LessEqual
     }
 
     /// Fixes every free bit that has only one possible value left, and lists it in `fixed`.
@@ -94,7 +94,7 @@ impl<'a> IntervalRow<'a> {
         if !self.is_complete(assignment) {
             self.tighten_towards(1.0, assignment, scratch, fixed)?;
         }
-        if !self.is_complete(assignment) && self.row.sense() == Sense::Equal {
+        if !self.is_complete(assignment) && self.row.relation() == RowRelation::Equal {
             self.tighten_towards(-1.0, assignment, scratch, fixed)?;
         }
         if self.is_complete(assignment) {
@@ -109,7 +109,7 @@ impl<'a> IntervalRow<'a> {
         if self.is_complete(assignment) {
             return self.decide(assignment).is_ok();
         }
-        if self.row.sense() == Sense::Equal {
+        if self.row.relation() == RowRelation::Equal {
             return false;
         }
         scratch.load(self, -1.0, assignment);
@@ -129,7 +129,7 @@ impl<'a> IntervalRow<'a> {
         // A 1 in an equality mostly fixes the other bits (one-hot groups), a 0 mostly does not.
         Some((
             self.bits[k],
-            self.row.sense() == Sense::Equal || self.linear[k] < 0.0,
+            self.row.relation() == RowRelation::Equal || self.linear[k] < 0.0,
         ))
     }
 

@@ -1,7 +1,7 @@
 //! Points that were not tried yet: the wish itself, or the best or nearest untried point instead of it, or the knowledge that
 //! there is none.
 
-use mivabo_bqp::{Bqp, Distance, Feasibility, Quadratic, Row, Sense, Tabu, feasible};
+use mivabo_bqp::{Bqp, Distance, Feasibility, Quadratic, Row, RowRelation, Tabu, feasible};
 
 use super::nearest::nearest_bits;
 use super::random::RandomPoints;
@@ -234,7 +234,12 @@ fn no_good(space: &Space, bits: &[bool]) -> Row {
         .iter()
         .map(|bit| (*bit, if bits[*bit] { 1.0 } else { -1.0 }));
     let sum = Quadratic::new(0.0, signs, []);
-    Row::new("not tried yet", sum, Sense::LessEqual, n_ones as f64 - 1.0)
+    Row::new(
+        "not tried yet",
+        sum,
+        RowRelation::LessEqual,
+        n_ones as f64 - 1.0,
+    )
 }
 
 fn has_free_reals(space: &Space) -> bool {

@@ -1,6 +1,6 @@
 //! The code of one parameter: its indices as bits, and functions of it as polynomials over these.
 
-use mivabo_bqp::{Quadratic, Row, Sense};
+use mivabo_bqp::{Quadratic, Row, RowRelation};
 
 use super::bits::BitPolynomial;
 use crate::language::domain::{Coding, Domain, Set};
@@ -65,8 +65,8 @@ impl Code {
 
     /// The rows that exclude bits which do not stand for a value.
     pub fn validity(&self, name: &str) -> Vec<Row> {
-        let row = |terms: Vec<(usize, f64)>, sense, rhs| {
-            Row::new(name, Quadratic::new(0.0, terms, []), sense, rhs)
+        let row = |terms: Vec<(usize, f64)>, relation, rhs| {
+            Row::new(name, Quadratic::new(0.0, terms, []), relation, rhs)
         };
         let bits = self.bits();
         match self.coding {
@@ -75,16 +75,22 @@ impl Code {
                 // Σ 2^k x_k <= size - 1
                 let terms = bits.enumerate().map(|(k, bit)| (bit, (1_u64 << k) as f64));
                 let last = (self.size - 1) as f64;
-                vec![row(terms.collect(), Sense::LessEqual, last)]
+                vec![row(terms.collect(), RowRelation::LessEqual, last)]
             }
             Coding::Unary => {
                 // No bit is set unless the one before it is.
-                let falls = |bit| row(vec![(bit, 1.0), (bit - 1, -1.0)], Sense::LessEqual, 0.0);
+                let falls = |bit| {
+                    row(
+                        vec![(bit, 1.0), (bit - 1, -1.0)],
+                        RowRelation::LessEqual,
+                        0.0,
+                    )
+                };
                 bits.skip(1).map(falls).collect()
             }
             Coding::OneHot => {
                 let terms = bits.map(|bit| (bit, 1.0));
-                vec![row(terms.collect(), Sense::Equal, 1.0)]
+                vec![row(terms.collect(), RowRelation::Equal, 1.0)]
             }
         }
     }

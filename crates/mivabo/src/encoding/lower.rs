@@ -4,7 +4,7 @@
 //! A clause with more than one comparison that is not a literal, or with an opaque atom, sends its part to a table.
 //! So does a quadratic equation: a table propagates exactly, an equation only by intervals.
 
-use mivabo_bqp::{Row, Sense, Table};
+use mivabo_bqp::{Row, RowRelation, Table};
 
 use super::bits::BitPolynomial;
 use super::part::{Context, Part, Scope};
@@ -135,7 +135,8 @@ impl<'a> Lowering<'a> {
     /// of its own: an equation, a case or such a row is better off with a table, which is exact.
     fn prefers_table(&self, rows: &[Row], part: Part<'_>) -> bool {
         let is_quadratic = rows.iter().any(|row| !row.is_linear());
-        let is_equation = rows.len() > 1 || rows.iter().any(|row| row.sense() == Sense::Equal);
+        let is_equation =
+            rows.len() > 1 || rows.iter().any(|row| row.relation() == RowRelation::Equal);
         let is_free = self.context.fixed.is_none();
         let is_inexact = is_free && rows.iter().any(|row| row.tolerance() > 0.0);
         is_quadratic && (is_equation || !part.conditions.is_empty()) || is_inexact

@@ -27,7 +27,7 @@ pub(crate) mod tests;
 
 use std::sync::{Arc, OnceLock};
 
-use mivabo_bqp::{Bqp, Plan, Sampler};
+use mivabo_bqp::{Bqp, Sampler, SamplingPlan};
 
 pub(crate) use self::branches::Branch;
 use self::code::Code;
@@ -59,7 +59,7 @@ pub struct Encoding {
     reals: Vec<usize>,
     problem: Bqp,
     /// What the first sampler of `problem` found out.
-    plan: OnceLock<Arc<Plan>>,
+    plan: OnceLock<Arc<SamplingPlan>>,
     branches: OnceLock<Vec<Branch>>,
 }
 

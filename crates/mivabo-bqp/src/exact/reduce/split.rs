@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Part;
-use crate::model::{Bqp, Quadratic, Role, Row, Sense, Table};
+use crate::model::{Bqp, Quadratic, Role, Row, RowRelation, Table};
 use crate::propagation::{Assignment, Constraint, compatible};
 
 /// What the parts are made from.
@@ -152,7 +152,7 @@ impl Draft {
 /// The row that a bit is 1.
 fn held(bit: usize) -> Row {
     let form = Quadratic::new(0.0, [(bit, 1.0)], []);
-    Row::new("held", form, Sense::Equal, 1.0)
+    Row::new("held", form, RowRelation::Equal, 1.0)
 }
 
 fn is_of_reals(constraint: &Constraint<'_>) -> bool {

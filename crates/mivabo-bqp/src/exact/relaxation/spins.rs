@@ -8,7 +8,7 @@
 //! Tables have no part in it; propagation keeps them.
 
 use super::square::Square;
-use crate::model::{Bqp, Quadratic, Row, Sense};
+use crate::model::{Bqp, Quadratic, Row, RowRelation};
 use crate::propagation::Assignment;
 
 /// How strongly the square of an equation is added to the objective, relative to a mean coefficient.
@@ -109,7 +109,7 @@ impl SpinRow {
             return None;
         }
         // What the tolerance of a row lets through is feasible, so the relaxation must let it through too.
-        let is_equation = row.sense() == Sense::Equal && row.tolerance() == 0.0;
+        let is_equation = row.relation() == RowRelation::Equal && row.tolerance() == 0.0;
         let mut scaled = SpinRow {
             alpha: vec![0.0; n],
             beta: (row.rhs() + row.tolerance()) / largest,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::plan::{Leaf, Part};
-pub use self::plan::{Plan, Root};
+pub use self::plan::{Root, SamplingPlan};
 use super::dive::{DeadEnd, Diver};
 use crate::model::Bqp;
 use crate::propagation::{Assignment, Propagator};
@@ -68,11 +68,11 @@ impl Default for Effort {
 /// Equal seeds give equal points.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Quadratic, Row, Sampler, Sense};
+/// use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation, Sampler};
 ///
 /// let mut problem = Bqp::new(60);
 /// let sum = Quadratic::new(0.0, (0..60).map(|i| (i, 1.0)), []);
-/// problem.add_row(Row::new("ten of sixty", sum, Sense::Equal, 10.0))?;
+/// problem.add_row(Row::new("ten of sixty", sum, RowRelation::Equal, 10.0))?;
 ///
 /// let x = Sampler::new(&problem).sample(7).expect("found long before the limit");
 /// assert_eq!(x.iter().filter(|&&xi| xi).count(), 10);
@@ -82,7 +82,7 @@ impl Default for Effort {
 pub struct Sampler<'a> {
     problem: &'a Bqp,
     propagator: Propagator<'a>,
-    plan: Arc<Plan>,
+    plan: Arc<SamplingPlan>,
     work: AtomicU64,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Sampler<'a> {
     /// Prepares `problem`: propagates it, splits it into components and lists the small ones.
     pub fn with_effort(problem: &'a Bqp, effort: Effort) -> Self {
         let propagator = Propagator::new(problem);
-        let plan = Arc::new(Plan::new(&propagator, problem.n(), effort));
+        let plan = Arc::new(SamplingPlan::new(&propagator, problem.n(), effort));
         Self {
             problem,
             propagator,
@@ -105,7 +105,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// A sampler of the problem that `plan` was made for.
-    pub fn with_plan(problem: &'a Bqp, plan: Arc<Plan>) -> Self {
+    pub fn with_plan(problem: &'a Bqp, plan: Arc<SamplingPlan>) -> Self {
         Self {
             problem,
             propagator: Propagator::new(problem),
@@ -121,7 +121,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// What was found out, for another sampler of the same problem.
-    pub fn plan(&self) -> &Arc<Plan> {
+    pub fn plan(&self) -> &Arc<SamplingPlan> {
         &self.plan
     }
 

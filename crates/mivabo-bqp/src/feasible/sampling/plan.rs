@@ -15,7 +15,7 @@ use crate::random::Weights;
 /// What a [`Sampler`](crate::Sampler) found out about its problem before the first sample. It can be kept for the next sampler of the
 /// same problem, since it borrows nothing.
 #[derive(Debug)]
-pub struct Plan {
+pub struct SamplingPlan {
     /// What follows without any choice; none when that is a conflict.
     pub(super) root: Option<Root>,
     pub(super) parts: Vec<Part>,
@@ -91,7 +91,7 @@ pub(super) struct Leaf {
     pub log_weight: f64,
 }
 
-impl Plan {
+impl SamplingPlan {
     pub(super) fn new(propagator: &Propagator, n: usize, effort: Effort) -> Self {
         let mut root = Assignment::new(n);
         if propagator.propagate_all(&mut root).is_err() {
