@@ -1,13 +1,9 @@
 //! A problem: an objective, rows and tables, checked as they are added.
 
 use super::error::{Error, ProblemPart, Term};
-use super::quadratic::Quadratic;
+use super::quadratic::{LARGEST_MAGNITUDE, Quadratic};
 use super::row::Row;
 use super::table::Table;
-
-/// The largest sum of absolute coefficients (with the right-hand side) that a form may have: far from overflow,
-/// so that no sum of its terms can become infinite.
-pub(super) const LARGEST_MAGNITUDE: f64 = 1e300;
 
 /// A binary quadratic program over `n` bits; see the [crate] documentation for its mathematical statement.
 ///

@@ -1,5 +1,9 @@
 //! Quadratic functions of bits, in one canonical form.
 
+/// The largest sum of absolute coefficients (with the right-hand side) that a form may have: far from overflow,
+/// so that no sum of its terms can become infinite.
+pub(super) const LARGEST_MAGNITUDE: f64 = 1e300;
+
 /// Below 2⁵³ every whole number is a f64, so sums of whole numbers are exact.
 pub(crate) const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 

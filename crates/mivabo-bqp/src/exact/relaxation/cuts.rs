@@ -7,7 +7,7 @@
 //! One of the three may be the constant spin 1. Written as s'Qs + 2q's - 1 <= 0, each has a multiplier in the dual like
 //! a row; its Q has three entries, so its share of a Newton step costs little.
 
-use super::newton::Point;
+use super::point::Point;
 use super::spins::spin;
 use crate::propagation::Assignment;
 

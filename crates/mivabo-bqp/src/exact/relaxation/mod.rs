@@ -23,6 +23,7 @@ mod elimination;
 mod gains;
 mod groups;
 mod newton;
+mod point;
 mod restriction;
 mod rows;
 mod spins;
@@ -38,7 +39,8 @@ pub(crate) use self::square::Square;
 
 use self::cuts::separate;
 use self::elimination::Workspace;
-use self::newton::{Point, System};
+use self::newton::System;
+use self::point::Point;
 use self::restriction::Restriction;
 use self::square::{dot, sum_of_sizes};
 use crate::propagation::Assignment;

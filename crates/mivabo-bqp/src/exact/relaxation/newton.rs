@@ -13,6 +13,7 @@
 
 use super::Dual;
 use super::elimination::Workspace;
+use super::point::Point;
 use super::restriction::Restriction;
 use super::square::Square;
 
@@ -21,24 +22,6 @@ const REGULARISATION: f64 = 1e-9;
 
 /// How much of the way to zero a multiplier may go in one step.
 const MOST_OF_THE_WAY: f64 = 0.9;
-
-/// Where a step begins.
-#[derive(Clone, Copy)]
-pub(super) struct Point<'a> {
-    /// W
-    pub inverse: &'a Square,
-    /// u
-    pub centre: &'a [f64],
-    pub tau: f64,
-}
-
-impl Point<'_> {
-    /// Xᵢⱼ
-    #[inline]
-    pub fn entry(self, i: usize, j: usize) -> f64 {
-        self.centre[i] * self.centre[j] + self.tau * self.inverse.at(i, j)
-    }
-}
 
 /// The Newton system of a node. Its unknowns are the multipliers of the free bits, of the rows, and of the cuts.
 #[derive(Default)]
