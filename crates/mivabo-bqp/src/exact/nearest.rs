@@ -56,8 +56,7 @@ impl Terms {
 
     /// Adds weight · (Σ cᵢxᵢ - target)², where cᵢ²xᵢ² is cᵢ²xᵢ.
     fn add_number(&mut self, weight: f64, number: &[(usize, f64)], wish: &[bool]) {
-        let wished = number.iter().filter(|(i, _)| wish.get(*i) == Some(&true));
-        let target: f64 = wished.map(|(_, c)| c).sum();
+        let target = value_at(number, wish);
         self.constant += weight * target * target;
         for (at, (i, c)) in number.iter().enumerate() {
             self.linear.push((*i, weight * c * (c - 2.0 * target)));
@@ -66,6 +65,12 @@ impl Terms {
             self.quadratic.extend(pairs);
         }
     }
+}
+
+/// The value of a number coded in bits.
+fn value_at(number: &[(usize, f64)], x: &[bool]) -> f64 {
+    let set = number.iter().filter(|(i, _)| x.get(*i) == Some(&true));
+    set.map(|(_, c)| c).sum()
 }
 
 /// The feasible point nearest to `wish`, with the given bits held at the values they have in it.
@@ -106,12 +111,16 @@ pub fn nearest(
     let mut near = problem.clone();
     near.set_objective(distance.form(wish))?;
     for &bit in held {
-        let value = f64::from(u8::from(wish.get(bit) == Some(&true)));
-        let form = Quadratic::new(0.0, [(bit, 1.0)], []);
-        near.add_row(Row::new("held", form, RowRelation::Equal, value))?;
+        near.add_row(held_row(bit, wish.get(bit) == Some(&true)))?;
     }
     let start = Some(wish).filter(|wish| near.is_feasible(wish));
     Ok(Solver::default().minimise_from(&near, start, limits))
+}
+
+/// The row that a bit has this value.
+fn held_row(bit: usize, value: bool) -> Row {
+    let form = Quadratic::new(0.0, [(bit, 1.0)], []);
+    Row::new("held", form, RowRelation::Equal, f64::from(u8::from(value)))
 }
 
 #[cfg(test)]

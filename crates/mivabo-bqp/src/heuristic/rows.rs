@@ -42,18 +42,8 @@ impl SoftRow {
     pub(super) fn new(row: &Row, weight: Weight) -> Self {
         let form = row.form();
         let bits = form.bits();
-        let place = |bit: usize| bits.partition_point(|&other| other < bit);
-        let mut coefficients = vec![0.0; bits.len()];
-        for &(i, l) in form.linear() {
-            coefficients[place(i)] = l;
-        }
-        // A linear row has no lists at all: most rows are linear, and a flip looks for its list.
-        let n_lists = if row.is_linear() { 0 } else { bits.len() };
-        let mut neighbours = vec![Vec::new(); n_lists];
-        for &(i, j, q) in form.quadratic() {
-            neighbours[place(i)].push((place(j), q));
-            neighbours[place(j)].push((place(i), q));
-        }
+        let coefficients = coefficients(form, &bits);
+        let neighbours = neighbours(form, &bits);
         let is_equation = row.relation() == RowRelation::Equal;
         Self {
             slopes: coefficients.clone(),
@@ -141,6 +131,33 @@ impl SoftRow {
         let singles = self.violation(self.excess + step_i) + self.violation(self.excess + step_j);
         self.price() * (self.violation(both) + self.violation(self.excess) - singles)
     }
+}
+
+/// The place of a bit among the bits of a row, which rise.
+fn place_of(bit: usize, bits: &[usize]) -> usize {
+    bits.partition_point(|&other| other < bit)
+}
+
+/// The linear coefficient of each bit.
+fn coefficients(form: &Quadratic, bits: &[usize]) -> Vec<f64> {
+    let mut coefficients = vec![0.0; bits.len()];
+    for &(i, l) in form.linear() {
+        coefficients[place_of(i, bits)] = l;
+    }
+    coefficients
+}
+
+/// For each bit the places that it has a product with.
+fn neighbours(form: &Quadratic, bits: &[usize]) -> Vec<Vec<(usize, f64)>> {
+    // A linear row has no lists at all: most rows are linear, and a flip looks for its list.
+    let n_lists = if form.degree() <= 1 { 0 } else { bits.len() };
+    let mut neighbours = vec![Vec::new(); n_lists];
+    for &(i, j, q) in form.quadratic() {
+        let (i, j) = (place_of(i, bits), place_of(j, bits));
+        neighbours[i].push((j, q));
+        neighbours[j].push((i, q));
+    }
+    neighbours
 }
 
 /// The size of a mean coefficient: violations are measured by it.

@@ -120,6 +120,17 @@ enum WrittenSense {
     GreaterEqual,
 }
 
+impl WrittenSense {
+    /// The comparison as a row has it: one that is bounded from below is turned round.
+    fn of(&self, form: Quadratic, rhs: f64) -> (Quadratic, RowRelation, f64) {
+        match self {
+            Self::LessEqual => (form, RowRelation::LessEqual, rhs),
+            Self::Equal => (form, RowRelation::Equal, rhs),
+            Self::GreaterEqual => (form.scaled(-1.0), RowRelation::LessEqual, -rhs),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenTable {
@@ -155,6 +166,16 @@ impl Written {
 impl WrittenRow {
     fn row(&self, n: usize, k: usize) -> Result<Row, ReadError> {
         let part = InstancePart::Row(k);
+        self.check(part)?;
+        let name = self.name.clone().unwrap_or_else(|| part.to_string());
+        let place = ProblemPart::Row(name.as_str().into());
+        let linear = self.idx.iter().copied().zip(self.coef.iter().copied());
+        let form = form(n, &place, linear, &self.quadratic)?;
+        let (form, relation, rhs) = self.sense.of(form, self.rhs);
+        Ok(Row::new(name, form, relation, rhs))
+    }
+
+    fn check(&self, part: InstancePart) -> Result<(), ReadError> {
         let (expected, found) = (self.idx.len(), self.coef.len());
         if expected != found {
             return Err(ReadError::Length {
@@ -168,17 +189,7 @@ impl WrittenRow {
         if self.idx.is_empty() && self.quadratic.is_empty() {
             return Err(ReadError::NoBit { part });
         }
-        let name = self.name.clone().unwrap_or_else(|| part.to_string());
-        let place = ProblemPart::Row(name.as_str().into());
-        let linear = self.idx.iter().copied().zip(self.coef.iter().copied());
-        let form = form(n, &place, linear, &self.quadratic)?;
-        Ok(match self.sense {
-            WrittenSense::LessEqual => Row::new(name, form, RowRelation::LessEqual, self.rhs),
-            WrittenSense::Equal => Row::new(name, form, RowRelation::Equal, self.rhs),
-            WrittenSense::GreaterEqual => {
-                Row::new(name, form.scaled(-1.0), RowRelation::LessEqual, -self.rhs)
-            }
-        })
+        Ok(())
     }
 }
 

@@ -145,10 +145,6 @@ fn tolerance(form: &Quadratic, rhs: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::float_cmp,
-    reason = "whole numbers and exact zeros are compared"
-)]
 mod tests {
     use super::*;
 

@@ -15,6 +15,7 @@ use super::Dual;
 use super::elimination::Workspace;
 use super::point::Point;
 use super::restriction::Restriction;
+use super::rows::NodeRow;
 use super::square::Square;
 
 /// What keeps the multipliers of two equal equations unique.
@@ -73,12 +74,7 @@ impl System {
         for (r, row) in node.rows.iter_mut().enumerate() {
             row.differentiate(at);
             let mu = dual.mu[row.index];
-            // The multiplier of an equation may have either sign: nothing keeps it from zero.
-            let (barrier, curvature) = if row.is_equation {
-                (0.0, 0.0)
-            } else {
-                (at.tau / mu, at.tau / (mu * mu))
-            };
+            let (barrier, curvature) = barrier(row, mu, at.tau);
             self.step.push(row.activity(at) - row.beta + barrier);
             for i in 0..m {
                 *self.hessian.at_mut(i, m + r) = row.column_entry(at, i);
@@ -150,4 +146,14 @@ impl System {
         }
         moved
     }
+}
+
+/// What τ log μ adds to the gradient, and to minus the second derivative.
+#[inline]
+fn barrier(row: &NodeRow, mu: f64, tau: f64) -> (f64, f64) {
+    // The multiplier of an equation may have either sign: nothing keeps it from zero.
+    if row.is_equation {
+        return (0.0, 0.0);
+    }
+    (tau / mu, tau / (mu * mu))
 }

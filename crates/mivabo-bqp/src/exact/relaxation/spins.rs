@@ -120,10 +120,15 @@ impl SpinRow {
         };
         scaled.add_terms(form, largest);
         if is_equation && row.is_linear() {
-            let squares = scaled.alpha.iter().map(|a| a * a).sum::<f64>();
-            scaled.penalty = size_of_penalties / (squares / form.linear().len() as f64);
+            scaled.penalty = size_of_penalties / scaled.mean_square(form.linear().len());
         }
         Some(scaled)
+    }
+
+    /// The mean square of α over so many of its entries, beside which there are only zeros.
+    fn mean_square(&self, n_terms: usize) -> f64 {
+        let squares = self.alpha.iter().map(|a| a * a).sum::<f64>();
+        squares / n_terms as f64
     }
 
     fn add_terms(&mut self, form: &Quadratic, largest: f64) {

@@ -177,8 +177,7 @@ impl<'a> Sampler<'a> {
                 leaf.fix(&part.bits, &mut assignment);
             }
         }
-        let mut value = |bit| assignment.value(bit).unwrap_or_else(|| random.coin());
-        let point: Vec<bool> = (0..assignment.n()).map(&mut value).collect();
+        let point = completed(&assignment, &mut random);
         let is_feasible = self.problem.is_feasible(&point);
         debug_assert!(is_feasible, "a leaf must satisfy every constraint");
         is_feasible.then_some(point)
@@ -211,10 +210,13 @@ impl<'a> Sampler<'a> {
             Some(picked) => Some(leaves.swap_remove(picked)),
             None => search(&mut diver, part, root),
         };
-        let n_nodes = self.plan.effort.nodes - diver.nodes_left;
+        self.count_work(self.plan.effort.nodes - diver.nodes_left, n_bits);
+        found
+    }
+
+    fn count_work(&self, n_nodes: u64, n_bits: usize) {
         let work = n_nodes.saturating_mul(n_bits as u64);
         self.work.fetch_add(work, Ordering::Relaxed);
-        found
     }
 
     /// Dives for a component of so many bits.
@@ -223,6 +225,12 @@ impl<'a> Sampler<'a> {
         let affordable = wanted.saturating_mul(FULL_DIVES.pow(2)) / n_bits.max(FULL_DIVES).pow(2);
         affordable.max(1)
     }
+}
+
+/// The assigned bits, and fair coins for those that no constraint is left to decide.
+fn completed(assignment: &Assignment, random: &mut Random) -> Vec<bool> {
+    let mut value = |bit| assignment.value(bit).unwrap_or_else(|| random.coin());
+    (0..assignment.n()).map(&mut value).collect()
 }
 
 /// Dives that turn back at dead ends, restarted with doubled patience: a bad choice near the root is not paid for long.
