@@ -231,18 +231,23 @@ impl<'a> Lowering<'a> {
     fn bits(&self, p: &Polynomial) -> Option<BitPolynomial> {
         let mut total = BitPolynomial::default();
         for (product, coefficient) in &p.terms {
-            let mut term = BitPolynomial::constant(*coefficient);
-            for factor in product {
-                let bits = self.factor_bits(*factor)?;
-                // A multiple is cheap and has no limit on its terms.
-                term = match only_constant(&term) {
-                    Some(c) => bits.scaled(c),
-                    None => term.times(&bits)?,
-                };
-            }
+            let term = self.term_bits(product, *coefficient)?;
             total.add_scaled(&term, Number::ONE);
         }
         Some(total.merged())
+    }
+
+    fn term_bits(&self, product: &[Factor], coefficient: Number) -> Option<BitPolynomial> {
+        let mut term = BitPolynomial::constant(coefficient);
+        for factor in product {
+            let bits = self.factor_bits(*factor)?;
+            // A multiple is cheap and has no limit on its terms.
+            term = match only_constant(&term) {
+                Some(c) => bits.scaled(c),
+                None => term.times(&bits)?,
+            };
+        }
+        Some(term)
     }
 
     fn factor_bits(&self, factor: Factor) -> Option<BitPolynomial> {
@@ -264,14 +269,19 @@ impl<'a> Lowering<'a> {
         };
         match clause.as_slice() {
             [Atom::Member(..)] if is_rows => Class::Logic,
-            [Atom::Compare(comparison)] => match comparison.polynomial.degree() {
-                0 => Class::Logic,
-                1 => Class::LinearDiscrete,
-                2 => Class::QuadraticDiscrete,
-                _ => Class::Table,
-            },
+            [Atom::Compare(comparison)] => class_of_degree(comparison.polynomial.degree()),
             _ => Class::Table,
         }
+    }
+}
+
+/// The class of a comparison of discrete parameters.
+fn class_of_degree(degree: usize) -> Class {
+    match degree {
+        0 => Class::Logic,
+        1 => Class::LinearDiscrete,
+        2 => Class::QuadraticDiscrete,
+        _ => Class::Table,
     }
 }
 
