@@ -1,7 +1,7 @@
 //! The feasible point that differs least from a wish.
 
 use crate::exact::Solver;
-use crate::model::{Bqp, Error, Quadratic, Row, RowRelation};
+use crate::model::{Bqp, Error, Quadratic, Row};
 use crate::oracle::{DiscreteOracle, Infeasible, Limits, Outcome};
 
 /// How far a point is from a wish.
@@ -111,22 +111,17 @@ pub fn nearest(
     let mut near = problem.clone();
     near.set_objective(distance.form(wish))?;
     for &bit in held {
-        near.add_row(held_row(bit, wish.get(bit) == Some(&true)))?;
+        near.add_row(Row::held(bit, wish.get(bit) == Some(&true)))?;
     }
     let start = Some(wish).filter(|wish| near.is_feasible(wish));
     Ok(Solver::default().minimise_from(&near, start, limits))
-}
-
-/// The row that a bit has this value.
-fn held_row(bit: usize, value: bool) -> Row {
-    let form = Quadratic::new(0.0, [(bit, 1.0)], []);
-    Row::new("held", form, RowRelation::Equal, f64::from(u8::from(value)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::exact::Exhaustive;
+    use crate::model::RowRelation;
     use crate::random::Random;
 
     #[test]

@@ -613,16 +613,8 @@ fn halves(scene: &Scene<'_>, node: &Node, branch: &Branch) -> Vec<(Assignment, f
         if bound >= scene.target() {
             continue;
         }
-        let half = half(scene, node, branch.bit, value);
+        let half = scene.propagator.child(&node.assignment, branch.bit, value);
         halves.extend(half.map(|assignment| (assignment, bound)));
     }
     halves
-}
-
-/// What follows from one more bit; none when it is refuted.
-fn half(scene: &Scene<'_>, node: &Node, bit: usize, value: bool) -> Option<Assignment> {
-    let mut assignment = node.assignment.clone();
-    assignment.fix(bit, value);
-    let propagated = scene.propagator.propagate(&mut assignment, &[bit]);
-    propagated.is_ok().then_some(assignment)
 }

@@ -28,16 +28,16 @@ pub(crate) fn log_odds(propagator: &Propagator, assignment: &Assignment, bit: us
         match constraint {
             Constraint::Table(table) => from_tables += of_table(table, assignment, bit),
             Constraint::Row(row) => {
-                let odds = of_row(row, assignment, bit);
-                from_rows = if odds.abs() > from_rows.abs() {
-                    odds
-                } else {
-                    from_rows
-                };
+                from_rows = louder(of_row(row, assignment, bit), from_rows);
             }
         }
     }
     (from_tables + from_rows).clamp(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+}
+
+/// Of two log-odds the one that is less in doubt.
+fn louder(new: f64, old: f64) -> f64 {
+    if new.abs() > old.abs() { new } else { old }
 }
 
 /// By the numbers of compatible patterns: choosing bit after bit, every pattern is equally likely.
@@ -63,10 +63,8 @@ fn of_row(row: &IntervalRow, assignment: &Assignment, bit: usize) -> f64 {
         return 0.0;
     };
     let all = row.bits().iter().zip(&coefficients);
-    let free: Vec<f64> = all
-        .filter(|&(&b, _)| assignment.is_free(b))
-        .map(|(_, &a)| a)
-        .collect();
+    let free = all.filter(|&(&b, _)| assignment.is_free(b));
+    let free: Vec<f64> = free.map(|(_, &a)| a).collect();
     -multiplier(&free, rest, row.row().relation()) * coefficients[k]
 }
 
@@ -115,16 +113,22 @@ fn multiplier(a: &[f64], target: f64, relation: RowRelation) -> f64 {
     let target = target / scale;
     let mut lambda = 0.0_f64;
     for _ in 0..STEPS {
-        let (mut excess, mut slope) = (-target, 0.0);
-        for c in a.iter().map(|c| c / scale) {
-            let p = 1.0 / (1.0 + (lambda * c).exp());
-            excess += c * p;
-            slope += c * c * p * (1.0 - p);
-        }
+        let (excess, slope) = excess_and_slope(a.iter().map(|c| c / scale), target, lambda);
         // Far from the solution the curve is flat, and a whole step would overshoot.
         lambda += (excess / slope.max(1e-9)).clamp(-2.0, 2.0);
     }
     lambda / scale
+}
+
+/// By how much the expected activity at λ exceeds the target, and how fast it falls with λ.
+fn excess_and_slope(a: impl Iterator<Item = f64>, target: f64, lambda: f64) -> (f64, f64) {
+    let (mut excess, mut slope) = (-target, 0.0);
+    for c in a {
+        let p = 1.0 / (1.0 + (lambda * c).exp());
+        excess += c * p;
+        slope += c * c * p * (1.0 - p);
+    }
+    (excess, slope)
 }
 
 #[cfg(test)]

@@ -37,10 +37,9 @@ pub enum Feasibility {
 /// ```
 pub fn feasible(problem: &Bqp, node_limit: u64) -> Feasibility {
     let propagator = Propagator::new(problem);
-    let mut assignment = Assignment::new(problem.n());
-    if propagator.propagate_all(&mut assignment).is_err() {
+    let Ok(mut assignment) = propagator.root() else {
         return Feasibility::Empty;
-    }
+    };
     let mut walker = Walker::new(&propagator, node_limit);
     for component in components(&propagator, &assignment) {
         match walker.first_leaf(&component, &assignment) {
@@ -76,10 +75,9 @@ pub fn feasible(problem: &Bqp, node_limit: u64) -> Feasibility {
 /// ```
 pub fn count(problem: &Bqp, node_limit: u64) -> Option<u128> {
     let propagator = Propagator::new(problem);
-    let mut assignment = Assignment::new(problem.n());
-    if propagator.propagate_all(&mut assignment).is_err() {
+    let Ok(assignment) = propagator.root() else {
         return Some(0);
-    }
+    };
     let mut walker = Walker::new(&propagator, node_limit);
     let mut n_unconstrained = assignment.n_free();
     let mut product = 1_u128;

@@ -1,6 +1,6 @@
 //! One-hot groups: rows that say "exactly one of these bits", as far as they do not overlap.
 
-use crate::model::{Row, RowRelation};
+use crate::model::Row;
 
 /// Disjoint groups of bits of which exactly one is on. A walk never leaves them: its moves there are swaps.
 #[derive(Debug)]
@@ -21,10 +21,9 @@ impl Groups {
     }
 
     fn claim(&mut self, row: &Row) -> bool {
-        if !is_one_hot(row) {
+        let Some(bits) = row.one_hot_bits() else {
             return false;
-        }
-        let bits: Vec<usize> = row.form().linear().iter().map(|term| term.0).collect();
+        };
         // A bit in two groups could not be swapped in one without breaking the other.
         if bits.iter().any(|&bit| self.is_member[bit]) {
             return false;
@@ -65,18 +64,10 @@ impl Groups {
     }
 }
 
-/// Whether a row says that exactly one of some bits is 1.
-fn is_one_hot(row: &Row) -> bool {
-    let terms = row.form().linear();
-    let is_sum = row.is_linear() && terms.iter().all(|term| term.1 == 1.0);
-    let is_one = row.relation() == RowRelation::Equal && row.rhs() == 1.0;
-    is_sum && is_one && !terms.is_empty()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Quadratic;
+    use crate::model::{Quadratic, RowRelation};
 
     fn sum(bits: &[usize], relation: RowRelation) -> Row {
         Row::new(

@@ -108,11 +108,12 @@ impl Tabu {
         // The start competes by its exact value: the search compares values that carry rounding errors.
         let start = start.filter(|x| problem.is_feasible(x));
         let candidates = found.into_iter().chain(start.map(<[bool]>::to_vec));
-        candidates
-            .map(|x| {
-                let value = problem.objective().value(&x);
-                (x, value)
-            })
-            .min_by(|a, b| a.1.total_cmp(&b.1))
+        let valued = candidates.map(|x| valued(problem, x));
+        valued.min_by(|a, b| a.1.total_cmp(&b.1))
     }
+}
+
+fn valued(problem: &Bqp, x: Vec<bool>) -> (Vec<bool>, f64) {
+    let value = problem.objective().value(&x);
+    (x, value)
 }

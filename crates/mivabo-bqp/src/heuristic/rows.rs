@@ -1,6 +1,6 @@
 //! Rows for moves of one or two flips: the violation of a [`Row`], and what each flip changes of it.
 
-use crate::model::{Quadratic, Row, RowRelation};
+use crate::model::{Quadratic, Row, RowRelation, place_of};
 
 use super::weight::Weight;
 
@@ -42,7 +42,7 @@ impl SoftRow {
     pub(super) fn new(row: &Row, weight: Weight) -> Self {
         let form = row.form();
         let bits = form.bits();
-        let coefficients = coefficients(form, &bits);
+        let coefficients = form.linear_over(&bits);
         let neighbours = neighbours(form, &bits);
         let is_equation = row.relation() == RowRelation::Equal;
         Self {
@@ -131,20 +131,6 @@ impl SoftRow {
         let singles = self.violation(self.excess + step_i) + self.violation(self.excess + step_j);
         self.price() * (self.violation(both) + self.violation(self.excess) - singles)
     }
-}
-
-/// The place of a bit among the bits of a row, which rise.
-fn place_of(bit: usize, bits: &[usize]) -> usize {
-    bits.partition_point(|&other| other < bit)
-}
-
-/// The linear coefficient of each bit.
-fn coefficients(form: &Quadratic, bits: &[usize]) -> Vec<f64> {
-    let mut coefficients = vec![0.0; bits.len()];
-    for &(i, l) in form.linear() {
-        coefficients[place_of(i, bits)] = l;
-    }
-    coefficients
 }
 
 /// For each bit the places that it has a product with.

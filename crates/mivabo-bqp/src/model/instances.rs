@@ -230,7 +230,7 @@ fn form(
 
 /// One row for each group, but for those that are among the `rows` already: many instances write them twice.
 fn group_rows(n: usize, groups: &[Vec<usize>], rows: &[Row]) -> Result<Vec<Row>, ReadError> {
-    let mut known: BTreeSet<Vec<usize>> = rows.iter().filter_map(one_hot_bits).collect();
+    let mut known: BTreeSet<Vec<usize>> = rows.iter().filter_map(Row::one_hot_bits).collect();
     let mut missing = Vec::new();
     for (k, group) in groups.iter().enumerate() {
         let part = InstancePart::Group(k);
@@ -255,11 +255,4 @@ fn distinct(group: &[usize], part: InstancePart) -> Result<Vec<usize>, ReadError
         Some(pair) => Err(ReadError::RepeatedBit { part, bit: pair[0] }),
         None => Ok(bits),
     }
-}
-
-/// The bits of a row that says that exactly one of them is 1.
-fn one_hot_bits(row: &Row) -> Option<Vec<usize>> {
-    let is_sum = row.is_linear() && row.form().linear().iter().all(|&(_, a)| a == 1.0);
-    let is_one = row.relation() == RowRelation::Equal && row.rhs() == 1.0;
-    (is_sum && is_one).then(|| row.form().linear().iter().map(|&(i, _)| i).collect())
 }

@@ -67,6 +67,21 @@ impl Row {
         }
     }
 
+    /// The row that a bit has this value.
+    pub(crate) fn held(bit: usize, value: bool) -> Self {
+        let form = Quadratic::new(0.0, [(bit, 1.0)], []);
+        Self::new("held", form, RowRelation::Equal, f64::from(u8::from(value)))
+    }
+
+    /// The bits of a row that says that exactly one of them is 1.
+    pub(crate) fn one_hot_bits(&self) -> Option<Vec<usize>> {
+        let terms = self.form.linear();
+        let is_sum = self.is_linear() && terms.iter().all(|term| term.1 == 1.0);
+        let is_one = self.relation == RowRelation::Equal && self.rhs == 1.0;
+        let is_choice = is_sum && is_one && !terms.is_empty();
+        is_choice.then(|| terms.iter().map(|term| term.0).collect())
+    }
+
     /// The same row with another [`tolerance`](Self::tolerance), for callers who know the scale of its two sides
     /// better: a large coefficient that only switches the row off says nothing about it. A row of whole numbers
     /// stays exact.

@@ -11,7 +11,7 @@
 //! and a value whose floor is above the right-hand side is impossible. Equalities do the same with all signs turned.
 
 use super::assignment::Assignment;
-use crate::model::{Row, RowRelation};
+use crate::model::{Row, RowRelation, place_of};
 
 /// A row with its bits numbered 0, 1, …: all work on it is linear in its own terms.
 #[derive(Debug)]
@@ -44,15 +44,11 @@ impl<'a> IntervalRow<'a> {
     pub(crate) fn new(row: &'a Row) -> Self {
         let form = row.form();
         let bits = form.bits();
-        let place = |bit| bits.partition_point(|&other| other < bit);
-        let mut linear = vec![0.0; bits.len()];
-        for &(i, l) in form.linear() {
-            linear[place(i)] = l;
-        }
+        let place = |bit| place_of(bit, &bits);
         let pairs = form.quadratic().iter();
         Self {
             row,
-            linear,
+            linear: form.linear_over(&bits),
             pairs: pairs.map(|&(i, j, q)| (place(i), place(j), q)).collect(),
             rounding: rounding(row),
             bits,
@@ -114,13 +110,17 @@ impl<'a> IntervalRow<'a> {
         }
         scratch.load(self, -1.0, assignment);
         let ceiling = -scratch.floor;
+        ceiling + self.rounding < self.row.rhs() + self.leeway()
+    }
+
+    /// An activity that exceeds the right-hand side by less than this satisfies an inequality.
+    fn leeway(&self) -> f64 {
         // A row without tolerance has whole activities: half a unit above the right-hand side there is none.
-        let leeway = if self.row.tolerance() == 0.0 {
+        if self.row.tolerance() == 0.0 {
             0.5
         } else {
             self.row.tolerance()
-        };
-        ceiling + self.rounding < self.row.rhs() + leeway
+        }
     }
 
     /// A free bit to branch on, and the value that helps the row.

@@ -53,16 +53,10 @@ impl<'a> Propagator<'a> {
             .map(|row| Constraint::Row(IntervalRow::new(row)));
         let tables = problem.tables().iter().map(Constraint::Table);
         let constraints: Vec<_> = rows.chain(tables).collect();
-        let mut occurrences = vec![Vec::new(); problem.n()];
-        for (id, constraint) in constraints.iter().enumerate() {
-            for &bit in constraint.bits() {
-                occurrences[bit].push(id);
-            }
-        }
         Self {
             n: problem.n(),
+            occurrences: occurrences(problem.n(), &constraints),
             constraints,
-            occurrences,
         }
     }
 
@@ -77,6 +71,21 @@ impl<'a> Propagator<'a> {
         let mut queue = Queue::new(self.constraints.len());
         (0..self.constraints.len()).for_each(|id| queue.push(id));
         self.run(queue, assignment)
+    }
+
+    /// What follows without any choice.
+    pub(crate) fn root(&self) -> Result<Assignment, Conflict> {
+        let mut root = Assignment::new(self.n);
+        self.propagate_all(&mut root)?;
+        Ok(root)
+    }
+
+    /// What follows from one more bit; none when it is refuted.
+    pub(crate) fn child(&self, parent: &Assignment, bit: usize, value: bool) -> Option<Assignment> {
+        let mut child = parent.clone();
+        child.fix(bit, value);
+        self.propagate(&mut child, &[bit]).ok()?;
+        Some(child)
     }
 
     /// Propagates what follows from newly fixed bits, given that the assignment was at a fixpoint before.
@@ -138,6 +147,17 @@ impl<'a> Propagator<'a> {
         }
         Ok(())
     }
+}
+
+/// For each bit the constraints that speak of it.
+fn occurrences(n: usize, constraints: &[Constraint<'_>]) -> Vec<Vec<usize>> {
+    let mut occurrences = vec![Vec::new(); n];
+    for (id, constraint) in constraints.iter().enumerate() {
+        for &bit in constraint.bits() {
+            occurrences[bit].push(id);
+        }
+    }
+    occurrences
 }
 
 /// First in, first out, each constraint at most once.

@@ -65,10 +65,7 @@ pub(super) struct Task<'t> {
 impl<'a> Reduced<'a> {
     pub fn new(problem: &'a Bqp) -> Result<Self, Infeasible> {
         let propagator = Propagator::new(problem);
-        let mut fixed = Assignment::new(problem.n());
-        propagator
-            .propagate_all(&mut fixed)
-            .map_err(|_| Infeasible)?;
+        let mut fixed = propagator.root().map_err(|_| Infeasible)?;
         fix_dominated(problem, &propagator, &mut fixed).map_err(|_| Infeasible)?;
         let mut scratch = Scratch::default();
         let mut open: Vec<_> = propagator.constraints().iter().collect();

@@ -95,7 +95,7 @@ impl<'a> Sampler<'a> {
     /// Prepares `problem`: propagates it, splits it into components and lists the small ones.
     pub fn with_effort(problem: &'a Bqp, effort: Effort) -> Self {
         let propagator = Propagator::new(problem);
-        let plan = Arc::new(SamplingPlan::new(&propagator, problem.n(), effort));
+        let plan = Arc::new(SamplingPlan::new(&propagator, effort));
         Self {
             problem,
             propagator,
