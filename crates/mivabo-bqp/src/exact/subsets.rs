@@ -61,6 +61,7 @@ fn common_coefficient(row: &Row, n: usize) -> Option<f64> {
 
 /// How many sets of at most `k` of `n` bits there are.
 fn n_subsets(n: usize, k: usize) -> f64 {
+    // In floating point: a number too large for any integer only has to be too large.
     let mut total = 1.0;
     let mut of_size = 1.0;
     for size in 1..=k.min(n) {

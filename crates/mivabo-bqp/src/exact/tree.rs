@@ -281,6 +281,7 @@ impl<'a> Tree<'a> {
     /// The lowest bound of the open nodes; infinite when there is none.
     fn open_bound(&self) -> f64 {
         let heap = self.heap.peek().map_or(f64::INFINITY, |node| node.bound);
+        // A heap has its lowest bound on top; a stack is in no order.
         let stack = self.stack.iter().map(|node| node.bound);
         stack.fold(heap, f64::min)
     }
@@ -319,6 +320,7 @@ fn gathered(parts: Vec<Vec<Expansion>>) -> Vec<Expansion> {
     let n_parts = parts.len();
     let mut parts: Vec<_> = parts.into_iter().map(Vec::into_iter).collect();
     let mut all = Vec::new();
+    // Each share has kept its order, so taking turns undoes the dealing.
     while let Some(expansion) = parts[all.len() % n_parts].next() {
         all.push(expansion);
     }

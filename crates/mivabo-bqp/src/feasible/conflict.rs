@@ -59,6 +59,7 @@ pub fn smallest_conflict(
     let mut smallest = inquiry
         .smaller_than(irreducible.len())
         .unwrap_or(irreducible);
+    // Names are numbered in the order of the problem.
     smallest.sort_unstable();
     let names = smallest.into_iter().map(|id| inquiry.names[id].clone());
     Some(names.collect())

@@ -114,6 +114,7 @@ impl Diver<'_, '_> {
             ..*node
         };
         node.assignment = taken;
+        // The weight of a dive is that of the mixture, not of the trust that was drawn.
         for (log_probability, trust) in node.log_probabilities.iter_mut().zip(TRUSTS) {
             *log_probability += log_sigmoid(if value { trust * odds } else { -trust * odds });
         }

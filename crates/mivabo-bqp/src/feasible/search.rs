@@ -43,6 +43,7 @@ pub fn feasible(problem: &Bqp, node_limit: u64) -> Feasibility {
     let mut walker = Walker::new(&propagator, node_limit);
     for component in components(&propagator, &assignment) {
         match walker.first_leaf(&component, &assignment) {
+            // Components share no free bit, so the next one starts from this leaf.
             Ok(Some(leaf)) => assignment = leaf,
             Ok(None) => return Feasibility::Empty,
             Err(OutOfNodes) => return Feasibility::Unknown,
@@ -85,6 +86,7 @@ pub fn count(problem: &Bqp, node_limit: u64) -> Option<u128> {
         // The components share no bit, so their numbers multiply.
         n_unconstrained -= component.n_free;
         product = product.checked_mul(walker.count(&component, &assignment)?)?;
+        // The others do not matter any more, and must not use up the nodes.
         if product == 0 {
             return Some(0);
         }

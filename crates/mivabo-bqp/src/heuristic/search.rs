@@ -80,6 +80,7 @@ impl<'p, 'a> Search<'p, 'a> {
             .state()
             .groups()
             .repair(&mut start, |size| random.below(size));
+        // One walk in four: `Walk::start` says what was measured.
         let is_wide = self.random.below(4) == 0;
         self.walk.start(&start, is_wide);
         let patience = 10 + 2 * self.problem.n() as u64;

@@ -235,6 +235,7 @@ fn group_rows(n: usize, groups: &[Vec<usize>], rows: &[Row]) -> Result<Vec<Row>,
     for (k, group) in groups.iter().enumerate() {
         let part = InstancePart::Group(k);
         let bits = distinct(group, part)?;
+        // Made even where the row is known: a bit out of range is refused in any case.
         let place = ProblemPart::Row(part.to_string().into());
         let sum = form(n, &place, bits.iter().map(|&bit| (bit, 1.0)), &[])?;
         if known.insert(bits) {

@@ -153,6 +153,7 @@ impl Bqp {
         rhs: f64,
         place: impl Fn() -> ProblemPart,
     ) -> Result<(), Error> {
+        // First: the comparisons below let a NaN pass.
         if let Some((term, value)) = first_non_finite(form, rhs) {
             return Err(Error::NonFinite {
                 place: place(),

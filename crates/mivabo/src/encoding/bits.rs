@@ -140,6 +140,7 @@ impl BitPolynomial {
 
     pub fn add_scaled(&mut self, other: &BitPolynomial, by: Number) {
         self.add(Vec::new(), other.constant_term().times(by));
+        // Appended only: `merged` adds up equal bits once, at the end.
         self.linear
             .extend(other.linear.iter().map(|(bit, c)| (*bit, c.times(by))));
         for (bits, c) in &other.higher {

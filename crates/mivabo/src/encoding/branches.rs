@@ -105,6 +105,7 @@ fn branches_given(
 ) -> Vec<Branch> {
     let roots = sampler.roots_given(&given);
     let branch = |(given, root): (_, Option<Root>)| {
+        // No root: these values contradict the constraints.
         Some(Branch {
             parameters: parameters.to_vec(),
             given,

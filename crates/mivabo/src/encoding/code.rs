@@ -54,6 +54,7 @@ impl Code {
             Coding::Unary => bits.iter().take_while(|b| **b).count() as u64,
             Coding::OneHot => bits.iter().position(|b| *b)? as u64,
         };
+        // Read back: a unary code with a gap and a one-hot code with two bits stand for nothing.
         let is_code = index < self.size && (0..self.width).all(|k| bits[k] == self.bit(index, k));
         is_code.then_some(index)
     }

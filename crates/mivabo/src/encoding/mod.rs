@@ -87,6 +87,7 @@ impl Encoding {
         if let Some(names) = conflict::find(&model, &problem) {
             return Err(Error::Infeasible { names });
         }
+        // Only now: until here the context has borrowed the model.
         for (constraint, class) in model.constraints.iter_mut().zip(classes) {
             constraint.class = class;
         }

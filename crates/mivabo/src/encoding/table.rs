@@ -89,6 +89,7 @@ impl<'a> Enumeration<'a> {
         if combinations.is_some_and(|n| n <= MAX_COMBINATIONS) {
             return Ok(());
         }
+        // The product may overflow, its logarithm does not.
         let log: f64 = sizes().map(|n| (n as f64).log2()).sum();
         Err(Error::ScopeTooLarge {
             name: self.part.name.to_owned(),

@@ -73,6 +73,7 @@ impl<'a> Reduced<'a> {
         let groups = independent_bits(problem.objective(), open.iter().copied(), &fixed);
         let is_fixed = fixed.n_free() < problem.n();
         let is_dropped = open.len() < propagator.constraints().len();
+        // Nothing to take away: a copy would be the same problem.
         if !is_fixed && !is_dropped && groups.len() == 1 {
             return Ok(Self::unchanged(problem));
         }
@@ -152,6 +153,7 @@ impl<'a> Reduced<'a> {
     }
 
     fn answer(&self, sum: Sum) -> Outcome {
+        // Valued as a whole: the sum of the values of parts may round otherwise.
         let best = sum.x.map(|x| Incumbent::new(self.problem, x));
         debug_assert!(
             best.iter().all(|best| self.problem.is_feasible(&best.x)),

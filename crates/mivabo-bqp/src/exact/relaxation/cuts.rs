@@ -69,6 +69,7 @@ impl Cut {
             CONSTANT => Some(1.0),
             _ => spin(assignment, bit),
         });
+        // Valid at both values of a single free spin, and linear in it: so it always holds.
         if spins.iter().filter(|spin| spin.is_none()).count() < 2 {
             return None;
         }

@@ -295,6 +295,7 @@ impl<'a> Relaxation<'a> {
 
     /// Forgets the cuts whose multiplier is below this.
     pub fn drop_cuts(&mut self, dual: &mut Dual, least: f64) {
+        // Cuts and their multipliers stand in the same order.
         let mut multipliers = dual.nu.iter();
         self.cuts
             .retain(|_| multipliers.next().is_some_and(|nu| *nu >= least));

@@ -81,6 +81,7 @@ impl System {
             }
             *self.hessian.at_mut(m + r, m + r) = curvature;
         }
+        // Not in the loop above: a pair of rows needs both to be differentiated.
         for (r, row) in node.rows.iter().enumerate() {
             for (s, other) in node.rows.iter().enumerate().skip(r) {
                 *self.hessian.at_mut(m + r, m + s) += row.curvature(other, at.tau);
@@ -90,6 +91,7 @@ impl System {
     }
 
     fn add_cuts(&mut self, node: &mut Restriction, dual: &Dual, at: Point<'_>) {
+        // All of them first, because a pair of cuts needs both slopes.
         for cut in &mut node.cuts {
             cut.differentiate(at.centre);
         }
@@ -120,6 +122,7 @@ impl System {
         let (of_rows, of_cuts) = self.step[self.n_bits..].split_at(self.n_rows);
         let rows = node.rows.iter().zip(of_rows);
         let rows = rows
+            // The multiplier of an equation may cross zero.
             .filter(|(row, _)| !row.is_equation)
             .map(|(row, step)| (dual.mu[row.index], *step));
         let cuts = node.cuts.iter().zip(of_cuts);

@@ -85,6 +85,7 @@ impl Restriction {
                 place: &self.place,
             };
             let left = NodeRow::restrict(row, index, free);
+            // Multipliers go by the number of the row: one that is left out here keeps its own.
             if left.is_settled() {
                 continue;
             }

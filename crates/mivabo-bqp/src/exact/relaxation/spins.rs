@@ -105,6 +105,7 @@ impl SpinRow {
     fn new(row: &Row, n: usize, size_of_penalties: f64) -> Option<SpinRow> {
         let form = row.form();
         let largest = form.coefficients().map(f64::abs).fold(0.0, f64::max);
+        // True or false whatever the spins are: propagation has decided it.
         if largest == 0.0 {
             return None;
         }

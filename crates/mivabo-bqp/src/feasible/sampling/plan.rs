@@ -130,6 +130,7 @@ impl Part {
     ) -> Part {
         let constraints = component.constraints;
         let bits = free_bits(propagator, root, &constraints);
+        // A lone table is its own list: it costs no node.
         let leaves = match constraints[..] {
             [id] => list_table(&propagator.constraints()[id], root, &bits),
             _ => None,
