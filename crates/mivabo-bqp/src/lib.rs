@@ -15,13 +15,13 @@
 //! The cargo feature `json` (off by default) adds `read_instance`, a reader of problems written as lines of JSON.
 //!
 //! ```
-//! use mivabo_bqp::{Bqp, DiscreteOracle, Exhaustive, Limits, Quadratic, Row, Sense};
+//! use mivabo_bqp::{Bqp, DiscreteOracle, Exhaustive, Limits, Quadratic, Row, RowRelation};
 //!
 //! // Two items that are worth more together, but only one may be taken.
 //! let mut problem = Bqp::new(2);
 //! problem.set_objective(Quadratic::new(0.0, [(0, -3.0), (1, -2.0)], [(0, 1, -4.0)]))?;
 //! let taken = Quadratic::new(0.0, [(0, 1.0), (1, 1.0)], []);
-//! problem.add_row(Row::new("at most one", taken, Sense::LessEqual, 1.0))?;
+//! problem.add_row(Row::new("at most one", taken, RowRelation::LessEqual, 1.0))?;
 //!
 //! let best = Exhaustive.minimise(&problem, Limits::default())?.into_solution().expect("no limit was set");
 //! assert_eq!(best.x, [true, false]);
@@ -39,20 +39,22 @@ mod propagation;
 mod random;
 
 // The problem as data.
-pub use model::{Bqp, Error, ProblemPart, Quadratic, Row, Sense, Table, Term};
+pub use model::{Bqp, Error, ProblemPart, Quadratic, Row, RowRelation, Table, Term};
 
 // Problems written as lines of JSON.
 #[cfg(feature = "json")]
 pub use model::{Instance, InstancePart, ReadError, read_instance};
 
 // What every oracle promises.
-pub use oracle::{DiscreteOracle, Infeasible, Limits, Outcome, Solution, Status};
+pub use oracle::{DiscreteOracle, Infeasible, Limits, Optimality, Outcome, Solution};
 
 // What follows from a partial assignment.
 pub use propagation::{Assignment, Conflict, Propagator};
 
 // Feasible points: one, how many, random ones, and why there is none.
-pub use feasible::{Effort, Feasibility, Plan, Root, Sampler, count, feasible, smallest_conflict};
+pub use feasible::{
+    Effort, Feasibility, Root, Sampler, SamplingPlan, count, feasible, smallest_conflict,
+};
 
 // A good point in little time.
 pub use heuristic::Tabu;

@@ -9,7 +9,7 @@ use crate::model::Bqp;
 /// # Contract
 /// * The point of a [`Solution`] is feasible for `problem`, and `value` is the objective there; callers re-check
 ///   it in debug builds.
-/// * `bound <= value` always, with equality when `status` is [`Status::Optimal`]; no feasible point has a value
+/// * `bound <= value` always, with equality when `optimality` is [`Optimality::Proved`]; no feasible point has a value
 ///   below `bound`, whatever the outcome.
 /// * Reaching a limit is an answer, not an error. With no point found and nothing proved, the answer is
 ///   [`Outcome::Unknown`].
@@ -113,7 +113,7 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
     /// Whether the point is proved to be a minimum.
-    pub status: Status,
+    pub optimality: Optimality,
     /// The point.
     pub x: Vec<bool>,
     /// The objective at the point.
@@ -126,9 +126,9 @@ pub struct Solution {
 
 /// What is proved about a [`Solution`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum Optimality {
     /// No feasible point is better: `bound == value`.
-    Optimal,
+    Proved,
     /// A limit (time, nodes or gap) stopped the proof: `bound <= value`.
     LimitReached,
 }

@@ -7,7 +7,7 @@
 
 mod problems;
 
-use mivabo_bqp::{Bqp, DiscreteOracle, Exhaustive, Limits, Quadratic, Solver, Status, Tabu};
+use mivabo_bqp::{Bqp, DiscreteOracle, Exhaustive, Limits, Optimality, Quadratic, Solver, Tabu};
 use problems::problems;
 
 const NODE_LIMITS: [u64; 11] = [0, 1, 2, 3, 5, 10, 20, 50, 100, 200, 500];
@@ -49,7 +49,7 @@ fn assert_rising(problem: &Bqp, solver: &mut Solver, least: Option<f64>) -> usiz
         last = bound;
         let is_proved = outcome
             .into_solution()
-            .is_some_and(|found| found.status == Status::Optimal);
+            .is_some_and(|found| found.optimality == Optimality::Proved);
         n_stopped += usize::from(!is_proved);
         assert!(!is_proved || Some(bound) == least);
     }

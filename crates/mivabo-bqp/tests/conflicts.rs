@@ -6,7 +6,7 @@ mod problems;
 
 use std::sync::Arc;
 
-use mivabo_bqp::{Bqp, Exhaustive, Quadratic, Row, Sense, Table, smallest_conflict};
+use mivabo_bqp::{Bqp, Exhaustive, Quadratic, Row, RowRelation, Table, smallest_conflict};
 use problems::problems;
 
 const GENEROUS: u64 = 100_000;
@@ -101,11 +101,11 @@ fn the_background_is_kept_and_never_reported() {
     }
 }
 
-fn sum_row(name: &str, bits: &[usize], sense: Sense, rhs: f64) -> Row {
+fn sum_row(name: &str, bits: &[usize], relation: RowRelation, rhs: f64) -> Row {
     Row::new(
         name,
         Quadratic::new(0.0, bits.iter().map(|&bit| (bit, 1.0)), []),
-        sense,
+        relation,
         rhs,
     )
 }
@@ -114,10 +114,10 @@ fn sum_row(name: &str, bits: &[usize], sense: Sense, rhs: f64) -> Row {
 fn constraints_of_one_name_go_together() {
     let mut problem = Bqp::new(2);
     problem
-        .add_row(sum_row("equal to one", &[0, 1], Sense::Equal, 1.0))
+        .add_row(sum_row("equal to one", &[0, 1], RowRelation::Equal, 1.0))
         .unwrap();
     problem
-        .add_row(sum_row("both are zero", &[0], Sense::Equal, 0.0))
+        .add_row(sum_row("both are zero", &[0], RowRelation::Equal, 0.0))
         .unwrap();
     problem
         .add_table(Table::new("both are zero", vec![1], vec![0]).unwrap())
@@ -135,7 +135,7 @@ fn a_background_in_conflict_leaves_nothing_to_report() {
         .add_table(Table::new("impossible", vec![0], vec![]).unwrap())
         .unwrap();
     problem
-        .add_row(sum_row("idle", &[0], Sense::LessEqual, 1.0))
+        .add_row(sum_row("idle", &[0], RowRelation::LessEqual, 1.0))
         .unwrap();
 
     assert_eq!(
@@ -148,7 +148,7 @@ fn a_background_in_conflict_leaves_nothing_to_report() {
 fn nothing_is_claimed_without_a_proof() {
     let mut problem = Bqp::new(3);
     problem
-        .add_row(sum_row("one", &[0, 1, 2], Sense::Equal, 1.0))
+        .add_row(sum_row("one", &[0, 1, 2], RowRelation::Equal, 1.0))
         .unwrap();
     problem
         .add_table(Table::new("none or two", vec![2, 1, 0], vec![0, 3, 5, 6]).unwrap())
@@ -166,10 +166,10 @@ fn nothing_is_claimed_without_a_proof() {
 fn chain(n: usize) -> Bqp {
     let mut problem = Bqp::new(n + 1);
     problem
-        .add_row(sum_row("the last is not", &[n], Sense::Equal, 0.0))
+        .add_row(sum_row("the last is not", &[n], RowRelation::Equal, 0.0))
         .unwrap();
     problem
-        .add_row(sum_row("the first is set", &[0], Sense::Equal, 1.0))
+        .add_row(sum_row("the first is set", &[0], RowRelation::Equal, 1.0))
         .unwrap();
     for i in 1..=n {
         let implies = Quadratic::new(0.0, [(i - 1, 1.0), (i, -1.0)], []);
@@ -177,7 +177,7 @@ fn chain(n: usize) -> Bqp {
             .add_row(Row::new(
                 format!("implication {i}"),
                 implies,
-                Sense::LessEqual,
+                RowRelation::LessEqual,
                 0.0,
             ))
             .unwrap();
@@ -185,13 +185,13 @@ fn chain(n: usize) -> Bqp {
             .add_row(sum_row(
                 &format!("idle {i}"),
                 &[i - 1, i],
-                Sense::LessEqual,
+                RowRelation::LessEqual,
                 2.0,
             ))
             .unwrap();
     }
     problem
-        .add_row(sum_row("the third is not", &[2], Sense::Equal, 0.0))
+        .add_row(sum_row("the third is not", &[2], RowRelation::Equal, 0.0))
         .unwrap();
     problem
 }

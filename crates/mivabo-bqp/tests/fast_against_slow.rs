@@ -14,8 +14,8 @@ mod strategies;
 
 use assembled::assembled;
 use mivabo_bqp::{
-    Assignment, Bqp, DiscreteOracle, Exhaustive, Feasibility, Infeasible, Limits, Propagator,
-    Quadratic, Row, Sense, Status, count, feasible,
+    Assignment, Bqp, DiscreteOracle, Exhaustive, Feasibility, Infeasible, Limits, Optimality,
+    Propagator, Quadratic, Row, RowRelation, count, feasible,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -68,14 +68,16 @@ fn form(n: usize) -> impl Strategy<Value = Quadratic> {
 /// A row whose right-hand side is met exactly by some point, met at the very edge of the tolerance (where a rounding
 /// error decides), or missed by one.
 fn row(n: usize) -> impl Strategy<Value = Row> {
-    let sense = prop_oneof![Just(Sense::LessEqual), Just(Sense::Equal)];
+    let relation = prop_oneof![Just(RowRelation::LessEqual), Just(RowRelation::Equal)];
     let miss = prop_oneof![4 => Just(0.0), 1 => Just(1.0), 1 => Just(-1.0)];
     let edge = prop_oneof![2 => Just(0.0), 1 => Just(1.0), 1 => Just(-1.0)];
-    (form(n), sense, vec(any::<bool>(), n), miss, edge).prop_map(|(form, sense, x, miss, edge)| {
-        let rhs = form.value(&x) + miss;
-        let tolerance = Row::new("row", form.clone(), sense, rhs).tolerance();
-        Row::new("row", form, sense, rhs + edge * tolerance)
-    })
+    (form(n), relation, vec(any::<bool>(), n), miss, edge).prop_map(
+        |(form, relation, x, miss, edge)| {
+            let rhs = form.value(&x) + miss;
+            let tolerance = Row::new("row", form.clone(), relation, rhs).tolerance();
+            Row::new("row", form, relation, rhs + edge * tolerance)
+        },
+    )
 }
 
 fn any_bqp() -> impl Strategy<Value = Bqp> {
@@ -197,7 +199,7 @@ proptest! {
                 if let Some(solution) = outcome.into_solution() {
                     prop_assert!(problem.is_feasible(&solution.x));
                     prop_assert_eq!(problem.objective().value(&solution.x), solution.value);
-                    prop_assert!(solution.status != Status::Optimal || Some(solution.value) == least);
+                    prop_assert!(solution.optimality != Optimality::Proved || Some(solution.value) == least);
                 }
             }
         }

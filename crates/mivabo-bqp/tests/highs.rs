@@ -15,7 +15,7 @@ mod problems;
 use std::collections::BTreeMap;
 
 use highs::{Col, HighsModelStatus, RowProblem};
-use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Quadratic, Row, Sense, Solver};
+use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Quadratic, Row, RowRelation, Solver};
 use problems::problems;
 
 /// The linearised problem, under construction.
@@ -79,9 +79,9 @@ impl Model {
             .iter()
             .map(|&(i, j, q)| (self.products[&(i, j)], q));
         let terms: Vec<(Col, f64)> = linear.chain(products).collect();
-        let least = match row.sense() {
-            Sense::LessEqual => f64::NEG_INFINITY,
-            Sense::Equal => row.rhs() - row.tolerance(),
+        let least = match row.relation() {
+            RowRelation::LessEqual => f64::NEG_INFINITY,
+            RowRelation::Equal => row.rhs() - row.tolerance(),
         };
         self.columns
             .add_row(least..=row.rhs() + row.tolerance(), terms);
@@ -104,7 +104,7 @@ impl Model {
 
     /// The bits of a minimum; none when HiGHS says that there is none.
     fn minimise(self) -> Option<Vec<bool>> {
-        let mut model = self.columns.optimise(highs::Sense::Minimise);
+        let mut model = self.columns.optimise(highs::RowRelation::Minimise);
         model.make_quiet();
         model.set_option("threads", 1);
         model.set_option("mip_rel_gap", 0.0);
@@ -179,13 +179,13 @@ fn twenty_bits_under_quadratic_rows_have_the_optimum_that_highs_finds() {
         for k in 0..=seed % 3 {
             let form = objective(n, 100 + 7 * seed + k, 15);
             let rhs = form.value(&planted);
-            let sense = if (seed + k) % 4 == 0 {
-                Sense::Equal
+            let relation = if (seed + k) % 4 == 0 {
+                RowRelation::Equal
             } else {
-                Sense::LessEqual
+                RowRelation::LessEqual
             };
             problem
-                .add_row(Row::new("quadratic", form, sense, rhs))
+                .add_row(Row::new("quadratic", form, relation, rhs))
                 .unwrap();
         }
         assert!(assert_agreement(&problem), "a point is planted");

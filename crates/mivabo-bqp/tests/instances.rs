@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
-use mivabo_bqp::{Error, Feasibility, Instance, ReadError, Sense, feasible, read_instance};
+use mivabo_bqp::{Error, Feasibility, Instance, ReadError, RowRelation, feasible, read_instance};
 use proptest::prelude::*;
 
 const LINE: &str = r#"{"name": "tiny", "family": "test", "n": 3, "linear": [1.5, -2, 0], "quadratic": [[0, 2, 0.5]], "rows": [{"idx": [0, 1], "coef": [1, 1], "sense": "<=", "rhs": 1}, {"idx": [2], "coef": [4], "sense": ">=", "rhs": 1, "quadratic": [[0, 1, -3]], "name": "steep"}], "groups": [[1, 0, 2]], "tables": [{"bits": [2, 0], "allowed": [1, 2]}], "best": -2.0, "proven": true}"#;
@@ -50,7 +50,10 @@ fn greater_or_equal_is_less_or_equal_with_signs_turned() {
     let problem = read_instance(LINE).unwrap().problem;
 
     let steep = &problem.rows()[1];
-    assert_eq!((steep.sense(), steep.rhs()), (Sense::LessEqual, -1.0));
+    assert_eq!(
+        (steep.relation(), steep.rhs()),
+        (RowRelation::LessEqual, -1.0)
+    );
     assert_eq!(steep.form().value(&[true, true, true]), -1.0);
 }
 

@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 
 use mivabo_bqp::{
-    Bqp, DiscreteOracle, Exhaustive, Limits, Outcome, Quadratic, Row, Sense, Solution, Solver,
-    Status,
+    Bqp, DiscreteOracle, Exhaustive, Limits, Optimality, Outcome, Quadratic, Row, RowRelation,
+    Solution, Solver,
 };
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
@@ -117,18 +117,18 @@ fn walk(forms: &[Form], mut visit: impl FnMut(&[i32])) {
     }
 }
 
-fn holds(sense: Sense, activity: i32, rhs: i32) -> bool {
-    match sense {
-        Sense::LessEqual => activity <= rhs,
-        Sense::Equal => activity == rhs,
+fn holds(relation: RowRelation, activity: i32, rhs: i32) -> bool {
+    match relation {
+        RowRelation::LessEqual => activity <= rhs,
+        RowRelation::Equal => activity == rhs,
     }
 }
 
-fn sense(draw: &mut Draw) -> Sense {
+fn relation(draw: &mut Draw) -> RowRelation {
     if draw.below(3) == 0 {
-        Sense::Equal
+        RowRelation::Equal
     } else {
-        Sense::LessEqual
+        RowRelation::LessEqual
     }
 }
 
@@ -136,7 +136,7 @@ fn sense(draw: &mut Draw) -> Sense {
 #[derive(Debug)]
 struct Rows {
     forms: Vec<Form>,
-    senses: Vec<Sense>,
+    relations: Vec<RowRelation>,
     rhs: Vec<i32>,
 }
 
@@ -144,14 +144,14 @@ impl Rows {
     fn planted(x: &[bool], n_rows: u64, draw: &mut Draw) -> Rows {
         let mut rows = Rows {
             forms: Vec::new(),
-            senses: Vec::new(),
+            relations: Vec::new(),
             rhs: Vec::new(),
         };
         for _ in 0..n_rows {
             let percent = [15, 40, 100][usize::try_from(draw.below(3)).unwrap()];
             let form = Form::random(x.len(), 4, percent, draw);
             rows.rhs.push(form.value(x));
-            rows.senses.push(sense(draw));
+            rows.relations.push(relation(draw));
             rows.forms.push(form);
         }
         rows
@@ -160,16 +160,16 @@ impl Rows {
     fn hold(&self, activities: &[i32]) -> bool {
         activities
             .iter()
-            .zip(&self.senses)
+            .zip(&self.relations)
             .zip(&self.rhs)
-            .all(|((a, sense), rhs)| holds(*sense, *a, *rhs))
+            .all(|((a, relation), rhs)| holds(*relation, *a, *rhs))
     }
 
     fn add_to(&self, problem: &mut Bqp, first: usize) {
-        for ((form, sense), rhs) in self.forms.iter().zip(&self.senses).zip(&self.rhs) {
+        for ((form, relation), rhs) in self.forms.iter().zip(&self.relations).zip(&self.rhs) {
             let form = Quadratic::new(0.0, [], form.terms(first));
             problem
-                .add_row(Row::new("row", form, *sense, f64::from(*rhs)))
+                .add_row(Row::new("row", form, *relation, f64::from(*rhs)))
                 .unwrap();
         }
     }
@@ -230,17 +230,17 @@ fn block_problem(sizes: &[usize], seed: u64) -> (Bqp, i32) {
     problem
         .set_objective(Quadratic::new(0.0, [], objective))
         .unwrap();
-    let sense = sense(draw);
+    let relation = relation(draw);
     let row = Row::new(
         "common",
         Quadratic::new(0.0, [], common),
-        sense,
+        relation,
         f64::from(planted),
     );
     problem.add_row(row).unwrap();
     let allowed = least_at
         .iter()
-        .filter(|(activity, _)| holds(sense, **activity, planted));
+        .filter(|(activity, _)| holds(relation, **activity, planted));
     let least = allowed.map(|(_, value)| *value).min().unwrap();
     (problem, least)
 }
@@ -270,8 +270,8 @@ fn solve(problem: &Bqp, limits: Limits) -> Outcome {
 fn assert_optimal(problem: &Bqp, least: i32) {
     let found: Solution = solve(problem, Limits::default()).into_solution().unwrap();
     assert_eq!(
-        (found.value, found.status),
-        (f64::from(least), Status::Optimal)
+        (found.value, found.optimality),
+        (f64::from(least), Optimality::Proved)
     );
     assert!(problem.is_feasible(&found.x));
 }
@@ -292,7 +292,7 @@ fn assert_sound(problem: &Bqp, least: i32, nodes: u64) {
     };
     assert!(problem.is_feasible(&found.x) && found.value >= least);
     assert!(
-        found.status == Status::LimitReached || found.value == least,
+        found.optimality == Optimality::LimitReached || found.value == least,
         "{} not {least}",
         found.value
     );

@@ -10,8 +10,8 @@ mod strategies;
 use std::time::Duration;
 
 use mivabo_bqp::{
-    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solution,
-    Solver, Status, Table, Tabu,
+    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Optimality, Outcome, Quadratic, Row,
+    RowRelation, Solution, Solver, Table, Tabu,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -67,14 +67,14 @@ fn any_row(x: Vec<bool>, kind: BoxedStrategy<f64>) -> BoxedStrategy<Row> {
         vec((0..n, 0..n, kind), 1..5).boxed()
     ];
     let form = (linear, pairs).prop_map(|(linear, pairs)| Quadratic::new(0.0, linear, pairs));
-    let sense = prop_oneof![2 => Just(Sense::LessEqual), 1 => Just(Sense::Equal)];
+    let relation = prop_oneof![2 => Just(RowRelation::LessEqual), 1 => Just(RowRelation::Equal)];
     let miss = prop_oneof![16 => Just(0.0), 3 => Just(1.0), 1 => Just(-1.0)];
     let edge = prop_oneof![8 => Just(0.0), 3 => Just(1.0), 1 => Just(-1.0)];
-    (form, sense, miss, edge)
-        .prop_map(move |(form, sense, miss, edge)| {
+    (form, relation, miss, edge)
+        .prop_map(move |(form, relation, miss, edge)| {
             let rhs = form.value(&x) + miss;
-            let tolerance = Row::new("row", form.clone(), sense, rhs).tolerance();
-            Row::new("row", form, sense, rhs + edge * tolerance)
+            let tolerance = Row::new("row", form.clone(), relation, rhs).tolerance();
+            Row::new("row", form, relation, rhs + edge * tolerance)
         })
         .boxed()
 }
@@ -158,7 +158,7 @@ fn assembled(blocks: &[Block], order: &[usize]) -> Bqp {
             .set_objective(problem.objective().plus(&moved(&block.objective)))
             .unwrap();
         for row in &block.rows {
-            let row = Row::new("row", moved(row.form()), row.sense(), row.rhs());
+            let row = Row::new("row", moved(row.form()), row.relation(), row.rhs());
             problem.add_row(row).unwrap();
         }
         for table in &block.tables {
@@ -182,7 +182,7 @@ fn hold(problem: &mut Bqp, bit: usize, value: bool, is_table: bool) {
         let form = Quadratic::new(0.0, [(bit, sign)], []);
         let rhs = if value { -1.0 } else { 0.0 };
         problem
-            .add_row(Row::new("held", form, Sense::LessEqual, rhs))
+            .add_row(Row::new("held", form, RowRelation::LessEqual, rhs))
             .unwrap();
     }
 }
@@ -228,7 +228,7 @@ proptest! {
             let least = least.expect("infeasible problems are called so");
             prop_assert!(problem.is_feasible(&found.x));
             prop_assert_eq!(found.value, problem.objective().value(&found.x));
-            prop_assert_eq!((found.status, found.bound), (Status::Optimal, found.value));
+            prop_assert_eq!((found.optimality, found.bound), (Optimality::Proved, found.value));
             prop_assert!((found.value - least).abs() <= slack(&problem, least), "{} not {least}", found.value);
         }
     }
@@ -248,7 +248,7 @@ proptest! {
             if let Outcome::Found(found) = outcome {
                 prop_assert!(problem.is_feasible(&found.x));
                 prop_assert!(found.bound <= found.value);
-                prop_assert!(found.status == Status::LimitReached || Some(found.value) == least
+                prop_assert!(found.optimality == Optimality::LimitReached || Some(found.value) == least
                     || !problem.objective().is_integral());
             }
         }
@@ -323,7 +323,10 @@ fn the_minimum_of_ten_blocks_is_the_sum_of_their_minima() {
 
     let best = solve(&problem, Limits::default());
 
-    assert_eq!((best.value, best.status), (sum + 7.0, Status::Optimal));
+    assert_eq!(
+        (best.value, best.optimality),
+        (sum + 7.0, Optimality::Proved)
+    );
 }
 
 #[test]
@@ -337,13 +340,13 @@ fn dominated_bits_need_no_search() {
         .unwrap();
     let weights = Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), [(0, 5, 3.0)]);
     problem
-        .add_row(Row::new("budget", weights, Sense::LessEqual, 50.0))
+        .add_row(Row::new("budget", weights, RowRelation::LessEqual, 50.0))
         .unwrap();
     problem
         .add_row(Row::new(
             "last",
             Quadratic::new(0.0, [(n - 1, 1.0)], []),
-            Sense::LessEqual,
+            RowRelation::LessEqual,
             0.0,
         ))
         .unwrap();
@@ -357,8 +360,8 @@ fn dominated_bits_need_no_search() {
     );
 
     assert_eq!(
-        (best.value, best.status, best.nodes),
-        (0.0, Status::Optimal, 0)
+        (best.value, best.optimality, best.nodes),
+        (0.0, Optimality::Proved, 0)
     );
 }
 
@@ -370,7 +373,7 @@ fn a_bit_that_helps_the_objective_but_costs_budget_is_not_decided_alone() {
         .unwrap();
     let weights = Quadratic::new(0.0, [(0, 2.0), (1, 2.0), (2, 4.0)], []);
     problem
-        .add_row(Row::new("budget", weights, Sense::LessEqual, 4.0))
+        .add_row(Row::new("budget", weights, RowRelation::LessEqual, 4.0))
         .unwrap();
 
     assert_eq!(solve(&problem, Limits::default()).x, [true, true, false]);
@@ -384,7 +387,7 @@ fn one_infeasible_part_makes_the_problem_infeasible_whatever_the_limit() {
     let pair = |i, j| Quadratic::new(0.0, [(i, 1.0), (j, 1.0)], []);
     for (i, j) in [(15, 16), (16, 17), (15, 17)] {
         problem
-            .add_row(Row::new("one", pair(i, j), Sense::Equal, 1.0))
+            .add_row(Row::new("one", pair(i, j), RowRelation::Equal, 1.0))
             .unwrap();
     }
 
@@ -422,10 +425,15 @@ fn a_row_of_reals_rounds_as_before_when_some_of_its_bits_are_fixed() {
             .set_objective(Quadratic::new(0.0, [(0, -1.0), (2, -1.0)], []))
             .unwrap();
         let form = Quadratic::new(0.0, [(0, 0.1), (1, 0.2), (2, 0.3)], []);
-        let row = Row::new("sum", form.clone(), Sense::Equal, form.value(&[true; 4]));
+        let row = Row::new(
+            "sum",
+            form.clone(),
+            RowRelation::Equal,
+            form.value(&[true; 4]),
+        );
         let rhs = row.rhs() + edge * row.tolerance();
         problem
-            .add_row(Row::new("sum", form, Sense::Equal, rhs))
+            .add_row(Row::new("sum", form, RowRelation::Equal, rhs))
             .unwrap();
         hold(&mut problem, 1, true, false);
         let fast = Solver::default()

@@ -6,7 +6,7 @@ mod problems;
 
 use std::collections::BTreeMap;
 
-use mivabo_bqp::{Bqp, Effort, Exhaustive, Quadratic, Row, Sampler, Sense, Table};
+use mivabo_bqp::{Bqp, Effort, Exhaustive, Quadratic, Row, RowRelation, Sampler, Table};
 use problems::problems;
 
 /// Every component is dived into, none is listed but lone tables.
@@ -124,7 +124,7 @@ fn integers_with_a_given_sum_are_found_with_little_work() {
     let mut problem = Bqp::new(62);
     let sum = Quadratic::new(0.0, digits(0).chain(digits(31)), []);
     problem
-        .add_row(Row::new("sum", sum, Sense::Equal, 2e9))
+        .add_row(Row::new("sum", sum, RowRelation::Equal, 2e9))
         .unwrap();
     let sampler = Sampler::new(&problem);
 
@@ -147,7 +147,7 @@ fn a_lone_feasible_point_among_a_million_is_found() {
         let form = Quadratic::new(0.0, weights, []);
         let rhs = form.value(&target);
         problem
-            .add_row(Row::new(format!("sum {k}"), form, Sense::Equal, rhs))
+            .add_row(Row::new(format!("sum {k}"), form, RowRelation::Equal, rhs))
             .unwrap();
     }
     assert_eq!(Exhaustive::feasible_points(&problem).count(), 1);
@@ -176,7 +176,7 @@ fn all_factorisations_of_32_are_drawn() {
 
     let ones = Quadratic::new(0.0, (0..18).map(|bit| (bit, 1.0)), []);
     problem
-        .add_row(Row::new("three ones", ones, Sense::Equal, 3.0))
+        .add_row(Row::new("three ones", ones, RowRelation::Equal, 3.0))
         .unwrap();
 
     for effort in [Effort::default(), DIVES] {
@@ -195,12 +195,17 @@ fn groups_with_a_sum(n_groups: usize, size: usize, total: f64) -> Bqp {
     for group in 0..n_groups {
         let one = Quadratic::new(0.0, bits(group).map(|(bit, _)| (bit, 1.0)), []);
         problem
-            .add_row(Row::new(format!("group {group}"), one, Sense::Equal, 1.0))
+            .add_row(Row::new(
+                format!("group {group}"),
+                one,
+                RowRelation::Equal,
+                1.0,
+            ))
             .unwrap();
     }
     let sum = Quadratic::new(0.0, (0..n_groups).flat_map(bits), []);
     problem
-        .add_row(Row::new("sum", sum, Sense::Equal, total))
+        .add_row(Row::new("sum", sum, RowRelation::Equal, total))
         .unwrap();
     problem
 }
@@ -257,7 +262,7 @@ fn two_large_tables_joined_by_a_row_are_sampled_without_a_miss() {
         .unwrap();
     let weights = Quadratic::new(0.0, (0..50).map(|i| (i, (i % 7 + 1) as f64)), []);
     problem
-        .add_row(Row::new("weight", weights, Sense::LessEqual, 80.0))
+        .add_row(Row::new("weight", weights, RowRelation::LessEqual, 80.0))
         .unwrap();
 
     let mut drawn = Sampler::new(&problem).samples(50, 1);

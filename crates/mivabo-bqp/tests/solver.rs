@@ -10,8 +10,8 @@ mod strategies;
 
 use assembled::assembled;
 use mivabo_bqp::{
-    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome, Quadratic, Row, Sense, Solver,
-    Status, Tabu,
+    Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Optimality, Outcome, Quadratic, Row,
+    RowRelation, Solver, Tabu,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -56,11 +56,11 @@ fn row(n: usize) -> BoxedStrategy<Row> {
     .boxed()
 }
 
-fn sense(is_equation: bool) -> Sense {
+fn relation(is_equation: bool) -> RowRelation {
     if is_equation {
-        Sense::Equal
+        RowRelation::Equal
     } else {
-        Sense::LessEqual
+        RowRelation::LessEqual
     }
 }
 
@@ -71,7 +71,7 @@ fn linear(terms: impl IntoIterator<Item = (usize, f64)>) -> Quadratic {
 fn count(n: usize) -> impl Strategy<Value = Row> {
     (0..=n, any::<bool>()).prop_map(move |(k, is_equation)| {
         let form = linear((0..n).map(|i| (i, 1.0)));
-        Row::new("count", form, sense(is_equation), k as f64)
+        Row::new("count", form, relation(is_equation), k as f64)
     })
 }
 
@@ -80,14 +80,14 @@ fn knapsack(n: usize) -> impl Strategy<Value = Row> {
         let total: i32 = weights.iter().sum();
         let limit = (share * f64::from(total)).floor();
         let form = linear(weights.into_iter().map(f64::from).enumerate());
-        Row::new("knapsack", form, Sense::LessEqual, limit)
+        Row::new("knapsack", form, RowRelation::LessEqual, limit)
     })
 }
 
 fn group(n: usize) -> impl Strategy<Value = Row> {
     subsequence((0..n).collect::<Vec<_>>(), 1..=n).prop_map(|bits| {
         let form = linear(bits.into_iter().map(|i| (i, 1.0)));
-        Row::new("group", form, Sense::Equal, 1.0)
+        Row::new("group", form, RowRelation::Equal, 1.0)
     })
 }
 
@@ -128,7 +128,7 @@ fn real(n: usize) -> impl Strategy<Value = Row> {
 /// A row that `x` satisfies with nothing to spare.
 fn through(name: &str, form: Quadratic, x: &[bool], is_equation: bool) -> Row {
     let limit = form.value(x);
-    Row::new(name, form, sense(is_equation), limit)
+    Row::new(name, form, relation(is_equation), limit)
 }
 
 fn any_problem() -> impl Strategy<Value = Bqp> {
@@ -157,7 +157,7 @@ fn assert_solved(problem: &Bqp, mut solver: Solver) -> Result<(), TestCaseError>
     match (fast, slow) {
         (Err(Infeasible), Err(Infeasible)) => {}
         (Ok(Outcome::Found(fast)), Ok(Outcome::Found(slow))) => {
-            prop_assert_eq!(fast.status, Status::Optimal);
+            prop_assert_eq!(fast.optimality, Optimality::Proved);
             prop_assert!(problem.is_feasible(&fast.x));
             prop_assert_eq!(fast.value, problem.objective().value(&fast.x));
             prop_assert_eq!(fast.bound, fast.value);
@@ -238,7 +238,7 @@ fn dense(n: usize, seed: usize) -> Bqp {
     let knapsack = Row::new(
         "knapsack",
         Quadratic::new(0.0, weights, []),
-        Sense::LessEqual,
+        RowRelation::LessEqual,
         n as f64,
     );
     problem.add_row(knapsack).unwrap();
@@ -264,8 +264,8 @@ fn two_threads_prove_what_one_proves() {
         let (one, two) = (solve(1), solve(2));
 
         assert_eq!(
-            (one.value, one.status, two.status),
-            (two.value, Status::Optimal, Status::Optimal)
+            (one.value, one.optimality, two.optimality),
+            (two.value, Optimality::Proved, Optimality::Proved)
         );
         assert_eq!(two, solve(2));
     }
@@ -297,7 +297,10 @@ fn a_slowly_changing_objective_is_followed() {
             .into_solution()
             .unwrap();
 
-        assert_eq!((warm.value, warm.status), (cold.value, Status::Optimal));
+        assert_eq!(
+            (warm.value, warm.optimality),
+            (cold.value, Optimality::Proved)
+        );
         start = Some(warm.x);
     }
 }
@@ -314,8 +317,8 @@ fn nothing_to_decide_is_decided() {
         .unwrap();
 
     assert_eq!(
-        (best.x.len(), best.value, best.status),
-        (0, 3.0, Status::Optimal)
+        (best.x.len(), best.value, best.optimality),
+        (0, 3.0, Optimality::Proved)
     );
 }
 
@@ -437,7 +440,7 @@ fn the_instances_of_the_data_folder_are_solved_to_their_known_minima() {
             instance.name,
             best.value
         );
-        assert_eq!(best.status, Status::Optimal);
+        assert_eq!(best.optimality, Optimality::Proved);
     }
 }
 
@@ -452,11 +455,11 @@ fn rounding_left_of_an_equation_proves_nothing() {
     problem.set_objective(objective).unwrap();
     let form = Quadratic::new(0.0, [(1, -5.0), (2, 5.0)], [(0, 1, -1.0), (0, 2, -3.0)]);
     problem
-        .add_row(Row::new("first", form, Sense::Equal, 0.0))
+        .add_row(Row::new("first", form, RowRelation::Equal, 0.0))
         .unwrap();
     let form = Quadratic::new(0.0, [(2, 0.2)], [(0, 1, -0.2)]);
     problem
-        .add_row(Row::new("second", form, Sense::Equal, 0.0))
+        .add_row(Row::new("second", form, RowRelation::Equal, 0.0))
         .unwrap();
 
     for solver in solvers() {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mivabo_bqp::{
-    DiscreteOracle, Infeasible, Instance, Limits, Outcome, Solver, Status, Tabu, read_instance,
+    DiscreteOracle, Infeasible, Instance, Limits, Optimality, Outcome, Solver, Tabu, read_instance,
 };
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ fn solve(instance: &Instance, args: &Solve) -> Value {
             json!({"status": "unknown", "bound": bound, "nodes": nodes})
         }
         Ok(Outcome::Found(found)) => {
-            let status = if found.status == Status::Optimal {
+            let status = if found.optimality == Optimality::Proved {
                 "optimal"
             } else {
                 "limit"

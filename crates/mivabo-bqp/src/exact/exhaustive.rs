@@ -72,8 +72,8 @@ fn successor(mut x: Vec<bool>) -> Option<Vec<bool>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Quadratic, Row, Sense};
-    use crate::oracle::Status;
+    use crate::model::{Quadratic, Row, RowRelation};
+    use crate::oracle::Optimality;
 
     fn sum(n: usize) -> Quadratic {
         Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), [])
@@ -84,7 +84,7 @@ mod tests {
         let mut problem = Bqp::new(4);
         problem.set_objective(sum(4).scaled(-1.0)).unwrap();
         problem
-            .add_row(Row::new("three", sum(4), Sense::Equal, 3.0))
+            .add_row(Row::new("three", sum(4), RowRelation::Equal, 3.0))
             .unwrap();
         problem
     }
@@ -102,7 +102,7 @@ mod tests {
             (solution.value, solution.bound, solution.nodes),
             (-3.0, -3.0, 16)
         );
-        assert_eq!(solution.status, Status::Optimal);
+        assert_eq!(solution.optimality, Optimality::Proved);
     }
 
     #[test]
@@ -118,7 +118,12 @@ mod tests {
     fn a_false_row_is_proved_infeasible() {
         let mut problem = Bqp::new(2);
         problem
-            .add_row(Row::new("false", Quadratic::default(), Sense::Equal, 1.0))
+            .add_row(Row::new(
+                "false",
+                Quadratic::default(),
+                RowRelation::Equal,
+                1.0,
+            ))
             .unwrap();
 
         let proof = Exhaustive.minimise(&problem, Limits::default());
@@ -157,7 +162,7 @@ mod tests {
             .into_solution()
             .unwrap();
 
-        assert_eq!(solution.status, Status::LimitReached);
+        assert_eq!(solution.optimality, Optimality::LimitReached);
         assert_eq!(
             (solution.value, solution.bound, solution.nodes),
             (-3.0, -4.0, 8)

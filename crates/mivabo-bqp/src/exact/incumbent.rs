@@ -1,7 +1,7 @@
 //! The best point so far, and the answers that it makes.
 
 use crate::model::Bqp;
-use crate::oracle::{Outcome, Solution, Status};
+use crate::oracle::{Optimality, Outcome, Solution};
 
 /// A feasible point and the objective there.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ impl Incumbent {
     /// The answer where nothing is better.
     pub fn proved(self, nodes: u64) -> Outcome {
         Outcome::Found(Solution {
-            status: Status::Optimal,
+            optimality: Optimality::Proved,
             x: self.x,
             value: self.value,
             bound: self.value,
@@ -34,7 +34,7 @@ pub(super) fn stopped(best: Option<Incumbent>, bound: f64, nodes: u64) -> Outcom
         return Outcome::Unknown { bound, nodes };
     };
     Outcome::Found(Solution {
-        status: Status::LimitReached,
+        optimality: Optimality::LimitReached,
         x,
         value,
         // The bound of an open node may be above the best point: it holds nothing better.

@@ -1,7 +1,7 @@
 //! The feasible point that differs least from a wish.
 
 use crate::exact::Solver;
-use crate::model::{Bqp, Error, Quadratic, Row, Sense};
+use crate::model::{Bqp, Error, Quadratic, Row};
 use crate::oracle::{DiscreteOracle, Infeasible, Limits, Outcome};
 
 /// How far a point is from a wish.
@@ -56,8 +56,7 @@ impl Terms {
 
     /// Adds weight · (Σ cᵢxᵢ - target)², where cᵢ²xᵢ² is cᵢ²xᵢ.
     fn add_number(&mut self, weight: f64, number: &[(usize, f64)], wish: &[bool]) {
-        let wished = number.iter().filter(|(i, _)| wish.get(*i) == Some(&true));
-        let target: f64 = wished.map(|(_, c)| c).sum();
+        let target = value_at(number, wish);
         self.constant += weight * target * target;
         for (at, (i, c)) in number.iter().enumerate() {
             self.linear.push((*i, weight * c * (c - 2.0 * target)));
@@ -68,16 +67,22 @@ impl Terms {
     }
 }
 
+/// The value of a number coded in bits.
+fn value_at(number: &[(usize, f64)], x: &[bool]) -> f64 {
+    let set = number.iter().filter(|(i, _)| x.get(*i) == Some(&true));
+    set.map(|(_, c)| c).sum()
+}
+
 /// The feasible point nearest to `wish`, with the given bits held at the values they have in it.
 ///
 /// The objective of the problem plays no part. What a limit allows is in the [`Outcome`], as for any other problem.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Distance, Limits, Quadratic, Row, Sense, nearest};
+/// use mivabo_bqp::{Bqp, Distance, Limits, Quadratic, Row, RowRelation, nearest};
 ///
 /// let mut problem = Bqp::new(4);
 /// let sum = Quadratic::new(0.0, (0..4).map(|i| (i, 1.0)), []);
-/// problem.add_row(Row::new("two of four", sum, Sense::Equal, 2.0))?;
+/// problem.add_row(Row::new("two of four", sum, RowRelation::Equal, 2.0))?;
 ///
 /// let wish = [true, true, true, false];
 /// let found = nearest(&problem, &wish, &Distance::hamming(4), &[0], Limits::default())?;
@@ -106,9 +111,7 @@ pub fn nearest(
     let mut near = problem.clone();
     near.set_objective(distance.form(wish))?;
     for &bit in held {
-        let value = f64::from(u8::from(wish.get(bit) == Some(&true)));
-        let form = Quadratic::new(0.0, [(bit, 1.0)], []);
-        near.add_row(Row::new("held", form, Sense::Equal, value))?;
+        near.add_row(Row::held(bit, wish.get(bit) == Some(&true)))?;
     }
     let start = Some(wish).filter(|wish| near.is_feasible(wish));
     Ok(Solver::default().minimise_from(&near, start, limits))
@@ -118,6 +121,7 @@ pub fn nearest(
 mod tests {
     use super::*;
     use crate::exact::Exhaustive;
+    use crate::model::RowRelation;
     use crate::random::Random;
 
     #[test]
@@ -132,7 +136,12 @@ mod tests {
                 [(0, 1, 2.0)],
             );
             problem
-                .add_row(Row::new("row", form, Sense::Equal, random.below(4) as f64))
+                .add_row(Row::new(
+                    "row",
+                    form,
+                    RowRelation::Equal,
+                    random.below(4) as f64,
+                ))
                 .unwrap();
             let wish: Vec<bool> = (0..n).map(|_| random.coin()).collect();
             let number = (0.5, (0..n).map(|i| (i, f64::from(1 << i))).collect());

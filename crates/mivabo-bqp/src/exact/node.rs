@@ -82,6 +82,22 @@ struct Plan {
     lowering: f64,
 }
 
+impl Plan {
+    /// A single step.
+    fn of_child(scene: &Scene<'_>, node: &Node) -> Plan {
+        let usual = if scene.has_cuts {
+            NODE_AIM_WITH_CUTS
+        } else {
+            NODE_AIM
+        };
+        Plan {
+            steps: 1,
+            aim: usual * node.aim,
+            ..ROOT
+        }
+    }
+}
+
 /// A part of the search space.
 pub(super) struct Node {
     pub bound: f64,
@@ -100,15 +116,12 @@ pub(super) struct Node {
 impl Node {
     /// The whole space below an assignment.
     pub fn root(assignment: &Assignment, bound: f64) -> Node {
-        let free = (0..assignment.n())
-            .filter(|bit| assignment.is_free(*bit))
-            .collect();
         Node {
             bound,
             depth: 0,
             id: 0,
             assignment: assignment.clone(),
-            free,
+            free: free_bits(assignment),
             dual: None,
             aim: 1.0,
             inverse: None,
@@ -127,10 +140,8 @@ impl Node {
         bound: f64,
         relaxation: Option<&Relaxation<'_>>,
     ) -> Node {
+        let left = self.places_left(&assignment);
         let m = self.free.len();
-        let left: Vec<usize> = (0..m)
-            .filter(|at| assignment.is_free(self.free[*at]))
-            .collect();
         // Beyond this, inverting what is left costs less than removing what is not.
         let is_cheap = 4 * (m - left.len()) <= m;
         let relaxation = relaxation.filter(|_| is_cheap);
@@ -144,6 +155,12 @@ impl Node {
             aim: self.aim,
             inverse: relaxation.map(|relaxation| relaxation.inverse_of_part(&left)),
         }
+    }
+
+    /// The places of its free bits that an assignment leaves free.
+    fn places_left(&self, assignment: &Assignment) -> Vec<usize> {
+        let is_left = |at: &usize| assignment.is_free(self.free[*at]);
+        (0..self.free.len()).filter(is_left).collect()
     }
 
     /// The assigned bits, and the free ones by the sign of the centre.
@@ -164,6 +181,12 @@ impl Node {
             (2.0 * self.aim).min(1.0)
         };
     }
+}
+
+/// The free bits of an assignment, rising.
+fn free_bits(assignment: &Assignment) -> Vec<usize> {
+    let is_free = |bit: &usize| assignment.is_free(*bit);
+    (0..assignment.n()).filter(is_free).collect()
 }
 
 /// What all nodes share while they are expanded.
@@ -233,6 +256,26 @@ struct Branch {
     one: f64,
 }
 
+impl Branch {
+    /// On a bit whose values gain this much above a bound.
+    fn gaining(bit: usize, gain: Gain, bound: f64) -> Branch {
+        Branch {
+            bit,
+            zero: bound + gain.zero,
+            one: bound + gain.one,
+        }
+    }
+
+    /// On a bit of which nothing is known but the bound of the node.
+    fn blind(bit: usize, bound: f64) -> Branch {
+        Branch {
+            bit,
+            zero: bound,
+            one: bound,
+        }
+    }
+}
+
 /// Multipliers and L at them.
 struct Bounded {
     dual: Dual,
@@ -296,14 +339,7 @@ fn bound(
 ) -> Option<Bounded> {
     let is_first = node.dual.is_none();
     let (mut dual, plan) = beginning(scene, relaxation, root_dual.as_ref(), node);
-    let adopted = node
-        .inverse
-        .take()
-        .and_then(|inverse| relaxation.adopt(&dual, &inverse));
-    let before = match adopted {
-        Some(bound) => bound,
-        None => evaluate(relaxation, &mut dual)?,
-    };
+    let before = first_bound(relaxation, &mut dual, node)?;
     let known = (plan.patience == 0).then(|| dual.clone());
     let mut bound = improve(scene, relaxation, &mut dual, before, plan)?;
     // Multipliers of a similar problem may be better than where a few steps from them lead.
@@ -326,6 +362,14 @@ fn bound(
     Some(Bounded { dual, bound })
 }
 
+/// L where a node begins; nothing is inverted where its parent has left the inverse.
+fn first_bound(relaxation: &mut Relaxation<'_>, dual: &mut Dual, node: &mut Node) -> Option<f64> {
+    let inherited = node.inverse.take();
+    inherited
+        .and_then(|inverse| relaxation.adopt(dual, &inverse))
+        .or_else(|| evaluate(relaxation, dual))
+}
+
 /// The multipliers that a node begins with, and what is done to improve them.
 fn beginning(
     scene: &Scene<'_>,
@@ -334,17 +378,8 @@ fn beginning(
     node: &mut Node,
 ) -> (Dual, Plan) {
     if let Some(inherited) = node.dual.take() {
-        let usual = if scene.has_cuts {
-            NODE_AIM_WITH_CUTS
-        } else {
-            NODE_AIM
-        };
-        let plan = Plan {
-            steps: 1,
-            aim: usual * node.aim,
-            ..ROOT
-        };
-        return (inherited, plan);
+        // A child begins where its parent ended, so one step is enough.
+        return (inherited, Plan::of_child(scene, node));
     }
     match root_dual.filter(|dual| relaxation.fits(dual)) {
         Some(known) => (known.clone(), WARM_ROOT),
@@ -356,7 +391,7 @@ fn beginning(
 fn evaluate(relaxation: &mut Relaxation<'_>, dual: &mut Dual) -> Option<f64> {
     // Z of a child is a part of its parent's and so definite. That of a similar problem, or one with new cuts, may not be.
     let mut bound = relaxation.evaluate(dual);
-    let mean = dual.y.iter().map(|y| y.abs()).sum::<f64>() / dual.y.len().max(1) as f64 + 1e-9;
+    let mean = mean_size(&dual.y) + 1e-9;
     let mut grow = 1e-3;
     for _ in 0..RAISES {
         if bound.is_some() {
@@ -367,6 +402,20 @@ fn evaluate(relaxation: &mut Relaxation<'_>, dual: &mut Dual) -> Option<f64> {
         bound = relaxation.evaluate(dual);
     }
     bound
+}
+
+fn mean_size(numbers: &[f64]) -> f64 {
+    numbers.iter().map(|y| y.abs()).sum::<f64>() / numbers.len().max(1) as f64
+}
+
+/// How far a bound is from the target.
+fn gap_to(target: f64, bound: f64) -> f64 {
+    if target.is_finite() {
+        target - bound
+    } else {
+        // Without a target, half the value is as good as any.
+        bound.abs().max(1e-3) / 2.0
+    }
 }
 
 /// L after some Newton steps, from what it is now.
@@ -384,12 +433,7 @@ fn improve(
         if bound >= target || scene.is_late() {
             break;
         }
-        // Without a target, half the value is as good as any.
-        let gap = if target.is_finite() {
-            target - bound
-        } else {
-            bound.abs().max(1e-3) / 2.0
-        };
+        let gap = gap_to(target, bound);
         let tau = gap / relaxation.n_barriers() as f64;
         let better = if plan.steps == 1 {
             single_step(relaxation, dual, bound, Attempt { aim, tau, gap })?
@@ -460,10 +504,14 @@ fn add_cuts(
         }
         bound = renew(scene, relaxation, dual, node, CUT_ROUND)?;
     }
+    drop_weak_cuts(relaxation, dual);
+    renew(scene, relaxation, dual, node, LAST_CUTS)
+}
+
+fn drop_weak_cuts(relaxation: &mut Relaxation<'_>, dual: &mut Dual) {
     // Every node below pays for each cut that stays.
     let largest = dual.nu.iter().copied().fold(0.0, f64::max);
     relaxation.drop_cuts(dual, LEAST_MULTIPLIER * largest);
-    renew(scene, relaxation, dual, node, LAST_CUTS)
 }
 
 /// L after the cuts have changed.
@@ -487,10 +535,15 @@ enum Left {
     Open(Option<Branch>),
 }
 
+/// A child that gains this much above its parent's bound holds nothing better than the best point.
+fn needed_gain(target: f64, bound: f64) -> f64 {
+    let gap = (target - bound).max(0.0);
+    gap * (1.0 + GAIN_MARGIN) + GAIN_MARGIN * bound.abs().max(1.0)
+}
+
 /// Fixes the bits one of whose values is proved to be no better.
 fn fix(scene: &Scene<'_>, relaxation: &mut Relaxation<'_>, node: &mut Node, bound: f64) -> Left {
-    let gap = (scene.target() - bound).max(0.0);
-    let needed = gap * (1.0 + GAIN_MARGIN) + GAIN_MARGIN * bound.abs().max(1.0);
+    let needed = needed_gain(scene.target(), bound);
     let gains = relaxation.gains(&node.assignment, scene.groups);
     let mut changed = Vec::new();
     let mut branching: Option<(usize, Gain)> = None;
@@ -515,11 +568,7 @@ fn fix(scene: &Scene<'_>, relaxation: &mut Relaxation<'_>, node: &mut Node, boun
     }
     // Propagation may have fixed the bit in the meantime.
     let branching = branching.filter(|(bit, _)| node.assignment.is_free(*bit));
-    Left::Open(branching.map(|(bit, gain)| Branch {
-        bit,
-        zero: bound + gain.zero,
-        one: bound + gain.one,
-    }))
+    Left::Open(branching.map(|(bit, gain)| Branch::gaining(bit, gain, bound)))
 }
 
 /// How good a bit is to branch on: the worse child counts most.
@@ -547,11 +596,7 @@ fn split(
         out.children.push(node.child(same, node.bound, relaxation));
         return;
     }
-    let branch = branch.unwrap_or(Branch {
-        bit: first,
-        zero: node.bound,
-        one: node.bound,
-    });
+    let branch = branch.unwrap_or(Branch::blind(first, node.bound));
     for (assignment, bound) in halves(scene, node, &branch) {
         out.children.push(node.child(assignment, bound, relaxation));
     }
@@ -568,12 +613,8 @@ fn halves(scene: &Scene<'_>, node: &Node, branch: &Branch) -> Vec<(Assignment, f
         if bound >= scene.target() {
             continue;
         }
-        let mut assignment = node.assignment.clone();
-        assignment.fix(branch.bit, value);
-        let propagated = scene.propagator.propagate(&mut assignment, &[branch.bit]);
-        if propagated.is_ok() {
-            halves.push((assignment, bound));
-        }
+        let half = scene.propagator.child(&node.assignment, branch.bit, value);
+        halves.extend(half.map(|assignment| (assignment, bound)));
     }
     halves
 }

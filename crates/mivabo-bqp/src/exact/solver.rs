@@ -13,7 +13,7 @@ use super::tree::{Start, Tree};
 use crate::heuristic::Tabu;
 use crate::model::Bqp;
 use crate::oracle::{DiscreteOracle, Infeasible, Limits, Outcome};
-use crate::propagation::{Assignment, Propagator};
+use crate::propagation::Propagator;
 
 /// Minimises a quadratic function of bits under linear and quadratic rows and tables, exactly.
 ///
@@ -27,14 +27,14 @@ use crate::propagation::{Assignment, Propagator};
 /// of the tree are expanded side by side; the outcome does not depend on how the threads are scheduled.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Quadratic, Solver, Status};
+/// use mivabo_bqp::{Bqp, DiscreteOracle, Limits, Optimality, Quadratic, Solver};
 ///
 /// let mut problem = Bqp::new(40);
 /// let pairs = (0..40).flat_map(|i| (0..i).map(move |j| (j, i, ((i * j) % 7) as f64 - 2.0)));
 /// problem.set_objective(Quadratic::new(0.0, (0..40).map(|i| (i, -3.0)), pairs))?;
 ///
 /// let best = Solver::default().minimise(&problem, Limits::default())?.into_solution().expect("no limit was set");
-/// assert_eq!(best.status, Status::Optimal);
+/// assert_eq!(best.optimality, Optimality::Proved);
 /// assert_eq!(problem.objective().value(&best.x), best.value);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -69,12 +69,8 @@ impl DiscreteOracle for Solver {
         let deadline = limits.time.map(|time| Instant::now() + time);
         let reduced = Reduced::new(problem)?;
         let start = start.filter(|x| x.len() == problem.n());
-        let known = reduced.parts.iter().map(|part| {
-            let start = start.and_then(|x| reduced.restrict(x, part));
-            self.find(&part.problem, start.as_deref(), deadline)
-        });
         // All searches come before the first proof: what they find decides how the gap is shared.
-        let known = known.collect();
+        let known = self.find_all(&reduced, start, deadline);
         let taught = self.multipliers.take();
         let mut duals = taught.map_or_else(Vec::new, |multipliers| multipliers.0);
         duals.resize(reduced.parts.len(), None);
@@ -88,6 +84,20 @@ impl DiscreteOracle for Solver {
 }
 
 impl Solver {
+    /// What is known of each part before the first proof.
+    fn find_all(
+        &self,
+        reduced: &Reduced<'_>,
+        start: Option<&[bool]>,
+        deadline: Option<Instant>,
+    ) -> Vec<Known> {
+        let known = reduced.parts.iter().map(|part| {
+            let start = start.and_then(|x| reduced.restrict(x, part));
+            self.find(&part.problem, start.as_deref(), deadline)
+        });
+        known.collect()
+    }
+
     /// A good point: the best of all where few bits may be set, and what tabu search finds otherwise.
     fn find(&self, problem: &Bqp, start: Option<&[bool]>, deadline: Option<Instant>) -> Known {
         if let Some(x) = minimise_subsets(problem) {
@@ -121,10 +131,7 @@ fn prove(
         known => known.best,
     };
     let propagator = Propagator::new(task.problem);
-    let mut root = Assignment::new(task.problem.n());
-    propagator
-        .propagate_all(&mut root)
-        .map_err(|_| Infeasible)?;
+    let root = propagator.root().map_err(|_| Infeasible)?;
     let tree = Tree::new(task.problem, &propagator, task.limits, deadline);
     let end = tree.run(Start {
         best,

@@ -1,6 +1,6 @@
 //! Problems in which few bits may be set: every subset is tried.
 
-use crate::model::{Bqp, Sense};
+use crate::model::{Bqp, Row, RowRelation};
 
 /// Subsets up to this number are tried one by one: a fraction of a millisecond.
 const MAX_SUBSETS: f64 = 50_000.0;
@@ -21,11 +21,16 @@ pub(super) fn minimise_subsets(problem: &Bqp) -> Option<Vec<bool>> {
         best: Vec::new(),
     };
     search.extend(0, k, &linear(problem));
+    Some(point_of(n, &search.best))
+}
+
+/// The point at which these bits are set.
+fn point_of(n: usize, bits: &[usize]) -> Vec<bool> {
     let mut x = vec![false; n];
-    for bit in search.best {
-        x[bit] = true;
+    for bit in bits {
+        x[*bit] = true;
     }
-    Some(x)
+    x
 }
 
 /// k, where the only constraint is a row c Σ x <= c k over all bits.
@@ -33,13 +38,7 @@ fn most_set_bits(problem: &Bqp) -> Option<usize> {
     let ([row], []) = (problem.rows(), problem.tables()) else {
         return None;
     };
-    let terms = row.form().linear();
-    let c = terms.first()?.1;
-    let is_over_all = row.is_linear() && terms.len() == problem.n();
-    let counts = is_over_all && c > 0.0 && terms.iter().all(|term| term.1 == c);
-    if !counts || row.sense() != Sense::LessEqual {
-        return None;
-    }
+    let c = common_coefficient(row, problem.n())?;
     // The tolerance lets through what misses a whole number by rounding.
     let k = ((row.rhs() + row.tolerance()) / c + 1e-9).floor();
     #[expect(
@@ -51,8 +50,18 @@ fn most_set_bits(problem: &Bqp) -> Option<usize> {
     k
 }
 
+/// c, where a row is c Σ x <= b over all `n` bits.
+fn common_coefficient(row: &Row, n: usize) -> Option<f64> {
+    let terms = row.form().linear();
+    let c = terms.first()?.1;
+    let is_over_all = row.is_linear() && terms.len() == n;
+    let counts = is_over_all && c > 0.0 && terms.iter().all(|term| term.1 == c);
+    (counts && row.relation() == RowRelation::LessEqual).then_some(c)
+}
+
 /// How many sets of at most `k` of `n` bits there are.
 fn n_subsets(n: usize, k: usize) -> f64 {
+    // In floating point: a number too large for any integer only has to be too large.
     let mut total = 1.0;
     let mut of_size = 1.0;
     for size in 1..=k.min(n) {
@@ -101,17 +110,28 @@ impl Subsets {
             let before = self.value;
             self.value += gain;
             self.chosen.push(bit);
-            if self.value < self.least {
-                self.least = self.value;
-                self.best.clone_from(&self.chosen);
-            }
+            self.keep_if_least();
             if left > 1 {
-                let row = &self.pairs[bit * self.n..(bit + 1) * self.n];
-                let next: Vec<f64> = gains.iter().zip(row).map(|(gain, q)| gain + q).collect();
+                let next = self.gains_with(bit, gains);
                 self.extend(bit + 1, left - 1, &next);
             }
             self.chosen.pop();
             self.value = before;
         }
+    }
+
+    #[inline]
+    fn keep_if_least(&mut self) {
+        if self.value < self.least {
+            self.least = self.value;
+            self.best.clone_from(&self.chosen);
+        }
+    }
+
+    /// What each bit would change once this one is set too.
+    #[inline]
+    fn gains_with(&self, bit: usize, gains: &[f64]) -> Vec<f64> {
+        let row = &self.pairs[bit * self.n..(bit + 1) * self.n];
+        gains.iter().zip(row).map(|(gain, q)| gain + q).collect()
     }
 }

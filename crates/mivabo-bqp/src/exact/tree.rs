@@ -131,10 +131,7 @@ impl<'a> Tree<'a> {
         workers: &mut [Worker<'_>],
         root: &Assignment,
     ) -> Result<Outcome, Infeasible> {
-        let n_free = root.n_free();
-        let nodes_without_cuts = CUTS_PAY
-            .contains(&n_free)
-            .then_some(NODES_WITHOUT_CUTS * n_free as u64);
+        let nodes_without_cuts = nodes_without_cuts(root.n_free());
         self.push(Node::root(root, self.problem.objective().min()));
         loop {
             // The threads that expand nodes are not the one that is interrupted.
@@ -179,17 +176,8 @@ impl<'a> Tree<'a> {
 
     /// The next nodes, those left out that can hold nothing better.
     fn next_batch(&mut self, n_threads: usize) -> Vec<Node> {
-        let n_open = self.heap.len() + self.stack.len();
-        // A quarter of what is open: nodes with a higher bound may never have to be expanded.
-        let size = if n_threads == 1 {
-            1
-        } else {
-            (BATCH * n_threads).min(n_open.div_ceil(4))
-        };
-        let nodes_left = self
-            .limits
-            .nodes
-            .map_or(u64::MAX, |limit| limit - self.nodes);
+        let size = self.batch_size(n_threads);
+        let nodes_left = self.nodes_left();
         let target = self.scene().target();
         let mut batch = Vec::with_capacity(size);
         while (batch.len() as u64) < nodes_left.min(size as u64)
@@ -203,6 +191,21 @@ impl<'a> Tree<'a> {
         }
         self.nodes += batch.len() as u64;
         batch
+    }
+
+    fn batch_size(&self, n_threads: usize) -> usize {
+        if n_threads == 1 {
+            return 1;
+        }
+        let n_open = self.heap.len() + self.stack.len();
+        // A quarter of what is open: nodes with a higher bound may never have to be expanded.
+        (BATCH * n_threads).min(n_open.div_ceil(4))
+    }
+
+    /// Nodes that the limit still allows.
+    fn nodes_left(&self) -> u64 {
+        let limit = self.limits.nodes;
+        limit.map_or(u64::MAX, |limit| limit - self.nodes)
     }
 
     /// Expands nodes side by side; their expansions in the same order.
@@ -260,11 +263,12 @@ impl<'a> Tree<'a> {
 
     fn is_over(&self, bound: f64) -> bool {
         let is_spent = self.limits.nodes.is_some_and(|limit| self.nodes >= limit);
-        let is_late = || {
-            self.deadline
-                .is_some_and(|deadline| Instant::now() >= deadline)
-        };
-        is_spent || is_late() || self.is_close(bound)
+        is_spent || self.is_late() || self.is_close(bound)
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Whether the gap that may stay open is reached.
@@ -277,6 +281,7 @@ impl<'a> Tree<'a> {
     /// The lowest bound of the open nodes; infinite when there is none.
     fn open_bound(&self) -> f64 {
         let heap = self.heap.peek().map_or(f64::INFINITY, |node| node.bound);
+        // A heap has its lowest bound on top; a stack is in no order.
         let stack = self.stack.iter().map(|node| node.bound);
         stack.fold(heap, f64::min)
     }
@@ -295,6 +300,12 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// After how many nodes a tree begins again with cuts; none where they never pay.
+fn nodes_without_cuts(n_free: usize) -> Option<u64> {
+    let most = NODES_WITHOUT_CUTS * n_free as u64;
+    CUTS_PAY.contains(&n_free).then_some(most)
+}
+
 /// Nodes dealt out in turn: those with the lowest bounds are spread evenly.
 fn dealt(batch: Vec<Node>, n_shares: usize) -> Vec<Vec<Node>> {
     let mut shares: Vec<Vec<Node>> = (0..n_shares).map(|_| Vec::new()).collect();
@@ -309,6 +320,7 @@ fn gathered(parts: Vec<Vec<Expansion>>) -> Vec<Expansion> {
     let n_parts = parts.len();
     let mut parts: Vec<_> = parts.into_iter().map(Vec::into_iter).collect();
     let mut all = Vec::new();
+    // Each share has kept its order, so taking turns undoes the dealing.
     while let Some(expansion) = parts[all.len() % n_parts].next() {
         all.push(expansion);
     }

@@ -30,16 +30,16 @@ const HITTING_NODES: u64 = 20_000;
 /// `node_limit`, and a smallest one unless also 1,000 further searches did not settle that.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Quadratic, Row, Sense, smallest_conflict};
+/// use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation, smallest_conflict};
 ///
 /// let at_most = |name: &str, bit, rhs| {
-///     Row::new(name, Quadratic::new(0.0, [(bit, 1.0)], []), Sense::LessEqual, rhs)
+///     Row::new(name, Quadratic::new(0.0, [(bit, 1.0)], []), RowRelation::LessEqual, rhs)
 /// };
 /// let mut problem = Bqp::new(2);
 /// problem.add_row(at_most("x0 is 0", 0, 0.0))?;
 /// problem.add_row(at_most("x1 is 0", 1, 0.0))?;
 /// let sum = Quadratic::new(0.0, [(0, -1.0)], []);
-/// problem.add_row(Row::new("x0 is 1", sum, Sense::LessEqual, -1.0))?;
+/// problem.add_row(Row::new("x0 is 1", sum, RowRelation::LessEqual, -1.0))?;
 ///
 /// let names = smallest_conflict(&problem, &|_| false, 1000).expect("this is infeasible");
 /// assert_eq!(names, ["x0 is 0".into(), "x0 is 1".into()]);
@@ -59,6 +59,7 @@ pub fn smallest_conflict(
     let mut smallest = inquiry
         .smaller_than(irreducible.len())
         .unwrap_or(irreducible);
+    // Names are numbered in the order of the problem.
     smallest.sort_unstable();
     let names = smallest.into_iter().map(|id| inquiry.names[id].clone());
     Some(names.collect())

@@ -65,7 +65,7 @@ impl Diver<'_, '_> {
         let mut patience = patience;
         while let Some(bit) = self.next_bit(constraints, by_size, &mut node) {
             self.nodes_left = self.nodes_left.checked_sub(2).ok_or(DeadEnd::GivenUp)?;
-            match [false, true].map(|value| self.child(&node.assignment, bit, value)) {
+            match [false, true].map(|value| self.propagator.child(&node.assignment, bit, value)) {
                 [Some(only), None] | [None, Some(only)] => node.assignment = only,
                 [Some(zero), Some(one)] => {
                     let sibling = self.choose(trust, &mut node, bit, [zero, one]);
@@ -97,14 +97,6 @@ impl Diver<'_, '_> {
         None
     }
 
-    /// What follows from one more bit, or none when it is refuted.
-    fn child(&self, parent: &Assignment, bit: usize, value: bool) -> Option<Assignment> {
-        let mut assignment = parent.clone();
-        assignment.fix(bit, value);
-        self.propagator.propagate(&mut assignment, &[bit]).ok()?;
-        Some(assignment)
-    }
-
     /// Moves `node` to one of its two children and returns the other.
     fn choose(
         &mut self,
@@ -122,6 +114,7 @@ impl Diver<'_, '_> {
             ..*node
         };
         node.assignment = taken;
+        // The weight of a dive is that of the mixture, not of the trust that was drawn.
         for (log_probability, trust) in node.log_probabilities.iter_mut().zip(TRUSTS) {
             *log_probability += log_sigmoid(if value { trust * odds } else { -trust * odds });
         }
@@ -152,6 +145,7 @@ fn candidates(constraint: &Constraint<'_>, assignment: &Assignment, by_size: boo
         .map(|(k, bit)| (*bit, size(k)))
         .collect();
     let largest = free.iter().map(|(_, size)| *size).fold(0.0, f64::max);
+    // Without sizes all of them are the largest.
     let of_largest = free.into_iter().filter(|(_, size)| *size == largest);
     of_largest.map(|(bit, _)| bit).collect()
 }

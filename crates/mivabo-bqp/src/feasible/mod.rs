@@ -8,5 +8,5 @@ mod sampling;
 mod search;
 
 pub use conflict::smallest_conflict;
-pub use sampling::{Effort, Plan, Root, Sampler};
+pub use sampling::{Effort, Root, Sampler, SamplingPlan};
 pub use search::{Feasibility, count, feasible};

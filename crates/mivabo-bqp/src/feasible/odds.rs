@@ -10,7 +10,7 @@
 //! For Σ xᵢ = k over m free bits this is k/m, which makes a sequence of such choices exactly uniform. A product of
 //! two free bits counts qᵢⱼ/4 towards each: its expectation at fair coins.
 
-use crate::model::{Sense, Table};
+use crate::model::{RowRelation, Table};
 use crate::propagation::{Assignment, Constraint, IntervalRow, Propagator, compatible, fixed};
 
 /// No value of a bit gets less than σ(-6) = 0.25 %: 2 of 800 bits is the tightest row that is met on average.
@@ -28,16 +28,16 @@ pub(crate) fn log_odds(propagator: &Propagator, assignment: &Assignment, bit: us
         match constraint {
             Constraint::Table(table) => from_tables += of_table(table, assignment, bit),
             Constraint::Row(row) => {
-                let odds = of_row(row, assignment, bit);
-                from_rows = if odds.abs() > from_rows.abs() {
-                    odds
-                } else {
-                    from_rows
-                };
+                from_rows = louder(of_row(row, assignment, bit), from_rows);
             }
         }
     }
     (from_tables + from_rows).clamp(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+}
+
+/// Of two log-odds the one that is less in doubt.
+fn louder(new: f64, old: f64) -> f64 {
+    if new.abs() > old.abs() { new } else { old }
 }
 
 /// By the numbers of compatible patterns: choosing bit after bit, every pattern is equally likely.
@@ -63,11 +63,9 @@ fn of_row(row: &IntervalRow, assignment: &Assignment, bit: usize) -> f64 {
         return 0.0;
     };
     let all = row.bits().iter().zip(&coefficients);
-    let free: Vec<f64> = all
-        .filter(|&(&b, _)| assignment.is_free(b))
-        .map(|(_, &a)| a)
-        .collect();
-    -multiplier(&free, rest, row.row().sense()) * coefficients[k]
+    let free = all.filter(|&(&b, _)| assignment.is_free(b));
+    let free: Vec<f64> = free.map(|(_, &a)| a).collect();
+    -multiplier(&free, rest, row.row().relation()) * coefficients[k]
 }
 
 /// A row where some bits are fixed, as a linear one over the others.
@@ -104,10 +102,10 @@ impl MeanField {
 }
 
 /// λ, by Newton's method from 0 with bounded steps.
-fn multiplier(a: &[f64], target: f64, sense: Sense) -> f64 {
+fn multiplier(a: &[f64], target: f64, relation: RowRelation) -> f64 {
     let scale = a.iter().fold(0.0_f64, |largest, c| largest.max(c.abs()));
     // Fair coins meet an inequality that is not tight.
-    let is_loose = || sense == Sense::LessEqual && a.iter().sum::<f64>() / 2.0 <= target;
+    let is_loose = || relation == RowRelation::LessEqual && a.iter().sum::<f64>() / 2.0 <= target;
     if scale == 0.0 || is_loose() {
         return 0.0;
     }
@@ -115,16 +113,22 @@ fn multiplier(a: &[f64], target: f64, sense: Sense) -> f64 {
     let target = target / scale;
     let mut lambda = 0.0_f64;
     for _ in 0..STEPS {
-        let (mut excess, mut slope) = (-target, 0.0);
-        for c in a.iter().map(|c| c / scale) {
-            let p = 1.0 / (1.0 + (lambda * c).exp());
-            excess += c * p;
-            slope += c * c * p * (1.0 - p);
-        }
+        let (excess, slope) = excess_and_slope(a.iter().map(|c| c / scale), target, lambda);
         // Far from the solution the curve is flat, and a whole step would overshoot.
         lambda += (excess / slope.max(1e-9)).clamp(-2.0, 2.0);
     }
     lambda / scale
+}
+
+/// By how much the expected activity at λ exceeds the target, and how fast it falls with λ.
+fn excess_and_slope(a: impl Iterator<Item = f64>, target: f64, lambda: f64) -> (f64, f64) {
+    let (mut excess, mut slope) = (-target, 0.0);
+    for c in a {
+        let p = 1.0 / (1.0 + (lambda * c).exp());
+        excess += c * p;
+        slope += c * c * p * (1.0 - p);
+    }
+    (excess, slope)
 }
 
 #[cfg(test)]
@@ -141,7 +145,7 @@ mod tests {
         let mut problem = Bqp::new(5);
         let sum = Quadratic::new(0.0, (0..5).map(|i| (i, 1.0)), []);
         problem
-            .add_row(Row::new("one", sum, Sense::Equal, 1.0))
+            .add_row(Row::new("one", sum, RowRelation::Equal, 1.0))
             .unwrap();
 
         let p = probability(&problem, &Assignment::new(5), 2);
@@ -154,7 +158,7 @@ mod tests {
         let mut problem = Bqp::new(2);
         let sum = Quadratic::new(0.0, [(0, 1e9), (1, -3.0)], []);
         problem
-            .add_row(Row::new("loose", sum, Sense::LessEqual, 1e9))
+            .add_row(Row::new("loose", sum, RowRelation::LessEqual, 1e9))
             .unwrap();
 
         assert_eq!(probability(&problem, &Assignment::new(2), 0), 0.5);

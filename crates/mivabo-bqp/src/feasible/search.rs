@@ -24,26 +24,26 @@ pub enum Feasibility {
 /// Deterministic. Memory grows with n², in bits; the call stack does not grow.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Feasibility, Quadratic, Row, Sense, feasible};
+/// use mivabo_bqp::{Bqp, Feasibility, Quadratic, Row, RowRelation, feasible};
 ///
 /// let mut problem = Bqp::new(2);
 /// let sum = Quadratic::new(0.0, [(0, 1.0), (1, 1.0)], []);
-/// problem.add_row(Row::new("one", sum.clone(), Sense::Equal, 1.0))?;
+/// problem.add_row(Row::new("one", sum.clone(), RowRelation::Equal, 1.0))?;
 /// assert_eq!(feasible(&problem, 100), Feasibility::Found(vec![true, false]));
 ///
-/// problem.add_row(Row::new("two", sum, Sense::Equal, 2.0))?;
+/// problem.add_row(Row::new("two", sum, RowRelation::Equal, 2.0))?;
 /// assert_eq!(feasible(&problem, 100), Feasibility::Empty);
 /// # Ok::<(), mivabo_bqp::Error>(())
 /// ```
 pub fn feasible(problem: &Bqp, node_limit: u64) -> Feasibility {
     let propagator = Propagator::new(problem);
-    let mut assignment = Assignment::new(problem.n());
-    if propagator.propagate_all(&mut assignment).is_err() {
+    let Ok(mut assignment) = propagator.root() else {
         return Feasibility::Empty;
-    }
+    };
     let mut walker = Walker::new(&propagator, node_limit);
     for component in components(&propagator, &assignment) {
         match walker.first_leaf(&component, &assignment) {
+            // Components share no free bit, so the next one starts from this leaf.
             Ok(Some(leaf)) => assignment = leaf,
             Ok(None) => return Feasibility::Empty,
             Err(OutOfNodes) => return Feasibility::Unknown,
@@ -65,21 +65,20 @@ pub fn feasible(problem: &Bqp, node_limit: u64) -> Feasibility {
 /// Bits that no constraint can touch any more are not enumerated: k of them count 2ᵏ at once.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Quadratic, Row, Sense, count};
+/// use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation, count};
 ///
 /// let mut problem = Bqp::new(100);
 /// let pair = Quadratic::new(0.0, [(0, 1.0), (1, 1.0)], []);
-/// problem.add_row(Row::new("not both", pair, Sense::LessEqual, 1.0))?;
+/// problem.add_row(Row::new("not both", pair, RowRelation::LessEqual, 1.0))?;
 ///
 /// assert_eq!(count(&problem, 10), Some(3 << 98));
 /// # Ok::<(), mivabo_bqp::Error>(())
 /// ```
 pub fn count(problem: &Bqp, node_limit: u64) -> Option<u128> {
     let propagator = Propagator::new(problem);
-    let mut assignment = Assignment::new(problem.n());
-    if propagator.propagate_all(&mut assignment).is_err() {
+    let Ok(assignment) = propagator.root() else {
         return Some(0);
-    }
+    };
     let mut walker = Walker::new(&propagator, node_limit);
     let mut n_unconstrained = assignment.n_free();
     let mut product = 1_u128;
@@ -87,6 +86,7 @@ pub fn count(problem: &Bqp, node_limit: u64) -> Option<u128> {
         // The components share no bit, so their numbers multiply.
         n_unconstrained -= component.n_free;
         product = product.checked_mul(walker.count(&component, &assignment)?)?;
+        // The others do not matter any more, and must not use up the nodes.
         if product == 0 {
             return Some(0);
         }
@@ -241,7 +241,7 @@ impl Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Quadratic, Row, Sense, Table};
+    use crate::model::{Quadratic, Row, RowRelation, Table};
 
     /// `n_groups` groups of `size` bits, exactly one bit set in each.
     fn one_hot_groups(n_groups: usize, size: usize) -> Bqp {
@@ -249,7 +249,7 @@ mod tests {
         for group in 0..n_groups {
             let sum = Quadratic::new(0.0, (0..size).map(|k| (group * size + k, 1.0)), []);
             problem
-                .add_row(Row::new("one-hot", sum, Sense::Equal, 1.0))
+                .add_row(Row::new("one-hot", sum, RowRelation::Equal, 1.0))
                 .unwrap();
         }
         problem
@@ -304,7 +304,12 @@ mod tests {
         for i in 1..n {
             let pair = Quadratic::new(0.0, [(i - 1, -1.0), (i, -1.0)], []);
             problem
-                .add_row(Row::new("one or the other", pair, Sense::LessEqual, -1.0))
+                .add_row(Row::new(
+                    "one or the other",
+                    pair,
+                    RowRelation::LessEqual,
+                    -1.0,
+                ))
                 .unwrap();
         }
 

@@ -1,6 +1,6 @@
 //! One-hot groups: rows that say "exactly one of these bits", as far as they do not overlap.
 
-use crate::model::{Row, Sense};
+use crate::model::Row;
 
 /// Disjoint groups of bits of which exactly one is on. A walk never leaves them: its moves there are swaps.
 #[derive(Debug)]
@@ -21,10 +21,9 @@ impl Groups {
     }
 
     fn claim(&mut self, row: &Row) -> bool {
-        if !is_one_hot(row) {
+        let Some(bits) = row.one_hot_bits() else {
             return false;
-        }
-        let bits: Vec<usize> = row.form().linear().iter().map(|term| term.0).collect();
+        };
         // A bit in two groups could not be swapped in one without breaking the other.
         if bits.iter().any(|&bit| self.is_member[bit]) {
             return false;
@@ -65,24 +64,16 @@ impl Groups {
     }
 }
 
-/// Whether a row says that exactly one of some bits is 1.
-fn is_one_hot(row: &Row) -> bool {
-    let terms = row.form().linear();
-    let is_sum = row.is_linear() && terms.iter().all(|term| term.1 == 1.0);
-    let is_one = row.sense() == Sense::Equal && row.rhs() == 1.0;
-    is_sum && is_one && !terms.is_empty()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Quadratic;
+    use crate::model::{Quadratic, RowRelation};
 
-    fn sum(bits: &[usize], sense: Sense) -> Row {
+    fn sum(bits: &[usize], relation: RowRelation) -> Row {
         Row::new(
             "row",
             Quadratic::new(0.0, bits.iter().map(|&bit| (bit, 1.0)), []),
-            sense,
+            relation,
             1.0,
         )
     }
@@ -90,9 +81,9 @@ mod tests {
     #[test]
     fn disjoint_equalities_are_groups_and_the_rest_stays_a_row() {
         let rows = [
-            sum(&[0, 1], Sense::Equal),
-            sum(&[1, 2], Sense::Equal),
-            sum(&[3, 4], Sense::LessEqual),
+            sum(&[0, 1], RowRelation::Equal),
+            sum(&[1, 2], RowRelation::Equal),
+            sum(&[3, 4], RowRelation::LessEqual),
         ];
 
         let (groups, others) = Groups::split(&rows, 5);
@@ -103,8 +94,13 @@ mod tests {
 
     #[test]
     fn a_repaired_group_has_one_bit_on() {
-        let (groups, _) =
-            Groups::split(&[sum(&[0, 1], Sense::Equal), sum(&[2, 3], Sense::Equal)], 4);
+        let (groups, _) = Groups::split(
+            &[
+                sum(&[0, 1], RowRelation::Equal),
+                sum(&[2, 3], RowRelation::Equal),
+            ],
+            4,
+        );
         let mut x = [true, true, false, false];
 
         groups.repair(&mut x, |size| size - 1);

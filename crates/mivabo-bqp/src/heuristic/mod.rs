@@ -45,13 +45,13 @@ const LARGEST_WALKED: usize = 16;
 /// quadratic problems, 4OR 8.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Quadratic, Row, Sense, Tabu};
+/// use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation, Tabu};
 ///
 /// // The best two of three items.
 /// let mut problem = Bqp::new(3);
 /// problem.set_objective(Quadratic::new(0.0, [(0, -3.0), (1, -2.0), (2, -2.0)], [(0, 2, -1.0)]))?;
 /// let taken = Quadratic::new(0.0, (0..3).map(|i| (i, 1.0)), []);
-/// problem.add_row(Row::new("at most two", taken, Sense::LessEqual, 2.0))?;
+/// problem.add_row(Row::new("at most two", taken, RowRelation::LessEqual, 2.0))?;
 ///
 /// let found = Tabu::default().minimise(&problem, None);
 /// assert_eq!(found, Some((vec![true, false, true], -6.0)));
@@ -108,11 +108,12 @@ impl Tabu {
         // The start competes by its exact value: the search compares values that carry rounding errors.
         let start = start.filter(|x| problem.is_feasible(x));
         let candidates = found.into_iter().chain(start.map(<[bool]>::to_vec));
-        candidates
-            .map(|x| {
-                let value = problem.objective().value(&x);
-                (x, value)
-            })
-            .min_by(|a, b| a.1.total_cmp(&b.1))
+        let valued = candidates.map(|x| valued(problem, x));
+        valued.min_by(|a, b| a.1.total_cmp(&b.1))
     }
+}
+
+fn valued(problem: &Bqp, x: Vec<bool>) -> (Vec<bool>, f64) {
+    let value = problem.objective().value(&x);
+    (x, value)
 }

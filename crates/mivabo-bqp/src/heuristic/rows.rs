@@ -1,6 +1,6 @@
 //! Rows for moves of one or two flips: the violation of a [`Row`], and what each flip changes of it.
 
-use crate::model::{Quadratic, Row, Sense};
+use crate::model::{Quadratic, Row, RowRelation, place_of};
 
 use super::weight::Weight;
 
@@ -42,19 +42,9 @@ impl SoftRow {
     pub(super) fn new(row: &Row, weight: Weight) -> Self {
         let form = row.form();
         let bits = form.bits();
-        let place = |bit: usize| bits.partition_point(|&other| other < bit);
-        let mut coefficients = vec![0.0; bits.len()];
-        for &(i, l) in form.linear() {
-            coefficients[place(i)] = l;
-        }
-        // A linear row has no lists at all: most rows are linear, and a flip looks for its list.
-        let n_lists = if row.is_linear() { 0 } else { bits.len() };
-        let mut neighbours = vec![Vec::new(); n_lists];
-        for &(i, j, q) in form.quadratic() {
-            neighbours[place(i)].push((place(j), q));
-            neighbours[place(j)].push((place(i), q));
-        }
-        let is_equation = row.sense() == Sense::Equal;
+        let coefficients = form.linear_over(&bits);
+        let neighbours = neighbours(form, &bits);
+        let is_equation = row.relation() == RowRelation::Equal;
         Self {
             slopes: coefficients.clone(),
             bits,
@@ -143,6 +133,19 @@ impl SoftRow {
     }
 }
 
+/// For each bit the places that it has a product with.
+fn neighbours(form: &Quadratic, bits: &[usize]) -> Vec<Vec<(usize, f64)>> {
+    // A linear row has no lists at all: most rows are linear, and a flip looks for its list.
+    let n_lists = if form.degree() <= 1 { 0 } else { bits.len() };
+    let mut neighbours = vec![Vec::new(); n_lists];
+    for &(i, j, q) in form.quadratic() {
+        let (i, j) = (place_of(i, bits), place_of(j, bits));
+        neighbours[i].push((j, q));
+        neighbours[j].push((i, q));
+    }
+    neighbours
+}
+
 /// The size of a mean coefficient: violations are measured by it.
 fn scale(form: &Quadratic) -> f64 {
     let sizes = || form.coefficients().map(f64::abs);
@@ -157,7 +160,7 @@ fn scale(form: &Quadratic) -> f64 {
 
 /// The most that a flip can raise the activity; infinite where that is not known or does not help.
 fn reach(row: &Row) -> f64 {
-    if row.is_linear() && row.sense() == Sense::LessEqual {
+    if row.is_linear() && row.relation() == RowRelation::LessEqual {
         let sizes = row.form().coefficients().map(f64::abs);
         sizes.fold(0.0, larger)
     } else {
@@ -194,7 +197,10 @@ mod tests {
     /// 2x₀ + 3x₁ - x₀x₂ = 4.
     fn quadratic_row() -> SoftRow {
         let form = Quadratic::new(0.0, [(0, 2.0), (1, 3.0)], [(0, 2, -1.0)]);
-        SoftRow::new(&Row::new("row", form, Sense::Equal, 4.0), Weight::new(2.0))
+        SoftRow::new(
+            &Row::new("row", form, RowRelation::Equal, 4.0),
+            Weight::new(2.0),
+        )
     }
 
     #[test]

@@ -80,6 +80,7 @@ impl<'p, 'a> Search<'p, 'a> {
             .state()
             .groups()
             .repair(&mut start, |size| random.below(size));
+        // One walk in four: `Walk::start` says what was measured.
         let is_wide = self.random.below(4) == 0;
         self.walk.start(&start, is_wide);
         let patience = 10 + 2 * self.problem.n() as u64;
@@ -119,12 +120,18 @@ impl<'p, 'a> Search<'p, 'a> {
                 value,
                 x: state.x().to_vec(),
             });
-            // The exact value costs as much as many moves: it is asked for only where it can be a new least one.
-            if self.until.target > f64::NEG_INFINITY && value < value_of(self.elite.first()) {
-                self.is_over |= self.problem.objective().value(state.x()) <= self.until.target;
-            }
+            self.look_at_target(value);
         }
         is_better
+    }
+
+    /// Ends the search where the current point, of this value up to rounding, is good enough.
+    fn look_at_target(&mut self, value: f64) {
+        // The exact value costs as much as many moves: it is asked for only where it can be a new least one.
+        if self.until.target > f64::NEG_INFINITY && value < value_of(self.elite.first()) {
+            let exact = self.problem.objective().value(self.walk.state().x());
+            self.is_over |= exact <= self.until.target;
+        }
     }
 
     fn admit(&mut self, found: Option<Incumbent>) {
@@ -144,15 +151,20 @@ impl<'p, 'a> Search<'p, 'a> {
         let n = self.problem.n();
         let random = &mut self.random;
         if self.elite.is_empty() || random.coin() {
-            let mut x: Vec<bool> = (0..n).map(|_| random.coin()).collect();
-            self.settle_tables(&mut x);
-            return x;
+            return self.random_start();
         }
         let mut x = self.elite[random.below(self.elite.len())].x.clone();
         for _ in 0..2 + random.below(n / 4) {
             let bit = random.below(n);
             x[bit] = !x[bit];
         }
+        x
+    }
+
+    fn random_start(&mut self) -> Vec<bool> {
+        let bits = 0..self.problem.n();
+        let mut x: Vec<bool> = bits.map(|_| self.random.coin()).collect();
+        self.settle_tables(&mut x);
         x
     }
 

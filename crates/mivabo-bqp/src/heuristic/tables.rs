@@ -30,18 +30,10 @@ enum Distances<'p> {
 impl<'p> SoftTable<'p> {
     /// The table at the point 0.
     pub(super) fn new(table: &'p Table, weight: Weight) -> Self {
-        let n_bits = table.bits().len();
-        let is_dense =
-            || n_bits <= LARGEST_LISTED && table.allowed().len() > (1 << n_bits) / SPARSE;
-        let distances = if n_bits <= ALWAYS_LISTED || is_dense() {
-            Distances::Listed(listed(table))
-        } else {
-            Distances::Scanned(table.allowed())
-        };
         Self {
             table,
             pattern: 0,
-            distances,
+            distances: Distances::of(table),
             weight,
         }
     }
@@ -96,6 +88,20 @@ impl<'p> SoftTable<'p> {
     }
 }
 
+impl<'p> Distances<'p> {
+    /// Listed where the patterns are few enough, or the allowed ones too many to be scanned at each move.
+    fn of(table: &'p Table) -> Self {
+        let n_bits = table.bits().len();
+        let is_dense =
+            || n_bits <= LARGEST_LISTED && table.allowed().len() > (1 << n_bits) / SPARSE;
+        if n_bits <= ALWAYS_LISTED || is_dense() {
+            Self::Listed(listed(table))
+        } else {
+            Self::Scanned(table.allowed())
+        }
+    }
+}
+
 impl Distances<'_> {
     #[allow(
         clippy::cast_possible_truncation,
@@ -127,15 +133,20 @@ fn listed(table: &Table) -> Vec<u8> {
         distances[pattern as usize] = 0;
     }
     for place in 0..n_bits {
-        let half = 1 << place;
-        for pair in distances.chunks_exact_mut(2 * half) {
-            let (off, on) = pair.split_at_mut(half);
-            for (a, b) in off.iter_mut().zip(on) {
-                (*a, *b) = ((*a).min(*b + 1), (*b).min(*a + 1));
-            }
-        }
+        step_across(&mut distances, place);
     }
     distances
+}
+
+/// Lets each distance be one more than that of the pattern which differs in this bit.
+fn step_across(distances: &mut [u8], place: usize) {
+    let half = 1 << place;
+    for pair in distances.chunks_exact_mut(2 * half) {
+        let (off, on) = pair.split_at_mut(half);
+        for (a, b) in off.iter_mut().zip(on) {
+            (*a, *b) = ((*a).min(*b + 1), (*b).min(*a + 1));
+        }
+    }
 }
 
 /// The bits whose flip leads nearer to an allowed pattern, and others whose flip does not lead farther away.

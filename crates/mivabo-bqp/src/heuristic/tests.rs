@@ -9,7 +9,7 @@ use super::search::{Search, Until};
 use super::state::State;
 use super::{Tabu, gray};
 use crate::exact::Exhaustive;
-use crate::model::{Bqp, Quadratic, Row, Sense, Table};
+use crate::model::{Bqp, Quadratic, Row, RowRelation, Table};
 use crate::oracle::{DiscreteOracle, Limits};
 use crate::random::Random;
 
@@ -40,9 +40,11 @@ fn row(x: Vec<bool>) -> impl Strategy<Value = Row> {
     let linear = coefficients(n).prop_map(|l| Quadratic::new(0.0, l.into_iter().enumerate(), []));
     let part = (0..n, 1..=n).prop_map(move |(from, len)| sum(from..(from + len).min(n)));
     let form = prop_oneof![3 => linear, 3 => part, 1 => form(n)];
-    let sense = prop_oneof![3 => Just(Sense::LessEqual), 1 => Just(Sense::Equal)];
-    (form, sense, prop_oneof![5 => Just(0.0), 1 => Just(-1.0)]).prop_map(
-        move |(form, sense, miss)| Row::new("row", form.clone(), sense, form.value(&x) + miss),
+    let relation = prop_oneof![3 => Just(RowRelation::LessEqual), 1 => Just(RowRelation::Equal)];
+    (form, relation, prop_oneof![5 => Just(0.0), 1 => Just(-1.0)]).prop_map(
+        move |(form, relation, miss)| {
+            Row::new("row", form.clone(), relation, form.value(&x) + miss)
+        },
     )
 }
 
@@ -75,7 +77,8 @@ fn any_problem() -> impl Strategy<Value = Bqp> {
                     let mut problem = Bqp::new(n);
                     problem.set_objective(objective).unwrap();
                     let groups = (0..n_groups).map(|g| sum(g * size..(g + 1) * size));
-                    let groups = groups.map(|form| Row::new("group", form, Sense::Equal, 1.0));
+                    let groups =
+                        groups.map(|form| Row::new("group", form, RowRelation::Equal, 1.0));
                     groups
                         .chain(rows)
                         .for_each(|row| problem.add_row(row).unwrap());
@@ -193,7 +196,12 @@ fn without_bits_the_empty_point_is_the_minimum_unless_a_row_forbids_it() {
     let mut problem = Bqp::new(0);
     let free = [None, Some(0)].map(|moves| Tabu { seed: 0, moves }.minimise(&problem, Some(&[])));
     problem
-        .add_row(Row::new("false", Quadratic::default(), Sense::Equal, 1.0))
+        .add_row(Row::new(
+            "false",
+            Quadratic::default(),
+            RowRelation::Equal,
+            1.0,
+        ))
         .unwrap();
     let forbidden = [None, Some(0)].map(|moves| Tabu { seed: 0, moves }.minimise(&problem, None));
 
@@ -205,7 +213,7 @@ fn without_bits_the_empty_point_is_the_minimum_unless_a_row_forbids_it() {
 fn equal_coefficients_and_half_of_the_bits_are_no_obstacle() {
     let mut problem = all_equal(40);
     problem
-        .add_row(Row::new("half", sum(0..40), Sense::Equal, 20.0))
+        .add_row(Row::new("half", sum(0..40), RowRelation::Equal, 20.0))
         .unwrap();
 
     let (x, value) = Tabu::default().minimise(&problem, None).unwrap();
@@ -218,10 +226,10 @@ fn equal_coefficients_and_half_of_the_bits_are_no_obstacle() {
 fn contradicting_rows_yield_nothing() {
     let mut problem = all_equal(30);
     problem
-        .add_row(Row::new("one", sum(0..30), Sense::Equal, 1.0))
+        .add_row(Row::new("one", sum(0..30), RowRelation::Equal, 1.0))
         .unwrap();
     problem
-        .add_row(Row::new("two", sum(0..30), Sense::Equal, 2.0))
+        .add_row(Row::new("two", sum(0..30), RowRelation::Equal, 2.0))
         .unwrap();
 
     assert_eq!(Tabu::default().minimise(&problem, None), None);
@@ -236,15 +244,20 @@ fn coefficients_of_every_size_are_survived() {
         .unwrap();
     let tiny = Quadratic::new(0.0, (0..30).map(|i| (i, 1e-300)), []);
     problem
-        .add_row(Row::new("tiny", tiny.clone(), Sense::LessEqual, 1e299))
+        .add_row(Row::new(
+            "tiny",
+            tiny.clone(),
+            RowRelation::LessEqual,
+            1e299,
+        ))
         .unwrap();
     let mixed = Quadratic::new(0.0, (0..30).map(|i| (i, sizes(i))), []);
     problem
-        .add_row(Row::new("mixed", mixed, Sense::LessEqual, 5e298))
+        .add_row(Row::new("mixed", mixed, RowRelation::LessEqual, 5e298))
         .unwrap();
     let found = Tabu::default().minimise(&problem, None);
     problem
-        .add_row(Row::new("impossible", tiny, Sense::Equal, -1e299))
+        .add_row(Row::new("impossible", tiny, RowRelation::Equal, -1e299))
         .unwrap();
     let nothing = Tabu::default().minimise(&problem, None);
 
@@ -263,10 +276,15 @@ fn overlapping_groups_are_solved() {
     for k in 0..5 {
         let task = Quadratic::new(0.0, (0..5).map(|i| (5 * i + k, 1.0)), []);
         problem
-            .add_row(Row::new("worker", sum(5 * k..5 * k + 5), Sense::Equal, 1.0))
+            .add_row(Row::new(
+                "worker",
+                sum(5 * k..5 * k + 5),
+                RowRelation::Equal,
+                1.0,
+            ))
             .unwrap();
         problem
-            .add_row(Row::new("task", task, Sense::Equal, 1.0))
+            .add_row(Row::new("task", task, RowRelation::Equal, 1.0))
             .unwrap();
     }
 
@@ -305,7 +323,12 @@ fn equal_inputs_give_equal_outputs_at_five_hundred_bits() {
     );
     problem.set_objective(form).unwrap();
     problem
-        .add_row(Row::new("quarter", sum(0..500), Sense::LessEqual, 125.0))
+        .add_row(Row::new(
+            "quarter",
+            sum(0..500),
+            RowRelation::LessEqual,
+            125.0,
+        ))
         .unwrap();
     let tabu = Tabu {
         seed: 5,

@@ -112,14 +112,19 @@ impl<'p> Walk<'p> {
 
     fn make(&mut self, bit: usize, random: &mut Random) {
         self.state.flip(bit);
-        let rest = if self.state.groups().is_member(bit) {
+        let rest = self.rest(bit, random);
+        self.ready_at[bit] = self.clock + 1.0 + rest as f64;
+    }
+
+    /// For how many moves a bit that has just flipped may not move again.
+    fn rest(&mut self, bit: usize, random: &mut Random) -> usize {
+        if self.state.groups().is_member(bit) {
             let least = (self.state.groups().members().len() / 8).min(LONGEST_REST);
             least + random.below(least + 2)
         } else {
             let least = (self.count_flip(bit) / 4).min(LONGEST_REST);
             least + random.below(least + 6)
-        };
-        self.ready_at[bit] = self.clock + 1.0 + rest as f64;
+        }
     }
 
     /// Counts a flip outside groups; how many bits are now as this one has become. A rest is in proportion to them, which
@@ -151,13 +156,7 @@ impl<'p> Walk<'p> {
     }
 
     fn best_flip(&mut self, aspiration: f64, random: &mut Random) -> Option<Move> {
-        let inputs = self.scores.iter().zip(&self.fences).zip(&self.ready_at);
-        for (offer, ((score, fence), ready_at)) in self.offers.iter_mut().zip(inputs) {
-            let score = score + fence;
-            // A ban does not count where the move leads below the best point of the walk.
-            let is_allowed = *ready_at <= self.clock || score < aspiration;
-            *offer = if is_allowed { score } else { f64::INFINITY };
-        }
+        self.offer_flips(aspiration);
         let score = least(&self.offers);
         let first = random_position(&self.offers, score, random)?;
         (score < f64::INFINITY).then_some(Move {
@@ -165,6 +164,18 @@ impl<'p> Walk<'p> {
             second: None,
             score,
         })
+    }
+
+    /// Puts the scores of the flips that may be made into `offers`, and infinity for all others.
+    #[inline]
+    fn offer_flips(&mut self, aspiration: f64) {
+        let inputs = self.scores.iter().zip(&self.fences).zip(&self.ready_at);
+        for (offer, ((score, fence), ready_at)) in self.offers.iter_mut().zip(inputs) {
+            let score = score + fence;
+            // A ban does not count where the move leads below the best point of the walk.
+            let is_allowed = *ready_at <= self.clock || score < aspiration;
+            *offer = if is_allowed { score } else { f64::INFINITY };
+        }
     }
 
     fn improve_by_group_swap(

@@ -20,7 +20,7 @@ pub enum Error {
     /// The numbers are finite, but their sum could overflow.
     #[error(
         "{place}: absolute coefficients sum to {magnitude:e}; at most {:e} is supported",
-        super::problem::LARGEST_MAGNITUDE
+        super::quadratic::LARGEST_MAGNITUDE
     )]
     TooLarge {
         /// Where the numbers stand.

@@ -8,7 +8,7 @@ use super::error::{Error, ProblemPart};
 use super::problem::Bqp;
 use super::quadratic::Quadratic;
 use super::read_error::{InstancePart, LARGEST_N, ReadError};
-use super::row::{Row, Sense};
+use super::row::{Row, RowRelation};
 use super::table::Table;
 
 /// A problem with a name and with what is known about its optimum.
@@ -120,6 +120,17 @@ enum WrittenSense {
     GreaterEqual,
 }
 
+impl WrittenSense {
+    /// The comparison as a row has it: one that is bounded from below is turned round.
+    fn of(&self, form: Quadratic, rhs: f64) -> (Quadratic, RowRelation, f64) {
+        match self {
+            Self::LessEqual => (form, RowRelation::LessEqual, rhs),
+            Self::Equal => (form, RowRelation::Equal, rhs),
+            Self::GreaterEqual => (form.scaled(-1.0), RowRelation::LessEqual, -rhs),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenTable {
@@ -155,6 +166,16 @@ impl Written {
 impl WrittenRow {
     fn row(&self, n: usize, k: usize) -> Result<Row, ReadError> {
         let part = InstancePart::Row(k);
+        self.check(part)?;
+        let name = self.name.clone().unwrap_or_else(|| part.to_string());
+        let place = ProblemPart::Row(name.as_str().into());
+        let linear = self.idx.iter().copied().zip(self.coef.iter().copied());
+        let form = form(n, &place, linear, &self.quadratic)?;
+        let (form, relation, rhs) = self.sense.of(form, self.rhs);
+        Ok(Row::new(name, form, relation, rhs))
+    }
+
+    fn check(&self, part: InstancePart) -> Result<(), ReadError> {
         let (expected, found) = (self.idx.len(), self.coef.len());
         if expected != found {
             return Err(ReadError::Length {
@@ -168,17 +189,7 @@ impl WrittenRow {
         if self.idx.is_empty() && self.quadratic.is_empty() {
             return Err(ReadError::NoBit { part });
         }
-        let name = self.name.clone().unwrap_or_else(|| part.to_string());
-        let place = ProblemPart::Row(name.as_str().into());
-        let linear = self.idx.iter().copied().zip(self.coef.iter().copied());
-        let form = form(n, &place, linear, &self.quadratic)?;
-        Ok(match self.sense {
-            WrittenSense::LessEqual => Row::new(name, form, Sense::LessEqual, self.rhs),
-            WrittenSense::Equal => Row::new(name, form, Sense::Equal, self.rhs),
-            WrittenSense::GreaterEqual => {
-                Row::new(name, form.scaled(-1.0), Sense::LessEqual, -self.rhs)
-            }
-        })
+        Ok(())
     }
 }
 
@@ -219,15 +230,16 @@ fn form(
 
 /// One row for each group, but for those that are among the `rows` already: many instances write them twice.
 fn group_rows(n: usize, groups: &[Vec<usize>], rows: &[Row]) -> Result<Vec<Row>, ReadError> {
-    let mut known: BTreeSet<Vec<usize>> = rows.iter().filter_map(one_hot_bits).collect();
+    let mut known: BTreeSet<Vec<usize>> = rows.iter().filter_map(Row::one_hot_bits).collect();
     let mut missing = Vec::new();
     for (k, group) in groups.iter().enumerate() {
         let part = InstancePart::Group(k);
         let bits = distinct(group, part)?;
+        // Made even where the row is known: a bit out of range is refused in any case.
         let place = ProblemPart::Row(part.to_string().into());
         let sum = form(n, &place, bits.iter().map(|&bit| (bit, 1.0)), &[])?;
         if known.insert(bits) {
-            missing.push(Row::new(part.to_string(), sum, Sense::Equal, 1.0));
+            missing.push(Row::new(part.to_string(), sum, RowRelation::Equal, 1.0));
         }
     }
     Ok(missing)
@@ -244,11 +256,4 @@ fn distinct(group: &[usize], part: InstancePart) -> Result<Vec<usize>, ReadError
         Some(pair) => Err(ReadError::RepeatedBit { part, bit: pair[0] }),
         None => Ok(bits),
     }
-}
-
-/// The bits of a row that says that exactly one of them is 1.
-fn one_hot_bits(row: &Row) -> Option<Vec<usize>> {
-    let is_sum = row.is_linear() && row.form().linear().iter().all(|&(_, a)| a == 1.0);
-    let is_one = row.sense() == Sense::Equal && row.rhs() == 1.0;
-    (is_sum && is_one).then(|| row.form().linear().iter().map(|&(i, _)| i).collect())
 }

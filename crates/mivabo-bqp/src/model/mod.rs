@@ -16,9 +16,9 @@ pub use error::{Error, ProblemPart, Term};
 pub use instances::{Instance, read_instance};
 pub use problem::Bqp;
 pub use quadratic::Quadratic;
-pub(crate) use quadratic::Role;
+pub(crate) use quadratic::{Role, place_of};
 #[cfg(feature = "json")]
 pub use read_error::{InstancePart, ReadError};
-pub use row::{Row, Sense};
+pub use row::{Row, RowRelation};
 pub(crate) use supports::{Common, Fixed};
 pub use table::Table;

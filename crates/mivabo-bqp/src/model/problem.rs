@@ -1,24 +1,20 @@
 //! A problem: an objective, rows and tables, checked as they are added.
 
 use super::error::{Error, ProblemPart, Term};
-use super::quadratic::Quadratic;
+use super::quadratic::{LARGEST_MAGNITUDE, Quadratic};
 use super::row::Row;
 use super::table::Table;
-
-/// The largest sum of absolute coefficients (with the right-hand side) that a form may have: far from overflow,
-/// so that no sum of its terms can become infinite.
-pub(super) const LARGEST_MAGNITUDE: f64 = 1e300;
 
 /// A binary quadratic program over `n` bits; see the [crate] documentation for its mathematical statement.
 ///
 /// Always valid: every number is finite and every index is below `n`.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Quadratic, Row, Sense, Table};
+/// use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation, Table};
 ///
 /// let mut problem = Bqp::new(3);
 /// problem.set_objective(Quadratic::new(0.0, [], [(0, 2, -1.0)]))?;
-/// problem.add_row(Row::new("not both", Quadratic::new(0.0, [(0, 1.0), (1, 1.0)], []), Sense::LessEqual, 1.0))?;
+/// problem.add_row(Row::new("not both", Quadratic::new(0.0, [(0, 1.0), (1, 1.0)], []), RowRelation::LessEqual, 1.0))?;
 /// problem.add_table(Table::new("equal", vec![1, 2], vec![0b00, 0b11])?)?;
 ///
 /// assert!(problem.is_feasible(&[true, false, false]));
@@ -106,10 +102,10 @@ impl Bqp {
     /// The same problem with only those rows and tables whose name passes.
     ///
     /// ```
-    /// use mivabo_bqp::{Bqp, Quadratic, Row, Sense};
+    /// use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation};
     ///
     /// let mut problem = Bqp::new(0);
-    /// problem.add_row(Row::new("false", Quadratic::of_constant(1.0), Sense::LessEqual, 0.0))?;
+    /// problem.add_row(Row::new("false", Quadratic::of_constant(1.0), RowRelation::LessEqual, 0.0))?;
     ///
     /// assert!(!problem.is_feasible(&[]));
     /// assert!(problem.restricted_to(|name| name != "false").is_feasible(&[]));
@@ -157,6 +153,7 @@ impl Bqp {
         rhs: f64,
         place: impl Fn() -> ProblemPart,
     ) -> Result<(), Error> {
+        // First: the comparisons below let a NaN pass.
         if let Some((term, value)) = first_non_finite(form, rhs) {
             return Err(Error::NonFinite {
                 place: place(),
@@ -202,13 +199,13 @@ fn first_non_finite(form: &Quadratic, rhs: f64) -> Option<(Term, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Sense;
+    use crate::model::RowRelation;
 
     fn row(linear: &[(usize, f64)], rhs: f64) -> Row {
         Row::new(
             "row",
             Quadratic::new(0.0, linear.iter().copied(), []),
-            Sense::Equal,
+            RowRelation::Equal,
             rhs,
         )
     }

@@ -1,7 +1,16 @@
 //! Quadratic functions of bits, in one canonical form.
 
+/// The largest sum of absolute coefficients (with the right-hand side) that a form may have: far from overflow,
+/// so that no sum of its terms can become infinite.
+pub(super) const LARGEST_MAGNITUDE: f64 = 1e300;
+
 /// Below 2⁵³ every whole number is a f64, so sums of whole numbers are exact.
 pub(crate) const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+
+/// The place of a bit among bits that rise.
+pub(crate) fn place_of(bit: usize, bits: &[usize]) -> usize {
+    bits.partition_point(|&other| other < bit)
+}
 
 /// What becomes of a bit in [`Quadratic::substituted`].
 #[derive(Debug, Clone, Copy)]
@@ -118,6 +127,15 @@ impl Quadratic {
         linear
             .chain(quadratic)
             .fold(self.constant, |sum, term| sum + term)
+    }
+
+    /// The linear coefficients of these bits, which rise and include all of its own.
+    pub(crate) fn linear_over(&self, bits: &[usize]) -> Vec<f64> {
+        let mut dense = vec![0.0; bits.len()];
+        for &(i, l) in &self.linear {
+            dense[place_of(i, bits)] = l;
+        }
+        dense
     }
 
     /// 0, 1 or 2: the highest degree of a term.

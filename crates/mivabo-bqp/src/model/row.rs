@@ -10,14 +10,14 @@ const REAL_ROW_TOLERANCE: f64 = 5e-10;
 
 /// How a row compares its activity with its right-hand side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sense {
+pub enum RowRelation {
     /// activity ≤ right-hand side.
     LessEqual,
     /// activity = right-hand side.
     Equal,
 }
 
-impl fmt::Display for Sense {
+impl fmt::Display for RowRelation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::LessEqual => "<=",
@@ -31,9 +31,9 @@ impl fmt::Display for Sense {
 /// The form's constant is moved to the right-hand side. A row over no bit is legal: it is simply true or false.
 ///
 /// ```
-/// use mivabo_bqp::{Quadratic, Row, Sense};
+/// use mivabo_bqp::{Quadratic, Row, RowRelation};
 ///
-/// let row = Row::new("budget", Quadratic::new(2.0, [(0, 1.0)], [(0, 1, 3.0)]), Sense::LessEqual, 5.0);
+/// let row = Row::new("budget", Quadratic::new(2.0, [(0, 1.0)], [(0, 1, 3.0)]), RowRelation::LessEqual, 5.0);
 ///
 /// assert_eq!(row.rhs(), 3.0);
 /// assert!(!row.is_satisfied(row.form().value(&[true, true])));
@@ -42,24 +42,44 @@ impl fmt::Display for Sense {
 pub struct Row {
     name: Arc<str>,
     form: Quadratic,
-    sense: Sense,
+    relation: RowRelation,
     rhs: f64,
     tolerance: f64,
 }
 
 impl Row {
     /// The row `form` ≤ `rhs` or `form` = `rhs`. Several rows may share a name.
-    pub fn new(name: impl Into<Arc<str>>, form: Quadratic, sense: Sense, rhs: f64) -> Self {
+    pub fn new(
+        name: impl Into<Arc<str>>,
+        form: Quadratic,
+        relation: RowRelation,
+        rhs: f64,
+    ) -> Self {
         let rhs = rhs - form.constant();
         let form = form.without_constant();
         let tolerance = tolerance(&form, rhs);
         Self {
             name: name.into(),
             form,
-            sense,
+            relation,
             rhs,
             tolerance,
         }
+    }
+
+    /// The row that a bit has this value.
+    pub(crate) fn held(bit: usize, value: bool) -> Self {
+        let form = Quadratic::new(0.0, [(bit, 1.0)], []);
+        Self::new("held", form, RowRelation::Equal, f64::from(u8::from(value)))
+    }
+
+    /// The bits of a row that says that exactly one of them is 1.
+    pub(crate) fn one_hot_bits(&self) -> Option<Vec<usize>> {
+        let terms = self.form.linear();
+        let is_sum = self.is_linear() && terms.iter().all(|term| term.1 == 1.0);
+        let is_one = self.relation == RowRelation::Equal && self.rhs == 1.0;
+        let is_choice = is_sum && is_one && !terms.is_empty();
+        is_choice.then(|| terms.iter().map(|term| term.0).collect())
     }
 
     /// The same row with another [`tolerance`](Self::tolerance), for callers who know the scale of its two sides
@@ -75,11 +95,11 @@ impl Row {
     /// The same comparison, with the same tolerance, of another form, whose constant goes to the right-hand side.
     pub(crate) fn with_form(&self, form: Quadratic) -> Self {
         let (name, rhs) = (self.name.clone(), self.rhs - form.constant());
-        let (sense, tolerance) = (self.sense, self.tolerance);
+        let (relation, tolerance) = (self.relation, self.tolerance);
         Self {
             name,
             form: form.without_constant(),
-            sense,
+            relation,
             rhs,
             tolerance,
         }
@@ -96,8 +116,8 @@ impl Row {
     }
 
     /// How the two sides compare.
-    pub fn sense(&self) -> Sense {
-        self.sense
+    pub fn relation(&self) -> RowRelation {
+        self.relation
     }
 
     /// The right-hand side.
@@ -116,9 +136,9 @@ impl Row {
 
     /// Whether a point at which the form has this value satisfies the row, within [`tolerance`](Self::tolerance).
     pub fn is_satisfied(&self, activity: f64) -> bool {
-        match self.sense {
-            Sense::LessEqual => activity <= self.rhs + self.tolerance,
-            Sense::Equal => (activity - self.rhs).abs() <= self.tolerance,
+        match self.relation {
+            RowRelation::LessEqual => activity <= self.rhs + self.tolerance,
+            RowRelation::Equal => (activity - self.rhs).abs() <= self.tolerance,
         }
     }
 
@@ -140,10 +160,6 @@ fn tolerance(form: &Quadratic, rhs: f64) -> f64 {
 }
 
 #[cfg(test)]
-#[allow(
-    clippy::float_cmp,
-    reason = "whole numbers and exact zeros are compared"
-)]
 mod tests {
     use super::*;
 
@@ -151,7 +167,7 @@ mod tests {
         Row::new(
             "row",
             Quadratic::new(0.0, linear.iter().copied(), []),
-            Sense::Equal,
+            RowRelation::Equal,
             rhs,
         )
     }

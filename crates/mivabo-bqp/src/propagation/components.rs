@@ -3,7 +3,7 @@
 use super::assignment::Assignment;
 use super::constraint::Constraint;
 use super::propagator::Propagator;
-use crate::model::{Quadratic, Sense};
+use crate::model::{Quadratic, RowRelation};
 
 /// Constraints connected through free bits, none of which occurs in another component.
 #[derive(Debug)]
@@ -71,8 +71,7 @@ pub(crate) fn independent_bits<'c>(
 
 /// Tables and equalities before inequalities, few free bits before many: what leaves the fewest choices is first.
 fn tightness(constraint: &Constraint, assignment: &Assignment) -> (bool, usize) {
-    let is_loose =
-        matches!(constraint, Constraint::Row(row) if row.row().sense() == Sense::LessEqual);
+    let is_loose = matches!(constraint, Constraint::Row(row) if row.row().relation() == RowRelation::LessEqual);
     (is_loose, free_bits(constraint, assignment).count())
 }
 

@@ -11,7 +11,7 @@
 //! and a value whose floor is above the right-hand side is impossible. Equalities do the same with all signs turned.
 
 use super::assignment::Assignment;
-use crate::model::{Row, Sense};
+use crate::model::{Row, RowRelation, place_of};
 
 /// A row with its bits numbered 0, 1, …: all work on it is linear in its own terms.
 #[derive(Debug)]
@@ -44,15 +44,11 @@ impl<'a> IntervalRow<'a> {
     pub(crate) fn new(row: &'a Row) -> Self {
         let form = row.form();
         let bits = form.bits();
-        let place = |bit| bits.partition_point(|&other| other < bit);
-        let mut linear = vec![0.0; bits.len()];
-        for &(i, l) in form.linear() {
-            linear[place(i)] = l;
-        }
+        let place = |bit| place_of(bit, &bits);
         let pairs = form.quadratic().iter();
         Self {
             row,
-            linear,
+            linear: form.linear_over(&bits),
             pairs: pairs.map(|&(i, j, q)| (place(i), place(j), q)).collect(),
             rounding: rounding(row),
             bits,
@@ -80,7 +76,7 @@ impl<'a> IntervalRow<'a> {
     /// Whether a second visit right after a first one finds nothing new: what an inequality without products fixes
     /// does not move its floor.
     pub(crate) fn is_settled_by_one_visit(&self) -> bool {
-        self.row.is_linear() && self.row.sense() == Sense::LessEqual
+        self.row.is_linear() && self.row.relation() == RowRelation::LessEqual
     }
 
     /// Fixes every free bit that has only one possible value left, and lists it in `fixed`.
@@ -94,7 +90,7 @@ impl<'a> IntervalRow<'a> {
         if !self.is_complete(assignment) {
             self.tighten_towards(1.0, assignment, scratch, fixed)?;
         }
-        if !self.is_complete(assignment) && self.row.sense() == Sense::Equal {
+        if !self.is_complete(assignment) && self.row.relation() == RowRelation::Equal {
             self.tighten_towards(-1.0, assignment, scratch, fixed)?;
         }
         if self.is_complete(assignment) {
@@ -109,18 +105,22 @@ impl<'a> IntervalRow<'a> {
         if self.is_complete(assignment) {
             return self.decide(assignment).is_ok();
         }
-        if self.row.sense() == Sense::Equal {
+        if self.row.relation() == RowRelation::Equal {
             return false;
         }
         scratch.load(self, -1.0, assignment);
         let ceiling = -scratch.floor;
+        ceiling + self.rounding < self.row.rhs() + self.leeway()
+    }
+
+    /// An activity that exceeds the right-hand side by less than this satisfies an inequality.
+    fn leeway(&self) -> f64 {
         // A row without tolerance has whole activities: half a unit above the right-hand side there is none.
-        let leeway = if self.row.tolerance() == 0.0 {
+        if self.row.tolerance() == 0.0 {
             0.5
         } else {
             self.row.tolerance()
-        };
-        ceiling + self.rounding < self.row.rhs() + leeway
+        }
     }
 
     /// A free bit to branch on, and the value that helps the row.
@@ -129,7 +129,7 @@ impl<'a> IntervalRow<'a> {
         // A 1 in an equality mostly fixes the other bits (one-hot groups), a 0 mostly does not.
         Some((
             self.bits[k],
-            self.row.sense() == Sense::Equal || self.linear[k] < 0.0,
+            self.row.relation() == RowRelation::Equal || self.linear[k] < 0.0,
         ))
     }
 

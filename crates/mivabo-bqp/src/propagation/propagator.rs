@@ -15,11 +15,11 @@ use crate::model::Bqp;
 /// a complete assignment the two agree. A visit costs time linear in the constraint's terms or patterns.
 ///
 /// ```
-/// use mivabo_bqp::{Assignment, Bqp, Propagator, Quadratic, Row, Sense};
+/// use mivabo_bqp::{Assignment, Bqp, Propagator, Quadratic, Row, RowRelation};
 ///
 /// let mut problem = Bqp::new(3);
 /// let sum = Quadratic::new(0.0, (0..3).map(|i| (i, 1.0)), []);
-/// problem.add_row(Row::new("one of three", sum, Sense::Equal, 1.0))?;
+/// problem.add_row(Row::new("one of three", sum, RowRelation::Equal, 1.0))?;
 ///
 /// let mut assignment = Assignment::new(3);
 /// assignment.fix(1, true);
@@ -53,16 +53,10 @@ impl<'a> Propagator<'a> {
             .map(|row| Constraint::Row(IntervalRow::new(row)));
         let tables = problem.tables().iter().map(Constraint::Table);
         let constraints: Vec<_> = rows.chain(tables).collect();
-        let mut occurrences = vec![Vec::new(); problem.n()];
-        for (id, constraint) in constraints.iter().enumerate() {
-            for &bit in constraint.bits() {
-                occurrences[bit].push(id);
-            }
-        }
         Self {
             n: problem.n(),
+            occurrences: occurrences(problem.n(), &constraints),
             constraints,
-            occurrences,
         }
     }
 
@@ -77,6 +71,21 @@ impl<'a> Propagator<'a> {
         let mut queue = Queue::new(self.constraints.len());
         (0..self.constraints.len()).for_each(|id| queue.push(id));
         self.run(queue, assignment)
+    }
+
+    /// What follows without any choice.
+    pub(crate) fn root(&self) -> Result<Assignment, Conflict> {
+        let mut root = Assignment::new(self.n);
+        self.propagate_all(&mut root)?;
+        Ok(root)
+    }
+
+    /// What follows from one more bit; none when it is refuted.
+    pub(crate) fn child(&self, parent: &Assignment, bit: usize, value: bool) -> Option<Assignment> {
+        let mut child = parent.clone();
+        child.fix(bit, value);
+        self.propagate(&mut child, &[bit]).ok()?;
+        Some(child)
     }
 
     /// Propagates what follows from newly fixed bits, given that the assignment was at a fixpoint before.
@@ -140,6 +149,17 @@ impl<'a> Propagator<'a> {
     }
 }
 
+/// For each bit the constraints that speak of it.
+fn occurrences(n: usize, constraints: &[Constraint<'_>]) -> Vec<Vec<usize>> {
+    let mut occurrences = vec![Vec::new(); n];
+    for (id, constraint) in constraints.iter().enumerate() {
+        for &bit in constraint.bits() {
+            occurrences[bit].push(id);
+        }
+    }
+    occurrences
+}
+
 /// First in, first out, each constraint at most once.
 struct Queue {
     waiting: VecDeque<usize>,
@@ -172,11 +192,13 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Quadratic, Row, Sense, Table};
+    use crate::model::{Quadratic, Row, RowRelation, Table};
 
-    fn with_row(n: usize, form: Quadratic, sense: Sense, rhs: f64) -> Bqp {
+    fn with_row(n: usize, form: Quadratic, relation: RowRelation, rhs: f64) -> Bqp {
         let mut problem = Bqp::new(n);
-        problem.add_row(Row::new("row", form, sense, rhs)).unwrap();
+        problem
+            .add_row(Row::new("row", form, relation, rhs))
+            .unwrap();
         problem
     }
 
@@ -190,7 +212,7 @@ mod tests {
     fn a_bit_heavier_than_the_budget_is_left_out() {
         let weights = Quadratic::new(0.0, [(0, 3.0), (1, 8.0)], []);
 
-        let fixed = propagated(&with_row(2, weights, Sense::LessEqual, 7.0)).unwrap();
+        let fixed = propagated(&with_row(2, weights, RowRelation::LessEqual, 7.0)).unwrap();
 
         assert_eq!(fixed, [None, Some(false)]);
     }
@@ -199,7 +221,7 @@ mod tests {
     fn an_equality_reasons_from_above_and_below() {
         let sum = Quadratic::new(0.0, [(0, 1.0), (1, 1.0), (2, 5.0)], []);
 
-        let fixed = propagated(&with_row(3, sum, Sense::Equal, 2.0)).unwrap();
+        let fixed = propagated(&with_row(3, sum, RowRelation::Equal, 2.0)).unwrap();
 
         assert_eq!(fixed, [Some(true), Some(true), Some(false)]);
     }
@@ -208,7 +230,7 @@ mod tests {
     fn a_product_that_must_be_one_fixes_both_factors() {
         let product = Quadratic::new(0.0, [], [(0, 1, 1.0)]);
 
-        let fixed = propagated(&with_row(2, product, Sense::Equal, 1.0)).unwrap();
+        let fixed = propagated(&with_row(2, product, RowRelation::Equal, 1.0)).unwrap();
 
         assert_eq!(fixed, [Some(true), Some(true)]);
     }
@@ -217,7 +239,7 @@ mod tests {
     fn a_factor_is_weighed_together_with_what_its_partner_then_gains() {
         // -3·x₀ + 4·x₁ - x₀·x₁ ≤ 0 and x₁ = 1 only with x₀ = 1.
         let form = Quadratic::new(0.0, [(0, -3.0), (1, 4.0)], [(0, 1, -1.0)]);
-        let problem = with_row(2, form, Sense::LessEqual, 0.0);
+        let problem = with_row(2, form, RowRelation::LessEqual, 0.0);
         let mut assignment = Assignment::new(2);
         assignment.fix(1, true);
 
@@ -257,8 +279,13 @@ mod tests {
 
     #[test]
     fn a_false_row_over_no_bit_is_a_conflict() {
-        let conflict =
-            propagated(&with_row(0, Quadratic::default(), Sense::LessEqual, -1.0)).unwrap_err();
+        let conflict = propagated(&with_row(
+            0,
+            Quadratic::default(),
+            RowRelation::LessEqual,
+            -1.0,
+        ))
+        .unwrap_err();
 
         assert_eq!(&*conflict.name, "row");
     }
@@ -270,7 +297,7 @@ mod tests {
         for i in 1..n {
             let implies = Quadratic::new(0.0, [(i - 1, 1.0), (i, -1.0)], []);
             problem
-                .add_row(Row::new("implies", implies, Sense::LessEqual, 0.0))
+                .add_row(Row::new("implies", implies, RowRelation::LessEqual, 0.0))
                 .unwrap();
         }
         let mut assignment = Assignment::new(n);
@@ -286,7 +313,7 @@ mod tests {
     #[test]
     fn rounding_does_not_remove_a_point_on_the_boundary() {
         let tenths = Quadratic::new(0.0, (0..10).map(|i| (i, 0.1)), []);
-        let problem = with_row(10, tenths, Sense::Equal, 1.0);
+        let problem = with_row(10, tenths, RowRelation::Equal, 1.0);
 
         let fixed = propagated(&problem).unwrap();
 

@@ -1,6 +1,6 @@
 //! Finds a point that was not tried yet: the wish itself, or the best or nearest one instead of it. Where there is none, it says so.
 
-use mivabo_bqp::{Bqp, Distance, Feasibility, Quadratic, Row, Sense, Tabu, feasible};
+use mivabo_bqp::{Bqp, Distance, Feasibility, Quadratic, Row, RowRelation, Tabu, feasible};
 
 use super::nearest::nearest_bits;
 use super::random::RandomPoints;
@@ -233,7 +233,12 @@ fn no_good(space: &Space, bits: &[bool]) -> Row {
         .iter()
         .map(|bit| (*bit, if bits[*bit] { 1.0 } else { -1.0 }));
     let sum = Quadratic::new(0.0, signs, []);
-    Row::new("not tried yet", sum, Sense::LessEqual, n_ones as f64 - 1.0)
+    Row::new(
+        "not tried yet",
+        sum,
+        RowRelation::LessEqual,
+        n_ones as f64 - 1.0,
+    )
 }
 
 fn has_free_reals(space: &Space) -> bool {

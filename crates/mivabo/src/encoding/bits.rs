@@ -70,6 +70,17 @@ impl IntegerForm {
         }
     }
 
+    /// Takes one term, of bits that have none yet; `None` when there are more than two.
+    fn put(&mut self, bits: &[usize], coefficient: i64) -> Option<()> {
+        match bits {
+            [] => self.constant = coefficient,
+            [i] => self.linear.push((*i, coefficient)),
+            [i, j] => self.quadratic.push((*i, *j, coefficient)),
+            _ => return None,
+        }
+        Some(())
+    }
+
     /// Every coefficient, without the constant.
     fn coefficients(&self) -> impl Iterator<Item = i64> {
         let linear = self.linear.iter().map(|(_, c)| *c);
@@ -129,6 +140,7 @@ impl BitPolynomial {
 
     pub fn add_scaled(&mut self, other: &BitPolynomial, by: Number) {
         self.add(Vec::new(), other.constant_term().times(by));
+        // Appended only: `merged` adds up equal bits once, at the end.
         self.linear
             .extend(other.linear.iter().map(|(bit, c)| (*bit, c.times(by))));
         for (bits, c) in &other.higher {
@@ -151,11 +163,7 @@ impl BitPolynomial {
         let mut product = BitPolynomial::default();
         for (x, p) in &a {
             for (y, q) in &b {
-                let mut bits = [x.as_slice(), y].concat();
-                // x² = x
-                bits.sort_unstable();
-                bits.dedup();
-                product.add(bits, p.times(*q));
+                product.add(union(x, y), p.times(*q));
             }
         }
         Some(product)
@@ -163,17 +171,9 @@ impl BitPolynomial {
 
     /// Merges equal bits and drops zeros.
     pub fn merged(mut self) -> BitPolynomial {
-        self.linear.sort_by_key(|(bit, _)| *bit);
-        let mut linear: Vec<(usize, Number)> = Vec::with_capacity(self.linear.len());
-        for (bit, c) in self.linear {
-            match linear.last_mut() {
-                Some((last, sum)) if *last == bit => *sum = sum.plus(c),
-                _ => linear.push((bit, c)),
-            }
-        }
-        linear.retain(|(_, c)| !c.is_zero());
+        self.linear = merged_linear(self.linear);
         self.higher.retain(|_, c| !c.is_zero());
-        BitPolynomial { linear, ..self }
+        self
     }
 
     pub fn degree(&self) -> usize {
@@ -189,8 +189,7 @@ impl BitPolynomial {
             return None;
         }
         let terms = self.terms();
-        let fractions = terms.iter().map(|(_, c)| fraction(*c));
-        let fractions = fractions.collect::<Option<Vec<_>>>()?;
+        let fractions = fractions(&terms)?;
         let scale = common_denominator(&fractions)?;
         let mut form = IntegerForm {
             constant: 0,
@@ -201,12 +200,7 @@ impl BitPolynomial {
             let whole = fraction
                 .numerator
                 .checked_mul(scale / fraction.denominator)?;
-            match bits.as_slice() {
-                [] => form.constant = whole,
-                [i] => form.linear.push((*i, whole)),
-                [i, j] => form.quadratic.push((*i, *j, whole)),
-                _ => return None,
-            }
+            form.put(bits, whole)?;
         }
         form.is_exact().then_some(form)
     }
@@ -238,6 +232,28 @@ impl BitPolynomial {
     }
 }
 
+/// The bits of a product of two products, by x² = x.
+fn union(x: &[usize], y: &[usize]) -> Vec<usize> {
+    let mut bits = [x, y].concat();
+    bits.sort_unstable();
+    bits.dedup();
+    bits
+}
+
+fn merged_linear(mut terms: Vec<(usize, Number)>) -> Vec<(usize, Number)> {
+    // Stable: equal bits are added up in the order in which they came.
+    terms.sort_by_key(|(bit, _)| *bit);
+    let mut merged: Vec<(usize, Number)> = Vec::with_capacity(terms.len());
+    for (bit, c) in terms {
+        match merged.last_mut() {
+            Some((last, sum)) if *last == bit => *sum = sum.plus(c),
+            _ => merged.push((bit, c)),
+        }
+    }
+    merged.retain(|(_, c)| !c.is_zero());
+    merged
+}
+
 #[derive(Clone, Copy)]
 struct Fraction {
     numerator: i64,
@@ -252,6 +268,11 @@ fn fraction(n: Number) -> Option<Fraction> {
         }),
         Number::Real(_) => None,
     }
+}
+
+/// The coefficients; `None` when one is not exact.
+fn fractions(terms: &[(Vec<usize>, Number)]) -> Option<Vec<Fraction>> {
+    terms.iter().map(|(_, c)| fraction(*c)).collect()
 }
 
 /// The least multiple of all denominators.

@@ -45,22 +45,28 @@ impl Encoding {
     /// Each branch that is not obviously empty; none where no parameter is conditional.
     pub(crate) fn branches(&self, sampler: &Sampler<'_>) -> &[Branch] {
         self.branches.get_or_init(|| {
-            let mut parameters = Vec::new();
-            let mut given: Vec<Vec<GivenBit>> = vec![Vec::new()];
-            for p in self.switches() {
-                let Some(code) = &self.codes[p] else { continue };
-                // Those that are left out do not distinguish branches; every feasible point still belongs to one.
-                if given.len() as u64 * code.size() > MAX_BRANCHES {
-                    break;
-                }
-                given = crossed(&given, code);
-                parameters.push(p);
-            }
+            let (parameters, given) = self.switched();
             if given.len() < 2 {
                 return Vec::new();
             }
             branches_given(&parameters, given, sampler)
         })
+    }
+
+    /// The parameters that distinguish branches, and the bits of each way to set them.
+    fn switched(&self) -> (Vec<usize>, Vec<Vec<GivenBit>>) {
+        let mut parameters = Vec::new();
+        let mut given: Vec<Vec<GivenBit>> = vec![Vec::new()];
+        for p in self.switches() {
+            let Some(code) = &self.codes[p] else { continue };
+            // Those that are left out do not distinguish branches; every feasible point still belongs to one.
+            if given.len() as u64 * code.size() > MAX_BRANCHES {
+                break;
+            }
+            given = crossed(&given, code);
+            parameters.push(p);
+        }
+        (parameters, given)
     }
 
     /// The points with each value of a discrete parameter, but for values that are obviously impossible.
@@ -99,6 +105,7 @@ fn branches_given(
 ) -> Vec<Branch> {
     let roots = sampler.roots_given(&given);
     let branch = |(given, root): (_, Option<Root>)| {
+        // No root: these values contradict the constraints.
         Some(Branch {
             parameters: parameters.to_vec(),
             given,

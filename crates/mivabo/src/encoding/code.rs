@@ -1,10 +1,11 @@
 //! The code of one parameter: its indices as bits, and functions of it as polynomials over these.
 
-use mivabo_bqp::{Quadratic, Row, Sense};
+use mivabo_bqp::{Quadratic, Row, RowRelation};
 
 use super::bits::BitPolynomial;
 use crate::language::domain::{Coding, Domain, Set};
 use crate::language::number::Number;
+use crate::language::point::Setting;
 
 /// Where the bits of a discrete parameter stand and how they are read.
 #[derive(Debug, Clone)]
@@ -19,15 +20,9 @@ impl Code {
     /// The code of a domain whose bits start at `first`; `None` for a continuous one.
     pub fn new(domain: &Domain, first: usize) -> Option<Code> {
         let size = domain.size()?;
-        let last = size - 1;
-        let width = match domain.coding {
-            Coding::Binary => u64::from(last.checked_ilog2().map_or(0, |log| log + 1)),
-            Coding::Unary => last,
-            Coding::OneHot => size,
-        };
         Some(Code {
             first,
-            width: usize::try_from(width).unwrap_or(usize::MAX),
+            width: usize::try_from(width(domain.coding, size)).unwrap_or(usize::MAX),
             size,
             coding: domain.coding,
         })
@@ -59,49 +54,59 @@ impl Code {
             Coding::Unary => bits.iter().take_while(|b| **b).count() as u64,
             Coding::OneHot => bits.iter().position(|b| *b)? as u64,
         };
+        // Read back: a unary code with a gap and a one-hot code with two bits stand for nothing.
         let is_code = index < self.size && (0..self.width).all(|k| bits[k] == self.bit(index, k));
         is_code.then_some(index)
     }
 
     /// The rows that exclude bits which do not stand for a value.
     pub fn validity(&self, name: &str) -> Vec<Row> {
-        let row = |terms: Vec<(usize, f64)>, sense, rhs| {
-            Row::new(name, Quadratic::new(0.0, terms, []), sense, rhs)
-        };
-        let bits = self.bits();
         match self.coding {
+            // Every pattern is a value.
             Coding::Binary if self.size == 1 << self.width => vec![],
-            Coding::Binary => {
-                // Σ 2^k x_k <= size - 1
-                let terms = bits.enumerate().map(|(k, bit)| (bit, (1_u64 << k) as f64));
-                let last = (self.size - 1) as f64;
-                vec![row(terms.collect(), Sense::LessEqual, last)]
-            }
+            Coding::Binary => vec![self.at_most_the_last(name)],
             Coding::Unary => {
-                // No bit is set unless the one before it is.
-                let falls = |bit| row(vec![(bit, 1.0), (bit - 1, -1.0)], Sense::LessEqual, 0.0);
-                bits.skip(1).map(falls).collect()
+                let later = self.bits().skip(1);
+                later
+                    .map(|bit| not_without_the_one_before(name, bit))
+                    .collect()
             }
-            Coding::OneHot => {
-                let terms = bits.map(|bit| (bit, 1.0));
-                vec![row(terms.collect(), Sense::Equal, 1.0)]
-            }
+            Coding::OneHot => vec![self.exactly_one(name)],
         }
+    }
+
+    /// Σ 2ᵏ xₖ <= size - 1
+    fn at_most_the_last(&self, name: &str) -> Row {
+        let bits = self.bits().enumerate();
+        let terms = bits.map(|(k, bit)| (bit, (1_u64 << k) as f64));
+        let last = (self.size - 1) as f64;
+        row(name, terms, RowRelation::LessEqual, last)
+    }
+
+    /// Σ xₖ = 1
+    fn exactly_one(&self, name: &str) -> Row {
+        let terms = self.bits().map(|bit| (bit, 1.0));
+        row(name, terms, RowRelation::Equal, 1.0)
     }
 
     /// The value of the parameter as a polynomial over its bits; the domain's values are numbers.
     pub fn value(&self, domain: &Domain) -> BitPolynomial {
         // Linear as it is: the general way would tabulate a range of up to 2^41 values.
         if let (Set::Int { low, step, .. }, Coding::Binary) = (&domain.set, self.coding) {
-            let bits = self.bits().enumerate();
-            let linear = bits.map(|(k, bit)| (bit, Number::from(step << k)));
-            return BitPolynomial {
-                constant: Some(Number::from(*low)),
-                linear: linear.collect(),
-                ..BitPolynomial::default()
-            };
+            return self.progression(*low, *step);
         }
         self.function(|index| domain.number(index).unwrap_or(Number::ZERO))
+    }
+
+    /// low + step · index, for a binary code.
+    fn progression(&self, low: i64, step: i64) -> BitPolynomial {
+        let bits = self.bits().enumerate();
+        let linear = bits.map(|(k, bit)| (bit, Number::from(step << k)));
+        BitPolynomial {
+            constant: Some(Number::from(low)),
+            linear: linear.collect(),
+            ..BitPolynomial::default()
+        }
     }
 
     /// A function of the index as a polynomial over the bits, equal to it on every valid code.
@@ -123,13 +128,18 @@ impl Code {
             }
             Coding::Binary => {
                 for (code, c) in moebius(self.size, f) {
-                    let is_set = |k: &usize| code >> k & 1 == 1;
-                    let bits = (0..self.width).filter(is_set).map(|k| self.first + k);
-                    p.add(bits.collect(), c);
+                    p.add(self.set_bits(code), c);
                 }
             }
         }
         p.merged()
+    }
+
+    /// The bits that are set in a binary code, rising.
+    fn set_bits(&self, code: u64) -> Vec<usize> {
+        let is_set = |k: &usize| code >> k & 1 == 1;
+        let set = (0..self.width).filter(is_set);
+        set.map(|k| self.first + k).collect()
     }
 
     /// A set of indices as an affine function of the bits that is 1 inside and 0 outside, if there is one.
@@ -140,6 +150,39 @@ impl Code {
         };
         let p = self.function(|index| is_member(index).unwrap_or(false).into());
         (p.degree() <= 1).then_some(p)
+    }
+}
+
+/// How many bits a code takes.
+fn width(coding: Coding, size: u64) -> u64 {
+    let last = size - 1;
+    match coding {
+        Coding::Binary => u64::from(last.checked_ilog2().map_or(0, |log| log + 1)),
+        Coding::Unary => last,
+        Coding::OneHot => size,
+    }
+}
+
+fn row(
+    name: &str,
+    terms: impl IntoIterator<Item = (usize, f64)>,
+    relation: RowRelation,
+    rhs: f64,
+) -> Row {
+    Row::new(name, Quadratic::new(0.0, terms, []), relation, rhs)
+}
+
+/// A bit of a unary code is set only where the one before it is.
+fn not_without_the_one_before(name: &str, bit: usize) -> Row {
+    let terms = [(bit, 1.0), (bit - 1, -1.0)];
+    row(name, terms, RowRelation::LessEqual, 0.0)
+}
+
+/// The index that a setting has; 0, which is the canonical one, where it has none.
+pub(crate) fn index_of(setting: Option<Setting>) -> u64 {
+    match setting {
+        Some(Setting::Index(index)) => index,
+        _ => 0,
     }
 }
 

@@ -61,10 +61,17 @@ fn over_bounds(model: &Model) -> Option<Vec<String>> {
         }
         chunk /= 2;
     }
-    let mut constraints: Vec<usize> = kept.iter().map(|necessity| necessity.constraint).collect();
+    Some(names(model, &kept))
+}
+
+/// The names of the constraints from which these follow.
+fn names(model: &Model, kept: &[&Necessity]) -> Vec<String> {
+    let constraints = kept.iter().map(|necessity| necessity.constraint);
+    // Those of one constraint stand side by side.
+    let mut constraints: Vec<usize> = constraints.collect();
     constraints.dedup();
     let names = constraints.into_iter().map(|c| &model.constraints[c].name);
-    Some(names.map(ToString::to_string).collect())
+    names.map(ToString::to_string).collect()
 }
 
 fn without<'a>(kept: &[&'a Necessity], constraints: Range<usize>) -> Vec<&'a Necessity> {

@@ -4,7 +4,7 @@
 //! A clause with more than one comparison that is not a literal, or with an opaque atom, sends its part to a table.
 //! So does a quadratic equation: a table propagates exactly, an equation only by intervals.
 
-use mivabo_bqp::{Row, Sense, Table};
+use mivabo_bqp::{Row, RowRelation, Table};
 
 use super::bits::BitPolynomial;
 use super::part::{Context, Part, Scope};
@@ -135,7 +135,8 @@ impl<'a> Lowering<'a> {
     /// of its own: an equation, a case or such a row is better off with a table, which is exact.
     fn prefers_table(&self, rows: &[Row], part: Part<'_>) -> bool {
         let is_quadratic = rows.iter().any(|row| !row.is_linear());
-        let is_equation = rows.len() > 1 || rows.iter().any(|row| row.sense() == Sense::Equal);
+        let is_equation =
+            rows.len() > 1 || rows.iter().any(|row| row.relation() == RowRelation::Equal);
         let is_free = self.context.fixed.is_none();
         let is_inexact = is_free && rows.iter().any(|row| row.tolerance() > 0.0);
         is_quadratic && (is_equation || !part.conditions.is_empty()) || is_inexact
@@ -230,18 +231,23 @@ impl<'a> Lowering<'a> {
     fn bits(&self, p: &Polynomial) -> Option<BitPolynomial> {
         let mut total = BitPolynomial::default();
         for (product, coefficient) in &p.terms {
-            let mut term = BitPolynomial::constant(*coefficient);
-            for factor in product {
-                let bits = self.factor_bits(*factor)?;
-                // A multiple is cheap and has no limit on its terms.
-                term = match only_constant(&term) {
-                    Some(c) => bits.scaled(c),
-                    None => term.times(&bits)?,
-                };
-            }
+            let term = self.term_bits(product, *coefficient)?;
             total.add_scaled(&term, Number::ONE);
         }
         Some(total.merged())
+    }
+
+    fn term_bits(&self, product: &[Factor], coefficient: Number) -> Option<BitPolynomial> {
+        let mut term = BitPolynomial::constant(coefficient);
+        for factor in product {
+            let bits = self.factor_bits(*factor)?;
+            // A multiple is cheap and has no limit on its terms.
+            term = match only_constant(&term) {
+                Some(c) => bits.scaled(c),
+                None => term.times(&bits)?,
+            };
+        }
+        Some(term)
     }
 
     fn factor_bits(&self, factor: Factor) -> Option<BitPolynomial> {
@@ -263,14 +269,19 @@ impl<'a> Lowering<'a> {
         };
         match clause.as_slice() {
             [Atom::Member(..)] if is_rows => Class::Logic,
-            [Atom::Compare(comparison)] => match comparison.polynomial.degree() {
-                0 => Class::Logic,
-                1 => Class::LinearDiscrete,
-                2 => Class::QuadraticDiscrete,
-                _ => Class::Table,
-            },
+            [Atom::Compare(comparison)] => class_of_degree(comparison.polynomial.degree()),
             _ => Class::Table,
         }
+    }
+}
+
+/// The class of a comparison of discrete parameters.
+fn class_of_degree(degree: usize) -> Class {
+    match degree {
+        0 => Class::Logic,
+        1 => Class::LinearDiscrete,
+        2 => Class::QuadraticDiscrete,
+        _ => Class::Table,
     }
 }
 

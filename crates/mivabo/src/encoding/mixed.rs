@@ -38,12 +38,16 @@ pub(crate) fn validate(
     let scope = Scope::new(model, constraint, part);
     let is_mixed = scope.parameters.iter().any(|p| !model.is_continuous(*p));
     let is_linear = clauses.iter().all(|clause| is_linear(model, clause));
-    Ok(match (is_linear, is_mixed) {
+    Ok(class(is_linear, is_mixed))
+}
+
+fn class(is_linear: bool, is_mixed: bool) -> Class {
+    match (is_linear, is_mixed) {
         (true, false) => Class::LinearContinuous,
         (true, true) => Class::LinearMixed,
         (false, false) => Class::SmoothContinuous,
         (false, true) => Class::SmoothMixed,
-    })
+    }
 }
 
 fn check_extent(model: &Model, constraint: &Constraint, part: &Expr) -> Result<(), Error> {
@@ -121,14 +125,18 @@ pub(crate) fn given(
 
 /// Values of the continuous parameters with nothing special about them: at 0 or 1 a product may lose its degree.
 fn generic(model: &Model) -> Vec<Option<Setting>> {
-    const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let generic = model.parameters.iter().enumerate().map(|(p, parameter)| {
         let domain = &parameter.domain;
-        let u = 0.1 + 0.8 * (GOLDEN * (p + 1) as f64).fract();
-        let value = || Setting::Real(scale::from_unit(domain, u));
+        let value = || Setting::Real(scale::from_unit(domain, generic_coordinate(p)));
         domain.is_continuous().then(value)
     });
     generic.collect()
+}
+
+/// One of a sequence of coordinates between 0.1 and 0.9 of which no two are close.
+fn generic_coordinate(p: usize) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    0.1 + 0.8 * (GOLDEN * (p + 1) as f64).fract()
 }
 
 fn is_real(model: &Model, atom: &Atom) -> bool {

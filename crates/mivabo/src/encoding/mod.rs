@@ -27,12 +27,13 @@ pub(crate) mod tests;
 
 use std::sync::{Arc, OnceLock};
 
-use mivabo_bqp::{Bqp, Plan, Sampler};
+use mivabo_bqp::{Bqp, Sampler, SamplingPlan};
 
 pub(crate) use self::branches::Branch;
-use self::code::Code;
+use self::code::{Code, index_of};
 use self::constraint::enforce_all;
 pub use self::error::{BadCode, Error};
+use self::lower::Lowered;
 use self::part::Context;
 use self::region::Region;
 pub(crate) use self::table::MAX_COMBINATIONS;
@@ -59,7 +60,7 @@ pub struct Encoding {
     reals: Vec<usize>,
     problem: Bqp,
     /// What the first sampler of `problem` found out.
-    plan: OnceLock<Arc<Plan>>,
+    plan: OnceLock<Arc<SamplingPlan>>,
     branches: OnceLock<Vec<Branch>>,
 }
 
@@ -82,13 +83,11 @@ impl Encoding {
             pieces.push(enforced.lowered);
             classes.push(enforced.class);
         }
-        let mut problem = Bqp::new(n_bits);
-        for piece in &pieces {
-            conflict::add(&mut problem, piece)?;
-        }
+        let problem = assembled(n_bits, &pieces)?;
         if let Some(names) = conflict::find(&model, &problem) {
             return Err(Error::Infeasible { names });
         }
+        // Only now: until here the context has borrowed the model.
         for (constraint, class) in model.constraints.iter_mut().zip(classes) {
             constraint.class = class;
         }
@@ -148,24 +147,30 @@ impl Encoding {
     /// # Panics
     /// When the point [does not fit](crate::Space::fits) the space.
     pub fn encode(&self, point: &Point) -> Encoded {
+        let reals = self.reals.iter();
+        Encoded {
+            unit: reals.map(|p| self.coordinate(*p, point)).collect(),
+            bits: self.encoded_bits(point),
+        }
+    }
+
+    fn encoded_bits(&self, point: &Point) -> Vec<bool> {
         let mut bits = vec![false; self.n_bits];
         for (setting, code) in point.settings.iter().zip(&self.codes) {
             let Some(code) = code else { continue };
-            let index = match setting {
-                Some(Setting::Index(index)) => *index,
-                _ => 0,
-            };
+            let index = index_of(*setting);
             for k in 0..code.width {
                 bits[code.first + k] = code.bit(index, k);
             }
         }
-        let unit = self.reals.iter().map(|p| match point.settings[*p] {
-            Some(Setting::Real(x)) => scale::to_unit(&self.model.parameters[*p].domain, x),
+        bits
+    }
+
+    /// The coordinate of a continuous parameter.
+    fn coordinate(&self, p: usize, point: &Point) -> f64 {
+        match point.settings[p] {
+            Some(Setting::Real(x)) => scale::to_unit(&self.model.parameters[p].domain, x),
             _ => scale::CANONICAL,
-        });
-        Encoded {
-            unit: unit.collect(),
-            bits,
         }
     }
 
@@ -229,20 +234,33 @@ impl Encoding {
     }
 
     fn setting(&self, p: usize, bits: &[bool], unit: &[f64]) -> Result<Setting, Error> {
-        let parameter = &self.model.parameters[p];
-        let name = || parameter.name.to_string();
         if let Some(code) = &self.codes[p] {
+            let name = || self.model.parameters[p].name.to_string();
             let index = code.index(bits);
             let index = index.ok_or_else(|| BadCode::Bits { name: name() })?;
             return Ok(Setting::Index(index));
         }
-        let value = unit[self.reals.partition_point(|real| *real < p)];
+        self.real(p, unit[self.reals.partition_point(|real| *real < p)])
+    }
+
+    /// The setting of a continuous parameter at a coordinate.
+    fn real(&self, p: usize, value: f64) -> Result<Setting, Error> {
+        let parameter = &self.model.parameters[p];
         if !(0.0..=1.0).contains(&value) {
-            let name = name();
+            let name = parameter.name.to_string();
             return Err(BadCode::Coordinate { name, value }.into());
         }
         Ok(Setting::Real(scale::from_unit(&parameter.domain, value)))
     }
+}
+
+/// The problem over the bits that these make together.
+fn assembled(n_bits: usize, pieces: &[Lowered]) -> Result<Bqp, Error> {
+    let mut problem = Bqp::new(n_bits);
+    for piece in pieces {
+        conflict::add(&mut problem, piece)?;
+    }
+    Ok(problem)
 }
 
 fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(), Error> {

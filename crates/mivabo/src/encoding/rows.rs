@@ -6,7 +6,7 @@
 //! clause  l_1 ∨ … ∨ l_k ∨ p == 0     the same for p and -p
 //! ```
 
-use mivabo_bqp::{Quadratic, Row, Sense};
+use mivabo_bqp::{Quadratic, Row, RowRelation};
 use num_integer::Integer;
 
 use super::bits::{BitPolynomial, IntegerForm, MAX_EXACT};
@@ -65,11 +65,11 @@ fn exact_rows(
     // Where a literal holds, p <= M is all that is asked, which always holds.
     let at_most = |p: &IntegerForm| {
         let guarded = p.plus_scaled(any, -p.max().max(0))?;
-        Some(exact_row(name, &guarded, Sense::LessEqual))
+        Some(exact_row(name, &guarded, RowRelation::LessEqual))
     };
     let is_unguarded = any.constant == 0 && any.linear.is_empty();
     let rows = match relation {
-        ZeroRelation::Equal if is_unguarded => vec![exact_row(name, &p, Sense::Equal)],
+        ZeroRelation::Equal if is_unguarded => vec![exact_row(name, &p, RowRelation::Equal)],
         ZeroRelation::Equal => vec![at_most(&p)?, at_most(&p.negated())?],
         ZeroRelation::AtMost | ZeroRelation::Below => vec![at_most(&p)?],
     };
@@ -77,25 +77,25 @@ fn exact_rows(
 }
 
 /// The row divided by the greatest common divisor of its coefficients; `None` when it always holds.
-fn exact_row(name: &str, p: &IntegerForm, sense: Sense) -> Option<Row> {
-    if sense == Sense::LessEqual && p.max() <= 0 {
+fn exact_row(name: &str, p: &IntegerForm, relation: RowRelation) -> Option<Row> {
+    if relation == RowRelation::LessEqual && p.max() <= 0 {
         return None;
     }
     let rhs = -p.constant;
     let (reduced, divisor) = p.reduced();
     let is_constant = divisor == 0;
-    if is_constant && sense == Sense::Equal && rhs == 0 {
+    if is_constant && relation == RowRelation::Equal && rhs == 0 {
         return None;
     }
-    let (form, rhs) = match sense {
+    let (form, rhs) = match relation {
         _ if is_constant => (p.form(), rhs),
         // The left side is whole, so the right side may be rounded down: the row is tighter and accepts the same.
-        Sense::LessEqual => (reduced.form(), Integer::div_floor(&rhs, &divisor)),
-        Sense::Equal if rhs % divisor == 0 => (reduced.form(), rhs / divisor),
+        RowRelation::LessEqual => (reduced.form(), Integer::div_floor(&rhs, &divisor)),
+        RowRelation::Equal if rhs % divisor == 0 => (reduced.form(), rhs / divisor),
         // An equation that the divisor does not divide has no solution; it stays as it is and says so.
-        Sense::Equal => (p.form(), rhs),
+        RowRelation::Equal => (p.form(), rhs),
     };
-    Some(Row::new(name, form, sense, rhs as f64))
+    Some(Row::new(name, form, relation, rhs as f64))
 }
 
 /// Makes rows with coefficients that are not exact.
@@ -151,7 +151,7 @@ impl RealRows<'_> {
         let is_unguarded = self.any.constant == 0.0 && self.any.form.degree() == 0;
         match relation {
             ZeroRelation::Equal if is_unguarded => {
-                let row = self.row(self.p.form.clone(), Sense::Equal, -self.p.constant)?;
+                let row = self.row(self.p.form.clone(), RowRelation::Equal, -self.p.constant)?;
                 Some(vec![row])
             }
             ZeroRelation::Equal => {
@@ -173,15 +173,15 @@ impl RealRows<'_> {
         let m = (p.constant + p.form.max()).max(0.0) * (1.0 + TOLERANCE);
         let guarded = p.form.plus(&self.any.form.scaled(-m));
         let rhs = m * self.any.constant - p.constant;
-        self.row(guarded, Sense::LessEqual, rhs)
+        self.row(guarded, RowRelation::LessEqual, rhs)
     }
 
     /// The row, if rounding stays within its tolerance.
-    fn row(&self, form: Quadratic, sense: Sense, rhs: f64) -> Option<Row> {
+    fn row(&self, form: Quadratic, relation: RowRelation, rhs: f64) -> Option<Row> {
         let is_exact = form.is_integral() && form.magnitude() <= MAX_EXACT as f64;
         let magnitude = if is_exact { 0.0 } else { form.magnitude() };
         let rounding = f64::EPSILON * (magnitude + rhs.abs());
-        let row = Row::new(self.name, form, sense, rhs).within(self.tolerance);
+        let row = Row::new(self.name, form, relation, rhs).within(self.tolerance);
         (rounding <= self.tolerance).then_some(row)
     }
 }

@@ -42,6 +42,7 @@ pub(crate) fn from_unit(domain: &Domain, u: f64) -> f64 {
     if u >= 1.0 {
         return high;
     }
+    // A log scale keeps significant digits, a linear one those of its range.
     let (x, largest) = if domain.log {
         let x = (low.ln() + (high.ln() - low.ln()) * u).exp();
         (x, x.abs())

@@ -5,7 +5,7 @@
 
 use mivabo_bqp::Table;
 
-use super::code::Code;
+use super::code::{Code, index_of};
 use super::part::{Context, Part, Scope};
 use crate::encoding::Error;
 use crate::language::domain::Coding;
@@ -56,13 +56,16 @@ impl<'a> Enumeration<'a> {
             allowed: Vec::new(),
         };
         walk.from(0).map_err(Refusal::Other)?;
-        Table::new(self.part.name, bits, walk.allowed).map_err(|e| {
-            Refusal::Other(Error::Unsupported {
-                name: self.part.name.to_owned(),
-                why: e.to_string(),
-                hint: "split it into smaller constraints".into(),
-            })
-        })
+        let table = Table::new(self.part.name, bits, walk.allowed);
+        table.map_err(|error| Refusal::Other(self.unsupported(&error)))
+    }
+
+    fn unsupported(&self, error: &mivabo_bqp::Error) -> Error {
+        Error::Unsupported {
+            name: self.part.name.to_owned(),
+            why: error.to_string(),
+            hint: "split it into smaller constraints".into(),
+        }
     }
 
     /// The discrete parameters of the scope and their codes, in the order of their bits.
@@ -86,6 +89,7 @@ impl<'a> Enumeration<'a> {
         if combinations.is_some_and(|n| n <= MAX_COMBINATIONS) {
             return Ok(());
         }
+        // The product may overflow, its logarithm does not.
         let log: f64 = sizes().map(|n| (n as f64).log2()).sum();
         Err(Error::ScopeTooLarge {
             name: self.part.name.to_owned(),
@@ -195,10 +199,8 @@ impl Walk<'_> {
     fn pattern(&self) -> u64 {
         let (mut pattern, mut at) = (0, 0);
         for (p, code) in &self.codes {
-            let index = match self.settings[*p] {
-                Some(Setting::Index(index)) => index,
-                _ => 0,
-            };
+            let index = index_of(self.settings[*p]);
+            // The bits of the parameters stand one after the other, the lowest first.
             for k in 0..code.width {
                 pattern |= u64::from(code.bit(index, k)) << at;
                 at += 1;
@@ -221,13 +223,15 @@ impl Walk<'_> {
 fn described(model: &Model, settings: &[Option<Setting>], scope: &[usize]) -> String {
     let shown = scope.iter().filter_map(|p| {
         let parameter = &model.parameters[*p];
-        match settings[*p]? {
-            Setting::Index(index) => {
-                let value = parameter.domain.value(index);
-                Some(format!("{} = {value}", parameter.name))
-            }
-            Setting::Real(x) => Some(format!("{} = {x}", parameter.name)),
-        }
+        let value = shown(parameter, settings[*p]?);
+        Some(format!("{} = {value}", parameter.name))
     });
     shown.collect::<Vec<_>>().join(", ")
+}
+
+fn shown(parameter: &Parameter, setting: Setting) -> String {
+    match setting {
+        Setting::Index(index) => parameter.domain.value(index).to_string(),
+        Setting::Real(x) => x.to_string(),
+    }
 }

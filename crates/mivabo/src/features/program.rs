@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use mivabo_bqp::{Bqp, Quadratic, Row, Sense};
+use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation};
 
 use super::monomials::Monomials;
 use crate::features::Error;
@@ -120,7 +120,7 @@ impl Reduction {
 
     fn add_row(&mut self, terms: [(usize, f64); 3], most: f64) {
         let sum = Quadratic::new(0.0, terms, []);
-        let row = Row::new("product of bits", sum, Sense::LessEqual, most);
+        let row = Row::new("product of bits", sum, RowRelation::LessEqual, most);
         self.rows.push(row);
     }
 }

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::features::{Basis, Expansion, FeatureSettings, Products, WaveKernel};
     use crate::math::random::{Purpose, stream};
-    use mivabo_bqp::{Row, Sense};
+    use mivabo_bqp::{Row, RowRelation};
     use proptest::prelude::*;
 
     fn any_products() -> impl Strategy<Value = Products> {
@@ -251,7 +251,7 @@ mod tests {
             let unit = &unit[..weights.features().waves().n_reals()];
             let mut constraints = Bqp::new(n);
             let few = Quadratic::new(0.0, (0..n).map(|i| (i, 1.0)), []);
-            constraints.add_row(Row::new("few", few, Sense::LessEqual, 3.0)).unwrap();
+            constraints.add_row(Row::new("few", few, RowRelation::LessEqual, 3.0)).unwrap();
 
             let program = weights.program_given_reals(&constraints, unit).unwrap();
 

@@ -10,7 +10,7 @@
 //! as good as 1 at every point, feasible or not; so this stays true when other bits are fixed, for the same reason, at
 //! the same time.
 
-use crate::model::{Bqp, Sense};
+use crate::model::{Bqp, RowRelation};
 use crate::propagation::{Assignment, Conflict, Constraint, IntervalRow, Propagator, Scratch};
 
 /// Fixes dominated bits, and what follows, until there are none; some minimum of the problem agrees with the result.
@@ -58,7 +58,7 @@ fn dominated(
 /// Leaves the values that are safe for a constraint too.
 fn restrict_to(safe: &mut [Safe], constraint: &Constraint<'_>, assignment: &Assignment) {
     match constraint {
-        Constraint::Row(row) if row.row().sense() == Sense::LessEqual => {
+        Constraint::Row(row) if row.row().relation() == RowRelation::LessEqual => {
             for (&bit, in_row) in row.bits().iter().zip(safe_for_row(row, assignment)) {
                 safe[bit].restrict_to(in_row);
             }

@@ -17,7 +17,7 @@ use self::gap::Allowance;
 use self::split::Split;
 use super::incumbent::{Incumbent, stopped};
 use crate::model::Bqp;
-use crate::oracle::{Infeasible, Limits, Outcome, Status};
+use crate::oracle::{Infeasible, Limits, Optimality, Outcome};
 use crate::propagation::{Assignment, Propagator, Scratch, independent_bits};
 
 /// A problem as parts that can be minimised one by one.
@@ -65,10 +65,7 @@ pub(super) struct Task<'t> {
 impl<'a> Reduced<'a> {
     pub fn new(problem: &'a Bqp) -> Result<Self, Infeasible> {
         let propagator = Propagator::new(problem);
-        let mut fixed = Assignment::new(problem.n());
-        propagator
-            .propagate_all(&mut fixed)
-            .map_err(|_| Infeasible)?;
+        let mut fixed = propagator.root().map_err(|_| Infeasible)?;
         fix_dominated(problem, &propagator, &mut fixed).map_err(|_| Infeasible)?;
         let mut scratch = Scratch::default();
         let mut open: Vec<_> = propagator.constraints().iter().collect();
@@ -76,6 +73,7 @@ impl<'a> Reduced<'a> {
         let groups = independent_bits(problem.objective(), open.iter().copied(), &fixed);
         let is_fixed = fixed.n_free() < problem.n();
         let is_dropped = open.len() < propagator.constraints().len();
+        // Nothing to take away: a copy would be the same problem.
         if !is_fixed && !is_dropped && groups.len() == 1 {
             return Ok(Self::unchanged(problem));
         }
@@ -155,6 +153,7 @@ impl<'a> Reduced<'a> {
     }
 
     fn answer(&self, sum: Sum) -> Outcome {
+        // Valued as a whole: the sum of the values of parts may round otherwise.
         let best = sum.x.map(|x| Incumbent::new(self.problem, x));
         debug_assert!(
             best.iter().all(|best| self.problem.is_feasible(&best.x)),
@@ -184,7 +183,7 @@ impl Sum {
             self.x = None;
             return;
         };
-        self.is_optimal &= found.status == Status::Optimal;
+        self.is_optimal &= found.optimality == Optimality::Proved;
         if let Some(x) = &mut self.x {
             for (&bit, value) in part.bits.iter().zip(found.x) {
                 x[bit] = value;
@@ -196,7 +195,7 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Quadratic, Row, Sense, Table};
+    use crate::model::{Quadratic, Row, RowRelation, Table};
 
     fn sum(bits: &[usize]) -> Quadratic {
         Quadratic::new(0.0, bits.iter().map(|&bit| (bit, 1.0)), [])
@@ -216,7 +215,7 @@ mod tests {
             .add_row(Row::new(
                 "ten",
                 sum(&(0..30).collect::<Vec<_>>()),
-                Sense::LessEqual,
+                RowRelation::LessEqual,
                 10.0,
             ))
             .unwrap();
@@ -244,13 +243,13 @@ mod tests {
             ),
         );
         problem
-            .add_row(Row::new("held", sum(&[0]), Sense::Equal, 1.0))
+            .add_row(Row::new("held", sum(&[0]), RowRelation::Equal, 1.0))
             .unwrap();
         problem
-            .add_row(Row::new("one", sum(&[0, 2, 4]), Sense::Equal, 2.0))
+            .add_row(Row::new("one", sum(&[0, 2, 4]), RowRelation::Equal, 2.0))
             .unwrap();
         problem
-            .add_row(Row::new("true", sum(&[1, 2]), Sense::LessEqual, 2.0))
+            .add_row(Row::new("true", sum(&[1, 2]), RowRelation::LessEqual, 2.0))
             .unwrap();
         problem
             .add_table(Table::new("full", vec![3, 0], vec![0b01, 0b10, 0b11]).unwrap())
@@ -278,7 +277,7 @@ mod tests {
         assert_eq!(right.objective(), &Quadratic::new(0.0, [(0, -5.0)], []));
         assert_eq!(
             right.rows(),
-            [Row::new("one", sum(&[0, 1]), Sense::Equal, 1.0)]
+            [Row::new("one", sum(&[0, 1]), RowRelation::Equal, 1.0)]
         );
         assert_eq!(reduced.fixed.value(5), Some(false));
     }
@@ -287,13 +286,13 @@ mod tests {
     fn a_row_of_reals_keeps_the_bits_that_are_one() {
         let mut problem = problem(3, Quadratic::new(0.0, [(1, -1.0), (2, -2.0)], []));
         problem
-            .add_row(Row::new("held", sum(&[0]), Sense::Equal, 1.0))
+            .add_row(Row::new("held", sum(&[0]), RowRelation::Equal, 1.0))
             .unwrap();
         problem
             .add_row(Row::new(
                 "reals",
                 sum(&[0, 1, 2]).scaled(0.3),
-                Sense::LessEqual,
+                RowRelation::LessEqual,
                 0.7,
             ))
             .unwrap();
@@ -302,7 +301,7 @@ mod tests {
 
         let part = &reduced.parts[0];
         assert_eq!(part.bits, [0, 1, 2]);
-        let held = Row::new("held", sum(&[0]), Sense::Equal, 1.0);
+        let held = Row::new("held", sum(&[0]), RowRelation::Equal, 1.0);
         assert_eq!(part.problem.rows(), [problem.rows()[1].clone(), held]);
     }
 }

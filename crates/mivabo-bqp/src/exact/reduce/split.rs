@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Part;
-use crate::model::{Bqp, Quadratic, Role, Row, Sense, Table};
+use crate::model::{Bqp, Quadratic, Role, Row, Table};
 use crate::propagation::{Assignment, Constraint, compatible};
 
 /// What the parts are made from.
@@ -32,12 +32,7 @@ impl<'p, 'a> Split<'p, 'a> {
             draft.enumerate(&mut number);
         }
         let left = self.left_of_objective();
-        for &(i, l) in left.linear() {
-            drafts[part_of[i]].linear.push((number[i], l));
-        }
-        for &(i, j, q) in left.quadratic() {
-            drafts[part_of[i]].pairs.push((number[i], number[j], q));
-        }
+        deal_out(&left, &part_of, &number, &mut drafts);
         let is_single = drafts.len() == 1;
         let own = if is_single { left.constant() } else { 0.0 };
         let drafts = drafts.into_iter().zip(&constraints);
@@ -84,6 +79,17 @@ impl<'p, 'a> Split<'p, 'a> {
     }
 }
 
+/// Gives each part its terms of a form, under its own numbers.
+fn deal_out(form: &Quadratic, part_of: &[usize], number: &[usize], drafts: &mut [Draft]) {
+    for &(i, l) in form.linear() {
+        drafts[part_of[i]].linear.push((number[i], l));
+    }
+    // The parts share no product: both bits of one are in the same part.
+    for &(i, j, q) in form.quadratic() {
+        drafts[part_of[i]].pairs.push((number[i], number[j], q));
+    }
+}
+
 /// A part while its objective is gathered.
 struct Draft {
     /// Its bits by their old numbers, rising: so sums keep their order, and round as before.
@@ -98,15 +104,7 @@ impl Draft {
     /// A row of reals keeps the bits that are fixed to 1: without them its sum would round differently, and at the edge
     /// of its tolerance that decides whether a point is feasible.
     fn new(group: &[usize], constraints: &[&Constraint<'_>], fixed: &Assignment) -> Self {
-        let rows_of_reals = constraints
-            .iter()
-            .filter(|constraint| is_of_reals(constraint));
-        let ones = rows_of_reals
-            .flat_map(|row| row.bits())
-            .filter(|&&bit| fixed.value(bit) == Some(true));
-        let mut held: Vec<usize> = ones.copied().collect();
-        held.sort_unstable();
-        held.dedup();
+        let held = held_by_reals(constraints, fixed);
         let mut bits = [group, &held].concat();
         bits.sort_unstable();
         Self {
@@ -139,7 +137,7 @@ impl Draft {
                 Constraint::Table(table) => tables.push(restricted_table(table, fixed, number)),
             }
         }
-        rows.extend(self.held.iter().map(|&bit| held(number[bit])));
+        rows.extend(self.held.iter().map(|&bit| Row::held(number[bit], true)));
         let objective = Quadratic::new(constant, self.linear, self.pairs);
         let problem = Bqp::of_parts(self.bits.len(), objective, rows, tables);
         Part {
@@ -149,10 +147,18 @@ impl Draft {
     }
 }
 
-/// The row that a bit is 1.
-fn held(bit: usize) -> Row {
-    let form = Quadratic::new(0.0, [(bit, 1.0)], []);
-    Row::new("held", form, Sense::Equal, 1.0)
+/// The bits of rows of reals that are fixed to 1, rising.
+fn held_by_reals(constraints: &[&Constraint<'_>], fixed: &Assignment) -> Vec<usize> {
+    let rows_of_reals = constraints
+        .iter()
+        .filter(|constraint| is_of_reals(constraint));
+    let ones = rows_of_reals
+        .flat_map(|row| row.bits())
+        .filter(|&&bit| fixed.value(bit) == Some(true));
+    let mut held: Vec<usize> = ones.copied().collect();
+    held.sort_unstable();
+    held.dedup();
+    held
 }
 
 fn is_of_reals(constraint: &Constraint<'_>) -> bool {

@@ -10,7 +10,7 @@ use num_traits::{Signed, Zero};
 use super::spins::Spins;
 use super::{Dual, Relaxation};
 use crate::exact::Exhaustive;
-use crate::model::{Bqp, Quadratic, Row, Sense};
+use crate::model::{Bqp, Quadratic, Row, RowRelation};
 use crate::propagation::Assignment;
 use crate::random::Random;
 
@@ -182,13 +182,15 @@ fn problem(n: usize, random: &mut Random) -> Bqp {
     let x: Vec<bool> = (0..n).map(|_| random.coin()).collect();
     for _ in 0..random.below(4) {
         let form = Quadratic::new(0.0, (0..n).map(|i| (i, random.below(15) as f64 - 5.0)), []);
-        let sense = if random.coin() {
-            Sense::Equal
+        let relation = if random.coin() {
+            RowRelation::Equal
         } else {
-            Sense::LessEqual
+            RowRelation::LessEqual
         };
         let rhs = form.value(&x);
-        problem.add_row(Row::new("row", form, sense, rhs)).unwrap();
+        problem
+            .add_row(Row::new("row", form, relation, rhs))
+            .unwrap();
     }
     problem
 }
@@ -315,7 +317,7 @@ fn multipliers_that_grow_without_end_do_not_deceive_a_certificate() {
         let difference = Quadratic::new(0.0, [(0, 1.0), (1, -1.0)], []);
         for form in [difference.scaled(-1.0), difference] {
             problem
-                .add_row(Row::new("not above", form, Sense::LessEqual, 0.0))
+                .add_row(Row::new("not above", form, RowRelation::LessEqual, 0.0))
                 .unwrap();
         }
         let spins = Spins::new(&problem);

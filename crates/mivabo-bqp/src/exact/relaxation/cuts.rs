@@ -7,7 +7,7 @@
 //! One of the three may be the constant spin 1. Written as s'Qs + 2q's - 1 <= 0, each has a multiplier in the dual like
 //! a row; its Q has three entries, so its share of a Newton step costs little.
 
-use super::newton::Point;
+use super::point::Point;
 use super::spins::spin;
 use crate::propagation::Assignment;
 
@@ -69,6 +69,7 @@ impl Cut {
             CONSTANT => Some(1.0),
             _ => spin(assignment, bit),
         });
+        // Valid at both values of a single free spin, and linear in it: so it always holds.
         if spins.iter().filter(|spin| spin.is_none()).count() < 2 {
             return None;
         }

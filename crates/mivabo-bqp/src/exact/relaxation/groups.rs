@@ -3,7 +3,7 @@
 //! Fixing a whole pattern p of bits B costs the relaxation at least (p - u_B)' (W_BB)⁻¹ (p - u_B), which is more than any
 //! of its bits costs alone. A value of a bit that only dear patterns have is ruled out with them.
 
-use crate::model::{Bqp, Row, Sense, Table};
+use crate::model::{Bqp, Row, RowRelation, Table};
 use crate::propagation::Assignment;
 
 /// Larger groups are looked at only through their bits.
@@ -52,7 +52,7 @@ impl Group {
         if !is_sum || !is_one || terms.len() > MAX_BITS {
             return None;
         }
-        let none = (row.sense() == Sense::LessEqual).then_some(0);
+        let none = (row.relation() == RowRelation::LessEqual).then_some(0);
         Some(Group {
             bits: terms.iter().map(|term| term.0).collect(),
             patterns: (0..terms.len()).map(|at| 1 << at).chain(none).collect(),

@@ -23,6 +23,7 @@ mod elimination;
 mod gains;
 mod groups;
 mod newton;
+mod point;
 mod restriction;
 mod rows;
 mod spins;
@@ -38,7 +39,8 @@ pub(crate) use self::square::Square;
 
 use self::cuts::separate;
 use self::elimination::Workspace;
-use self::newton::{Point, System};
+use self::newton::System;
+use self::point::Point;
 use self::restriction::Restriction;
 use self::square::{dot, sum_of_sizes};
 use crate::propagation::Assignment;
@@ -109,11 +111,7 @@ impl<'a> Relaxation<'a> {
 
     /// Multipliers with which Z is diagonally dominant.
     pub fn first_dual(&self) -> Dual {
-        let y = (0..self.node.m()).map(|i| {
-            let row = self.node.quadratic.row(i);
-            let off_diagonal = sum_of_sizes(row) - row[i].abs();
-            0.7 * off_diagonal + self.node.linear[i].abs() / 2.0 + 1e-3
-        });
+        let y = (0..self.node.m()).map(|i| self.first_y(i));
         let n_pairs = (self.spins.n * self.spins.n).max(1) as f64;
         let mean = (self.spins.magnitude / n_pairs).max(LEAST_MULTIPLIER);
         Dual {
@@ -121,6 +119,13 @@ impl<'a> Relaxation<'a> {
             mu: vec![mean; self.spins.rows.len()],
             nu: vec![mean; self.cuts.len()],
         }
+    }
+
+    /// The multiplier of a bit: nearly what makes its row of Z diagonally dominant.
+    fn first_y(&self, i: usize) -> f64 {
+        let row = self.node.quadratic.row(i);
+        let off_diagonal = sum_of_sizes(row) - row[i].abs();
+        0.7 * off_diagonal + self.node.linear[i].abs() / 2.0 + 1e-3
     }
 
     /// Goes to the node in which these bits are free and the others have their assigned values.
@@ -252,14 +257,7 @@ impl<'a> Relaxation<'a> {
         };
         // The first one goes while the others are moved behind those that stay: this saves a copy of the matrix.
         let rest: Vec<usize> = left.iter().copied().chain(gone).collect();
-        let pivot = self.matrix.row(first);
-        let mut entries = Vec::with_capacity(rest.len() * rest.len());
-        for i in &rest {
-            let row = self.matrix.row(*i);
-            let factor = pivot[*i] / pivot[first];
-            entries.extend(rest.iter().map(|j| row[*j] - factor * pivot[*j]));
-        }
-        let mut part = Square::from_entries(rest.len(), entries);
+        let mut part = without(&self.matrix, first, &rest);
         while part.n() > left.len() {
             part = without_last(&part);
         }
@@ -297,6 +295,7 @@ impl<'a> Relaxation<'a> {
 
     /// Forgets the cuts whose multiplier is below this.
     pub fn drop_cuts(&mut self, dual: &mut Dual, least: f64) {
+        // Cuts and their multipliers stand in the same order.
         let mut multipliers = dual.nu.iter();
         self.cuts
             .retain(|_| multipliers.next().is_some_and(|nu| *nu >= least));
@@ -308,6 +307,18 @@ impl<'a> Relaxation<'a> {
         let has_all_rows = dual.mu.len() == self.spins.rows.len();
         dual.y.len() == self.node.m() && has_all_rows && self.cuts.is_empty()
     }
+}
+
+/// The inverse without one row and column, the others in a new order.
+fn without(w: &Square, gone: usize, rest: &[usize]) -> Square {
+    let pivot = w.row(gone);
+    let mut entries = Vec::with_capacity(rest.len() * rest.len());
+    for i in rest {
+        let row = w.row(*i);
+        let factor = pivot[*i] / pivot[gone];
+        entries.extend(rest.iter().map(|j| row[*j] - factor * pivot[*j]));
+    }
+    Square::from_entries(rest.len(), entries)
 }
 
 /// The inverse of a part without its last row and column.

@@ -13,7 +13,9 @@
 
 use super::Dual;
 use super::elimination::Workspace;
+use super::point::Point;
 use super::restriction::Restriction;
+use super::rows::NodeRow;
 use super::square::Square;
 
 /// What keeps the multipliers of two equal equations unique.
@@ -21,24 +23,6 @@ const REGULARISATION: f64 = 1e-9;
 
 /// How much of the way to zero a multiplier may go in one step.
 const MOST_OF_THE_WAY: f64 = 0.9;
-
-/// Where a step begins.
-#[derive(Clone, Copy)]
-pub(super) struct Point<'a> {
-    /// W
-    pub inverse: &'a Square,
-    /// u
-    pub centre: &'a [f64],
-    pub tau: f64,
-}
-
-impl Point<'_> {
-    /// Xᵢⱼ
-    #[inline]
-    pub fn entry(self, i: usize, j: usize) -> f64 {
-        self.centre[i] * self.centre[j] + self.tau * self.inverse.at(i, j)
-    }
-}
 
 /// The Newton system of a node. Its unknowns are the multipliers of the free bits, of the rows, and of the cuts.
 #[derive(Default)]
@@ -90,18 +74,14 @@ impl System {
         for (r, row) in node.rows.iter_mut().enumerate() {
             row.differentiate(at);
             let mu = dual.mu[row.index];
-            // The multiplier of an equation may have either sign: nothing keeps it from zero.
-            let (barrier, curvature) = if row.is_equation {
-                (0.0, 0.0)
-            } else {
-                (at.tau / mu, at.tau / (mu * mu))
-            };
+            let (barrier, curvature) = barrier(row, mu, at.tau);
             self.step.push(row.activity(at) - row.beta + barrier);
             for i in 0..m {
                 *self.hessian.at_mut(i, m + r) = row.column_entry(at, i);
             }
             *self.hessian.at_mut(m + r, m + r) = curvature;
         }
+        // Not in the loop above: a pair of rows needs both to be differentiated.
         for (r, row) in node.rows.iter().enumerate() {
             for (s, other) in node.rows.iter().enumerate().skip(r) {
                 *self.hessian.at_mut(m + r, m + s) += row.curvature(other, at.tau);
@@ -111,6 +91,7 @@ impl System {
     }
 
     fn add_cuts(&mut self, node: &mut Restriction, dual: &Dual, at: Point<'_>) {
+        // All of them first, because a pair of cuts needs both slopes.
         for cut in &mut node.cuts {
             cut.differentiate(at.centre);
         }
@@ -141,6 +122,7 @@ impl System {
         let (of_rows, of_cuts) = self.step[self.n_bits..].split_at(self.n_rows);
         let rows = node.rows.iter().zip(of_rows);
         let rows = rows
+            // The multiplier of an equation may cross zero.
             .filter(|(row, _)| !row.is_equation)
             .map(|(row, step)| (dual.mu[row.index], *step));
         let cuts = node.cuts.iter().zip(of_cuts);
@@ -167,4 +149,14 @@ impl System {
         }
         moved
     }
+}
+
+/// What τ log μ adds to the gradient, and to minus the second derivative.
+#[inline]
+fn barrier(row: &NodeRow, mu: f64, tau: f64) -> (f64, f64) {
+    // The multiplier of an equation may have either sign: nothing keeps it from zero.
+    if row.is_equation {
+        return (0.0, 0.0);
+    }
+    (tau / mu, tau / (mu * mu))
 }

@@ -62,9 +62,7 @@ impl Restriction {
     }
 
     fn restrict_objective(&mut self, spins: &Spins, assignment: &Assignment, free: &[usize]) {
-        let fixed: Vec<(usize, f64)> = (0..spins.n)
-            .filter_map(|bit| Some((bit, spin(assignment, bit)?)))
-            .collect();
+        let fixed = fixed_spins(spins.n, assignment);
         let influence = |bit: usize| -> f64 {
             let row = spins.quadratic.row(bit);
             fixed.iter().map(|(j, s)| row[*j] * s).sum()
@@ -87,6 +85,7 @@ impl Restriction {
                 place: &self.place,
             };
             let left = NodeRow::restrict(row, index, free);
+            // Multipliers go by the number of the row: one that is left out here keeps its own.
             if left.is_settled() {
                 continue;
             }
@@ -109,4 +108,10 @@ impl Restriction {
             add(self.quadratic.row_mut(i), scaled, alpha);
         }
     }
+}
+
+/// The bits that are fixed, as spins.
+fn fixed_spins(n: usize, assignment: &Assignment) -> Vec<(usize, f64)> {
+    let fixed = |bit| Some((bit, spin(assignment, bit)?));
+    (0..n).filter_map(fixed).collect()
 }

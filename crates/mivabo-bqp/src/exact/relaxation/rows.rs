@@ -5,7 +5,7 @@
 //! ```
 
 use super::cuts::NodeCut;
-use super::newton::Point;
+use super::point::Point;
 use super::spins::{SpinRow, spin};
 use super::square::{Square, add, dot, sum_of_sizes};
 use crate::propagation::Assignment;

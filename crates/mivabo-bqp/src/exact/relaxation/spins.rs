@@ -8,7 +8,7 @@
 //! Tables have no part in it; propagation keeps them.
 
 use super::square::Square;
-use crate::model::{Bqp, Quadratic, Row, Sense};
+use crate::model::{Bqp, Quadratic, Row, RowRelation};
 use crate::propagation::Assignment;
 
 /// How strongly the square of an equation is added to the objective, relative to a mean coefficient.
@@ -105,11 +105,12 @@ impl SpinRow {
     fn new(row: &Row, n: usize, size_of_penalties: f64) -> Option<SpinRow> {
         let form = row.form();
         let largest = form.coefficients().map(f64::abs).fold(0.0, f64::max);
+        // True or false whatever the spins are: propagation has decided it.
         if largest == 0.0 {
             return None;
         }
         // What the tolerance of a row lets through is feasible, so the relaxation must let it through too.
-        let is_equation = row.sense() == Sense::Equal && row.tolerance() == 0.0;
+        let is_equation = row.relation() == RowRelation::Equal && row.tolerance() == 0.0;
         let mut scaled = SpinRow {
             alpha: vec![0.0; n],
             beta: (row.rhs() + row.tolerance()) / largest,
@@ -120,10 +121,15 @@ impl SpinRow {
         };
         scaled.add_terms(form, largest);
         if is_equation && row.is_linear() {
-            let squares = scaled.alpha.iter().map(|a| a * a).sum::<f64>();
-            scaled.penalty = size_of_penalties / (squares / form.linear().len() as f64);
+            scaled.penalty = size_of_penalties / scaled.mean_square(form.linear().len());
         }
         Some(scaled)
+    }
+
+    /// The mean square of α over so many of its entries, beside which there are only zeros.
+    fn mean_square(&self, n_terms: usize) -> f64 {
+        let squares = self.alpha.iter().map(|a| a * a).sum::<f64>();
+        squares / n_terms as f64
     }
 
     fn add_terms(&mut self, form: &Quadratic, largest: f64) {

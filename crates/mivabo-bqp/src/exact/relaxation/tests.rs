@@ -4,7 +4,7 @@ use super::groups::Group;
 use super::spins::Spins;
 use super::{Dual, Gain, Relaxation};
 use crate::exact::Exhaustive;
-use crate::model::{Bqp, Quadratic, Row, Sense, Table};
+use crate::model::{Bqp, Quadratic, Row, RowRelation, Table};
 use crate::propagation::Assignment;
 use crate::random::Random;
 
@@ -34,7 +34,7 @@ fn problem(n: usize, random: &mut Random) -> Bqp {
     if random.coin() {
         let choice = Quadratic::new(0.0, [(0, 1.0), (1, 1.0), (2, 1.0)], []);
         problem
-            .add_row(Row::new("choice", choice, Sense::Equal, 1.0))
+            .add_row(Row::new("choice", choice, RowRelation::Equal, 1.0))
             .unwrap();
     }
     for _ in 0..random.below(4) {
@@ -52,12 +52,14 @@ fn problem(n: usize, random: &mut Random) -> Bqp {
             pairs,
         );
         let rhs = form.value(&x);
-        let sense = if random.coin() {
-            Sense::Equal
+        let relation = if random.coin() {
+            RowRelation::Equal
         } else {
-            Sense::LessEqual
+            RowRelation::LessEqual
         };
-        problem.add_row(Row::new("row", form, sense, rhs)).unwrap();
+        problem
+            .add_row(Row::new("row", form, relation, rhs))
+            .unwrap();
     }
     problem
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use self::plan::{Leaf, Part};
-pub use self::plan::{Plan, Root};
+pub use self::plan::{Root, SamplingPlan};
 use super::dive::{DeadEnd, Diver};
 use crate::model::Bqp;
 use crate::propagation::{Assignment, Propagator};
@@ -68,11 +68,11 @@ impl Default for Effort {
 /// Equal seeds give equal points.
 ///
 /// ```
-/// use mivabo_bqp::{Bqp, Quadratic, Row, Sampler, Sense};
+/// use mivabo_bqp::{Bqp, Quadratic, Row, RowRelation, Sampler};
 ///
 /// let mut problem = Bqp::new(60);
 /// let sum = Quadratic::new(0.0, (0..60).map(|i| (i, 1.0)), []);
-/// problem.add_row(Row::new("ten of sixty", sum, Sense::Equal, 10.0))?;
+/// problem.add_row(Row::new("ten of sixty", sum, RowRelation::Equal, 10.0))?;
 ///
 /// let x = Sampler::new(&problem).sample(7).expect("found long before the limit");
 /// assert_eq!(x.iter().filter(|&&xi| xi).count(), 10);
@@ -82,7 +82,7 @@ impl Default for Effort {
 pub struct Sampler<'a> {
     problem: &'a Bqp,
     propagator: Propagator<'a>,
-    plan: Arc<Plan>,
+    plan: Arc<SamplingPlan>,
     work: AtomicU64,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Sampler<'a> {
     /// Prepares `problem`: propagates it, splits it into components and lists the small ones.
     pub fn with_effort(problem: &'a Bqp, effort: Effort) -> Self {
         let propagator = Propagator::new(problem);
-        let plan = Arc::new(Plan::new(&propagator, problem.n(), effort));
+        let plan = Arc::new(SamplingPlan::new(&propagator, effort));
         Self {
             problem,
             propagator,
@@ -105,7 +105,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// A sampler of the problem that `plan` was made for.
-    pub fn with_plan(problem: &'a Bqp, plan: Arc<Plan>) -> Self {
+    pub fn with_plan(problem: &'a Bqp, plan: Arc<SamplingPlan>) -> Self {
         Self {
             problem,
             propagator: Propagator::new(problem),
@@ -121,7 +121,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// What was found out, for another sampler of the same problem.
-    pub fn plan(&self) -> &Arc<Plan> {
+    pub fn plan(&self) -> &Arc<SamplingPlan> {
         &self.plan
     }
 
@@ -177,8 +177,7 @@ impl<'a> Sampler<'a> {
                 leaf.fix(&part.bits, &mut assignment);
             }
         }
-        let mut value = |bit| assignment.value(bit).unwrap_or_else(|| random.coin());
-        let point: Vec<bool> = (0..assignment.n()).map(&mut value).collect();
+        let point = completed(&assignment, &mut random);
         let is_feasible = self.problem.is_feasible(&point);
         debug_assert!(is_feasible, "a leaf must satisfy every constraint");
         is_feasible.then_some(point)
@@ -211,10 +210,13 @@ impl<'a> Sampler<'a> {
             Some(picked) => Some(leaves.swap_remove(picked)),
             None => search(&mut diver, part, root),
         };
-        let n_nodes = self.plan.effort.nodes - diver.nodes_left;
+        self.count_work(self.plan.effort.nodes - diver.nodes_left, n_bits);
+        found
+    }
+
+    fn count_work(&self, n_nodes: u64, n_bits: usize) {
         let work = n_nodes.saturating_mul(n_bits as u64);
         self.work.fetch_add(work, Ordering::Relaxed);
-        found
     }
 
     /// Dives for a component of so many bits.
@@ -223,6 +225,12 @@ impl<'a> Sampler<'a> {
         let affordable = wanted.saturating_mul(FULL_DIVES.pow(2)) / n_bits.max(FULL_DIVES).pow(2);
         affordable.max(1)
     }
+}
+
+/// The assigned bits, and fair coins for those that no constraint is left to decide.
+fn completed(assignment: &Assignment, random: &mut Random) -> Vec<bool> {
+    let mut value = |bit| assignment.value(bit).unwrap_or_else(|| random.coin());
+    (0..assignment.n()).map(&mut value).collect()
 }
 
 /// Dives that turn back at dead ends, restarted with doubled patience: a bad choice near the root is not paid for long.

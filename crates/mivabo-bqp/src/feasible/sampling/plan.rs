@@ -15,7 +15,7 @@ use crate::random::Weights;
 /// What a [`Sampler`](crate::Sampler) found out about its problem before the first sample. It can be kept for the next sampler of the
 /// same problem, since it borrows nothing.
 #[derive(Debug)]
-pub struct Plan {
+pub struct SamplingPlan {
     /// What follows without any choice; none when that is a conflict.
     pub(super) root: Option<Root>,
     pub(super) parts: Vec<Part>,
@@ -91,30 +91,33 @@ pub(super) struct Leaf {
     pub log_weight: f64,
 }
 
-impl Plan {
-    pub(super) fn new(propagator: &Propagator, n: usize, effort: Effort) -> Self {
-        let mut root = Assignment::new(n);
-        if propagator.propagate_all(&mut root).is_err() {
+impl SamplingPlan {
+    pub(super) fn new(propagator: &Propagator, effort: Effort) -> Self {
+        let Ok(root) = propagator.root() else {
             return Self {
                 root: None,
                 parts: Vec::new(),
                 effort,
             };
-        }
-        let mut found = components(propagator, &root);
-        // The small ones first: they are listed with the least work.
-        found.sort_by_key(|component| component.n_free);
-        let mut nodes_left = effort.listing;
-        let parts = found
-            .into_iter()
-            .map(|component| Part::new(propagator, &root, component, &mut nodes_left));
-        let parts: Vec<_> = parts.collect();
+        };
+        let parts = parts(propagator, &root, effort.listing);
         Self {
             root: Some(Root::new(root, &parts, &mut Known::new())),
             parts,
             effort,
         }
     }
+}
+
+/// The components, listed as far as the nodes go.
+fn parts(propagator: &Propagator, root: &Assignment, mut nodes_left: u64) -> Vec<Part> {
+    let mut found = components(propagator, root);
+    // The small ones first: they are listed with the least work.
+    found.sort_by_key(|component| component.n_free);
+    let found = found.into_iter();
+    found
+        .map(|component| Part::new(propagator, root, component, &mut nodes_left))
+        .collect()
 }
 
 impl Part {
@@ -127,6 +130,7 @@ impl Part {
     ) -> Part {
         let constraints = component.constraints;
         let bits = free_bits(propagator, root, &constraints);
+        // A lone table is its own list: it costs no node.
         let leaves = match constraints[..] {
             [id] => list_table(&propagator.constraints()[id], root, &bits),
             _ => None,
@@ -230,9 +234,9 @@ fn list(
 
 /// How many points of each leaf have these bits, up to a common factor.
 fn agreeing(leaves: &[Leaf], fixed: &[Option<bool>]) -> Weights {
+    let fixed = fixed.iter().enumerate();
+    // Once, not for each of many leaves.
     let fixed: Vec<(usize, bool)> = fixed
-        .iter()
-        .enumerate()
         .filter_map(|(k, value)| Some((k, (*value)?)))
         .collect();
     Weights::of_logs(leaves.iter().map(|leaf| leaf.log_weight_given(&fixed)))

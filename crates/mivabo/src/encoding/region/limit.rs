@@ -35,6 +35,17 @@ pub(crate) struct AffineRow {
 }
 
 impl AffineRow {
+    /// The row of an affine gap, from its value in the middle of the box and its gradient of this length.
+    fn through_middle(gap: f64, gradient: &[f64], length: f64, is_equation: bool) -> AffineRow {
+        // large - small = gap + g·(x - middle) >= 0, so -g·x <= gap - g·middle
+        let bound = gap - gradient.iter().map(|g| g * scale::CANONICAL).sum::<f64>();
+        AffineRow {
+            coefficients: gradient.iter().map(|g| -g / length).collect(),
+            bound: bound / length,
+            is_equation,
+        }
+    }
+
     /// b - a·x
     fn gap(&self, x: &[f64]) -> f64 {
         let terms = self.coefficients.iter().zip(x).map(|(a, x)| a * x);
@@ -68,13 +79,7 @@ impl Limit {
                 slack,
             });
         }
-        // large - small = gap + g·(x - middle) >= 0, so -g·x <= gap - g·middle
-        let bound = gap - gradient.iter().map(|g| g * scale::CANONICAL).sum::<f64>();
-        let row = AffineRow {
-            coefficients: gradient.iter().map(|g| -g / length).collect(),
-            bound: bound / length,
-            is_equation,
-        };
+        let row = AffineRow::through_middle(gap, &gradient, length, is_equation);
         (length > 0.0).then_some(Limit {
             form: Form::Affine(row),
             is_equation,

@@ -133,9 +133,7 @@ impl Region<'_> {
             return None;
         }
         for _ in 0..effort {
-            let bounds = self.bounds().iter();
-            let start = bounds.map(|(low, high)| low + (high - low) * stream.unit());
-            let start: Vec<f64> = start.collect();
+            let start = self.random_start(stream);
             let found = self
                 .repaired(&start)
                 .or_else(|| self.repaired(&self.nearest(&start)));
@@ -144,6 +142,13 @@ impl Region<'_> {
             }
         }
         None
+    }
+
+    /// Uniform in the box.
+    fn random_start(&self, stream: &mut Stream) -> Vec<f64> {
+        let bounds = self.bounds().iter();
+        let start = bounds.map(|(low, high)| low + (high - low) * stream.unit());
+        start.collect()
     }
 
     /// A feasible point near `x`: `x` itself up to rounding if it is feasible, else moved onto what it violates. Inequalities
@@ -198,23 +203,26 @@ impl Region<'_> {
 
     /// A local minimum of the sum of squared violations: it crosses what single Newton steps do not.
     pub(crate) fn nearest(&self, start: &[f64]) -> Vec<f64> {
-        let squares = |x: &[f64], total: &mut [f64]| {
-            total.fill(0.0);
-            let mut gradient = vec![0.0; x.len()];
-            let mut sum = 0.0;
-            for limit in self.limits() {
-                let by = failure(limit, limit.gap(x, &mut gradient), 1e-9);
-                sum += 0.5 * by * by;
-                add_scaled(total, -by, &gradient);
-            }
-            sum
-        };
+        let squares = |x: &[f64], total: &mut [f64]| self.squared_violations(x, total);
         let settings = lbfgs::LbfgsSettings {
             max_iterations: 200,
             tolerance: 1e-12,
             ..lbfgs::LbfgsSettings::default()
         };
         lbfgs::minimise(squares, start, self.bounds(), settings).x
+    }
+
+    /// Half the sum of squared violations; writes its gradient.
+    fn squared_violations(&self, x: &[f64], total: &mut [f64]) -> f64 {
+        total.fill(0.0);
+        let mut gradient = vec![0.0; x.len()];
+        let mut sum = 0.0;
+        for limit in self.limits() {
+            let by = failure(limit, limit.gap(x, &mut gradient), 1e-9);
+            sum += 0.5 * by * by;
+            add_scaled(total, -by, &gradient);
+        }
+        sum
     }
 
     /// Gauss-Newton steps of least length onto all equations and every inequality that fails: min |d|, J d = r.
@@ -353,11 +361,7 @@ impl<'a> Lagrangian<'a> {
         let mut gradient = vec![0.0; x.len()];
         for (limit, multiplier) in self.limits.iter().zip(&self.multipliers) {
             let pull = multiplier - self.penalty * limit.gap(x, &mut gradient);
-            let pull = if limit.is_equation {
-                pull
-            } else {
-                pull.max(0.0)
-            };
+            let pull = admitted(limit, pull);
             value += (pull * pull - multiplier * multiplier) / (2.0 * self.penalty);
             add_scaled(total, -pull, &gradient);
         }
@@ -385,6 +389,16 @@ impl<'a> Lagrangian<'a> {
 
     fn raise_penalty(&mut self) {
         self.penalty = (10.0 * self.penalty).min(self.last_penalty);
+    }
+}
+
+/// A multiplier as a limit may have it.
+fn admitted(limit: &Limit, multiplier: f64) -> f64 {
+    if limit.is_equation {
+        multiplier
+    } else {
+        // An inequality only pushes: where it holds with room to spare it has no force.
+        multiplier.max(0.0)
     }
 }
 
@@ -420,10 +434,19 @@ impl Demand {
 
 /// d = Jᵀ(JJᵀ + εI)⁻¹ r
 fn least_step(demands: &[Demand], n: usize) -> Vec<f64> {
+    let system = normal_equations(demands);
+    let mut step = vec![0.0; n];
+    for (y, demand) in solved(system).into_iter().zip(demands) {
+        add_scaled(&mut step, y, &demand.gradient);
+    }
+    step
+}
+
+/// JJᵀ + εI, with r as the last column.
+fn normal_equations(demands: &[Demand]) -> Vec<Vec<f64>> {
     let equation = |row: &Demand| -> Vec<f64> {
-        let products = demands
-            .iter()
-            .map(|other| dot(&row.gradient, &other.gradient));
+        let gradients = demands.iter().map(|other| &other.gradient);
+        let products = gradients.map(|other| dot(&row.gradient, other));
         products.chain(std::iter::once(row.by)).collect()
     };
     let mut system: Vec<Vec<f64>> = demands.iter().map(equation).collect();
@@ -432,11 +455,7 @@ fn least_step(demands: &[Demand], n: usize) -> Vec<f64> {
     for (i, row) in system.iter_mut().enumerate() {
         row[i] += 1e-13 * largest + f64::MIN_POSITIVE;
     }
-    let mut step = vec![0.0; n];
-    for (y, demand) in solved(system).into_iter().zip(demands) {
-        add_scaled(&mut step, y, &demand.gradient);
-    }
-    step
+    system
 }
 
 /// Gaussian elimination with pivots by row; the right side is the last column.
@@ -448,6 +467,12 @@ fn solved(mut a: Vec<Vec<f64>>) -> Vec<f64> {
         a.swap(k, pivot.unwrap_or(k));
         eliminate(&mut a, k);
     }
+    back_substituted(&a)
+}
+
+/// The solution of a triangular system, the last unknown first.
+fn back_substituted(a: &[Vec<f64>]) -> Vec<f64> {
+    let m = a.len();
     let mut y = vec![0.0; m];
     for k in (0..m).rev() {
         let known = dot(&a[k][k + 1..m], &y[k + 1..]);

@@ -130,12 +130,17 @@ impl<'a> Region<'a> {
             return false;
         }
         // Decoded as a suggestion would be: rounded to short decimals, it may fail where `x` itself does not.
+        check::is_feasible(&self.encoding.model, &self.point(x))
+    }
+
+    /// The point at these coordinates.
+    fn point(&self, x: &[f64]) -> Point {
         let mut settings = self.settings.clone();
         for (p, x) in self.encoding.reals.iter().zip(x) {
             let domain = &self.encoding.model.parameters[*p].domain;
             settings[*p] = settings[*p].map(|_| Setting::Real(scale::from_unit(domain, *x)));
         }
-        check::is_feasible(&self.encoding.model, &Point { settings })
+        Point { settings }
     }
 
     /// The coordinates after a round trip through the decimals of a point; 0.5 for what is inactive.

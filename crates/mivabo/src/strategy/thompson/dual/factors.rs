@@ -199,7 +199,7 @@ mod tests {
 
     use crate::features::{Basis, FeatureSettings, Features};
     use crate::math::random::{Purpose, stream};
-    use mivabo_bqp::{Quadratic, Row, Sense};
+    use mivabo_bqp::{Quadratic, Row, RowRelation};
     use proptest::prelude::*;
 
     fn drawn(n_bits: usize, settings: &FeatureSettings, seed: u64) -> Weights {
@@ -240,7 +240,7 @@ mod tests {
         let mut problem = Bqp::new(3);
         let sum = Quadratic::new(0.0, (0..3).map(|i| (i, 1.0)), []);
         problem
-            .add_row(Row::new("one of three", sum, Sense::Equal, 1.0))
+            .add_row(Row::new("one of three", sum, RowRelation::Equal, 1.0))
             .unwrap();
         let weights = drawn(3, &FeatureSettings::default(), 0);
 

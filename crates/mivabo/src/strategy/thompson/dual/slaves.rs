@@ -10,7 +10,7 @@
 //! With μ = 0 it is the paper's, in the sign of a minimisation. μ asks in addition that the copies of the reals agree on the
 //! waves, which changes no slave's form: all are sums of cosines anyway. L(λ, μ) is never above min f.
 
-use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, Sense};
+use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, RowRelation};
 
 use super::factors::{Factor, factors};
 use super::{Coupling, DualSettings};
@@ -263,7 +263,7 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
         program.set_objective(objective).ok()?;
         if let Some(Held { bit, value }) = held {
             let bit = Quadratic::new(0.0, [(bit, 1.0)], []);
-            let row = Row::new("held", bit, Sense::Equal, f64::from(u8::from(value)));
+            let row = Row::new("held", bit, RowRelation::Equal, f64::from(u8::from(value)));
             program.add_row(row).ok()?;
         }
         Some(program)
