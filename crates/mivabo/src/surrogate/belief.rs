@@ -45,10 +45,15 @@ impl Belief {
         self.surrogate
             .observe(bits, unit, self.outputs.to_model(y))?;
         self.raw.push(y);
-        if self.raw.len() > self.n_fitted + self.n_fitted / 20 {
+        if self.is_outgrown() {
             self.refit_outputs()?;
         }
         Ok(())
+    }
+
+    /// Whether outputs are so many more than the transform was fitted to that it has to be fitted again.
+    fn is_outgrown(&self) -> bool {
+        self.raw.len() > self.n_fitted + self.n_fitted / 20
     }
 
     /// Fits the transform to all outputs.
