@@ -180,6 +180,7 @@ impl Waves {
         let share = 1.0 / scopes.len() as f64;
         match expansion {
             Expansion::Random { kernel, n } | Expansion::RandomAdditive { kernel, n } => {
+                // A cosine of random phase squares to ½ on average, hence the 2.
                 let amplitude = (2.0 * share / n as f64).sqrt();
                 for scope in scopes
                     .iter()
@@ -238,6 +239,7 @@ impl Waves {
             }
             let Node { frequency, weight } = self.node(rule, scope, number, share);
             if number == opposite {
+                // The node at 0, whose sine is 0 everywhere.
                 self.push(&frequency, 0.0, weight.sqrt());
             } else {
                 self.push(&frequency, 0.0, (2.0 * weight).sqrt());

@@ -125,6 +125,7 @@ impl Weights {
         let mut c = vec![0.0; columns];
         let a = self.features.monomials().values(bits);
         let rows = self.matrix.chunks_exact(columns).zip(&a);
+        // In the binary basis most monomials are 0 where few bits are set.
         for (row, &a) in rows.filter(|(_, a)| **a != 0.0) {
             add_scaled(&mut c, a, row);
         }

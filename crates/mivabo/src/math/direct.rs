@@ -139,6 +139,7 @@ impl<F: FnMut(&[f64]) -> f64> Search<'_, F> {
         let value = (self.f)(&point);
         Cell {
             centre,
+            // The largest number and not infinity: slopes on the hull would not be numbers.
             value: if value.is_finite() { value } else { f64::MAX },
             levels,
         }

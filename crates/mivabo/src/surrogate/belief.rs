@@ -60,6 +60,7 @@ impl Belief {
     fn refit_outputs(&mut self) -> Result<(), Error> {
         self.outputs = Outputs::fit(&self.raw, self.transform)?;
         self.n_fitted = self.raw.len();
+        // With the transform all outputs change, not the last one alone.
         let z: Vec<f64> = self.raw.iter().map(|y| self.outputs.to_model(*y)).collect();
         self.surrogate.set_outputs(&z)
     }

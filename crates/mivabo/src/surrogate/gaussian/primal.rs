@@ -99,6 +99,7 @@ impl Primal {
 
     /// Ψᵀy and û for the outputs of the records.
     pub(super) fn learn(&mut self, records: &Records) {
+        // Anew: old outputs taken out of the sum would leave their rounding in it.
         self.moment = vec![0.0; self.deviations.len()];
         for (i, &y) in records.y().iter().enumerate() {
             let row = self.scaled_row(records, i);

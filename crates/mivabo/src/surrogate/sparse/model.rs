@@ -84,6 +84,7 @@ impl Sparse {
         self.records.check(bits, unit, y)?;
         let site = self.records.site(bits, unit);
         self.records.push(&site, unit, y);
+        // Fitted when it is next asked for: more observations may come before that.
         self.posterior = None;
         Ok(())
     }
