@@ -2,6 +2,7 @@
 //!
 //! The objective stands for the training of a network; its times are made up, as if two workers had taken turns.
 
+use mivabo::measure::{Aims, Goal, Limit, Measured, Outcome, Sense};
 use mivabo::space::{Point, Space};
 use mivabo::strategy::Strategy;
 use mivabo::study::{Spec, Study};
@@ -30,7 +31,13 @@ augment   = { type = "bool" }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let space = Space::from_toml(SPACE)?;
+    let goal = Goal {
+        measure: "loss".to_owned(),
+        sense: Sense::Minimize,
+    };
+    let limit = Limit::parse("latency", "<= 12")?;
     let spec = Spec {
+        aims: Aims::new(vec![goal], vec![limit])?,
         seed: 7,
         strategy: Strategy::named("thompson-learned")?,
         ..Spec::default()
@@ -41,10 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let suggestions = study.ask_many(2)?;
         for suggestion in suggestions {
             origins.push(suggestion.origin().to_string());
-            match loss(&space, suggestion.point()) {
-                Some(loss) => study.tell(suggestion.id(), loss)?,
-                None => study.tell_failed(suggestion.id(), "the loss is not a number")?,
-            }
+            study.tell_outcome(suggestion.id(), outcome(&space, suggestion.point())?)?;
         }
     }
     study.ask()?;
@@ -88,6 +92,20 @@ fn number(space: &Space, point: &Point, name: &str) -> f64 {
 #[expect(clippy::cast_possible_truncation, reason = "at most 6 * 512")]
 fn size(space: &Space, point: &Point) -> i64 {
     (number(space, point, "layers") * number(space, point, "units")) as i64
+}
+
+/// The loss and how many milliseconds the network takes to answer.
+fn outcome(space: &Space, point: &Point) -> Result<Outcome, mivabo::measure::Error> {
+    let Some(loss) = loss(space, point) else {
+        return Ok(Outcome::failed("the loss is not a number"));
+    };
+    let mut measured = Measured::of("loss", loss)?;
+    let layers = number(space, point, "layers");
+    measured.insert(
+        "latency",
+        2.0 * layers + 0.01 * number(space, point, "units"),
+    )?;
+    Ok(Outcome::Complete(measured))
 }
 
 /// A loss that likes large networks and a rate of 0.003, and fails where momentum meets a high rate.

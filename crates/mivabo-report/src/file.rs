@@ -55,6 +55,29 @@ pub enum SaveError {
     },
 }
 
+impl SaveError {
+    fn taken(path: &Path, what: &'static str) -> SaveError {
+        SaveError::Taken {
+            path: path.to_owned(),
+            what,
+        }
+    }
+
+    fn protected(path: &Path, what: &'static str) -> SaveError {
+        SaveError::Protected {
+            path: path.to_owned(),
+            what,
+        }
+    }
+
+    fn failed(path: &Path, error: io::Error) -> SaveError {
+        SaveError::Failed {
+            path: path.to_owned(),
+            error,
+        }
+    }
+}
+
 /// Writes a file whole or not at all.
 ///
 /// A new file has the permissions of any new file, one that replaces another has those of the other.
@@ -62,28 +85,27 @@ pub enum SaveError {
 /// # Errors
 /// [`SaveError`]; then nothing has changed.
 pub fn save(path: &Path, text: &str, over: Over) -> Result<(), SaveError> {
-    let failed = |error| SaveError::Failed {
-        path: path.to_owned(),
-        error,
-    };
+    let failed = |error| SaveError::failed(path, error);
     let old = replaced(path, over)?;
     let mut file = beside(path).map_err(failed)?;
     fill(file.as_file_mut(), text, old.as_ref()).map_err(failed)?;
+    rename(file, path, over)
+}
+
+/// Gives a finished file its name.
+fn rename(file: NamedTempFile, path: &Path, over: Over) -> Result<(), SaveError> {
     let renamed = if over == Over::Nothing {
         file.persist_noclobber(path)
     } else {
         file.persist(path)
     };
-    match renamed {
-        Ok(_) => Ok(()),
-        // Somebody else was faster.
-        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(SaveError::Taken {
-                path: path.to_owned(),
-                what: "exists",
-            })
-        }
-        Err(refused) => Err(failed(refused.error)),
+    let Err(refused) = renamed else {
+        return Ok(());
+    };
+    match refused.error.kind() {
+        // Somebody else was faster: there was nothing of this name when it was looked for.
+        io::ErrorKind::AlreadyExists => Err(SaveError::taken(path, "exists")),
+        _ => Err(SaveError::failed(path, refused.error)),
     }
 }
 
@@ -95,33 +117,23 @@ pub fn write(path: &Path, text: &str, over: Over) -> Result<(), SaveError> {
     if !is_stream(path) {
         return save(path, text, over);
     }
+    // Appended: where `/dev/stderr` leads to a file, what stands there stays.
     let stream = OpenOptions::new().append(true).open(path);
     let written = stream.and_then(|mut stream| stream.write_all(text.as_bytes()));
-    written.map_err(|error| SaveError::Failed {
-        path: path.to_owned(),
-        error,
-    })
+    written.map_err(|error| SaveError::failed(path, error))
 }
 
 /// What a new file of this name replaces, if there is something and it may be replaced.
 fn replaced(path: &Path, over: Over) -> Result<Option<Metadata>, SaveError> {
-    let failed = |error| SaveError::Failed {
-        path: path.to_owned(),
-        error,
-    };
+    let failed = |error| SaveError::failed(path, error);
+    // Without following it: of a link, the link itself has the name.
     let old = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         old => old.map_err(failed)?,
     };
     match kept(path, &old, over).map_err(failed)? {
-        Some(Kept::Taken(what)) => Err(SaveError::Taken {
-            path: path.to_owned(),
-            what,
-        }),
-        Some(Kept::Protected(what)) => Err(SaveError::Protected {
-            path: path.to_owned(),
-            what,
-        }),
+        Some(Kept::Taken(what)) => Err(SaveError::taken(path, what)),
+        Some(Kept::Protected(what)) => Err(SaveError::protected(path, what)),
         // The link goes, and its permissions are not those of a file.
         None if old.is_symlink() => Ok(None),
         None => Ok(Some(old)),
@@ -165,6 +177,7 @@ fn is_database(path: &Path) -> io::Result<bool> {
 
 /// Every version has written its pages with this footer; in text of users `<` is escaped.
 fn is_page(path: &Path) -> io::Result<bool> {
+    // The end alone: pages may be large, and the footer is near their end.
     let mut file = File::open(path)?;
     let start = file.metadata()?.len().saturating_sub(END);
     file.seek(SeekFrom::Start(start))?;
@@ -175,6 +188,7 @@ fn is_page(path: &Path) -> io::Result<bool> {
 
 /// An empty file in the same folder; gone when it is dropped.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    // In another folder it might be on another disk, and could not take the name in one step.
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());

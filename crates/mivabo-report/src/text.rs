@@ -55,11 +55,13 @@ pub(crate) fn digits(x: f64, n: usize) -> String {
     if x == 0.0 {
         return "0".to_owned();
     }
-    if (-4..7).contains(&exponent) {
-        let decimals = usize::try_from(i32::try_from(n).unwrap_or(0) - exponent).unwrap_or(0);
-        return trimmed(&format!("{x:.decimals$}"));
+    if !(-4..7).contains(&exponent) {
+        return format!("{}e{exponent}", trimmed(mantissa));
     }
-    format!("{}e{exponent}", trimmed(mantissa))
+    // As many digits in all as the mantissa has; none after the point where the number is long enough without.
+    let decimals = i32::try_from(n).unwrap_or(0) - exponent;
+    let decimals = usize::try_from(decimals).unwrap_or(0);
+    trimmed(&format!("{x:.decimals$}"))
 }
 
 /// A number with every digit that tells it from others.
@@ -91,16 +93,21 @@ pub(crate) fn text_if(applies: bool, text: &'static str) -> &'static str {
     if applies { text } else { "" }
 }
 
-/// A share in percent.
+/// A share in percent, which no line break parts from its number.
 pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent < 0.05 {
-        "0 %".to_owned()
+        "0\u{a0}%".to_owned()
     } else if percent < 9.95 {
-        format!("{percent:.1} %")
+        format!("{percent:.1}\u{a0}%")
     } else {
-        format!("{percent:.0} %")
+        format!("{percent:.0}\u{a0}%")
     }
+}
+
+/// Several texts as a list in one sentence.
+pub(crate) fn listed(texts: impl Iterator<Item = String>) -> String {
+    texts.collect::<Vec<String>>().join(", ")
 }
 
 /// A count of something, in singular or plural.

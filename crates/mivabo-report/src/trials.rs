@@ -46,17 +46,11 @@ impl<'a> Trials<'a> {
     pub fn of(view: &'a StudyView) -> Trials<'a> {
         let ranked: Vec<&TrialView> = view.ranked().rev().collect();
         let values: Vec<f64> = ranked.iter().filter_map(|trial| trial.value).collect();
-        let mut origins = Vec::new();
-        for origin in view.trials.iter().filter_map(|one| one.origin.as_deref()) {
-            if !origins.contains(&origin) {
-                origins.push(origin);
-            }
-        }
         Trials {
             view,
             ranked,
             best: view.best_trial(),
-            origins,
+            origins: origins(view),
             scale: value_scale(&values),
         }
     }
@@ -83,8 +77,7 @@ impl<'a> Trials<'a> {
     /// At most about `limit` trials with a value, by number, evenly spread, and up to a tenth each of the best ones and of
     /// the last ones that improved on all before.
     pub fn thinned(&self, limit: usize) -> Vec<&'a TrialView> {
-        let all = self.all().iter();
-        let all: Vec<&TrialView> = all.filter(|trial| trial.value.is_some()).collect();
+        let all = self.with_values();
         if all.len() <= limit {
             return all;
         }
@@ -93,10 +86,12 @@ impl<'a> Trials<'a> {
         let best = self.ranked.iter().rev().take(few).copied();
         let improved = self.improvements().into_iter().rev().take(few);
         let spread = all.into_iter().step_by(every);
-        let mut kept: Vec<&TrialView> = spread.chain(best).chain(improved).collect();
-        kept.sort_unstable_by_key(|trial| trial.id);
-        kept.dedup_by_key(|trial| trial.id);
-        kept
+        by_number(spread.chain(best).chain(improved).collect())
+    }
+
+    fn with_values(&self) -> Vec<&'a TrialView> {
+        let all = self.all().iter();
+        all.filter(|trial| trial.value.is_some()).collect()
     }
 
     /// The feasible trials that improved on all before.
@@ -126,17 +121,21 @@ impl<'a> Trials<'a> {
         let place = plot.y.place(trial.value?);
         let hollow = if trial.feasible { "" } else { " hollow" };
         let shape = if ON_SCALE.contains(&place) {
-            let is_small = self.ranked.len() > SMALL_FROM;
-            Element::circle(plot.at(across, place), if is_small { 2.0 } else { 3.0 })
+            Element::circle(plot.at(across, place), self.radius())
         } else {
             triangle(plot.at(across, place.clamp(0.0, 1.0)), place > 0.5)
         };
         Some(shape.class(format!("{class}{hollow}")).trial(trial.id))
     }
 
+    fn radius(&self) -> f64 {
+        let is_small = self.ranked.len() > SMALL_FROM;
+        if is_small { 2.0 } else { 3.0 }
+    }
+
     /// The ring around the best trial, at a place of the x-axis.
     pub fn ring(plot: &Plot, trial: &TrialView, across: f64) -> Option<Element> {
-        let up = plot.y.place(trial.value?).clamp(0.0, 1.0);
+        let up = plot.y.place_or_edge(trial.value?);
         Some(Element::circle(plot.at(across, up), 6.5).class("ring"))
     }
 
@@ -156,10 +155,29 @@ impl<'a> Trials<'a> {
     }
 }
 
+/// In the order of their first trials.
+fn origins(view: &StudyView) -> Vec<&str> {
+    let mut found = Vec::new();
+    for origin in view.trials.iter().filter_map(|one| one.origin.as_deref()) {
+        // There are few of them, so a list is searched as fast as a set and keeps the order.
+        if !found.contains(&origin) {
+            found.push(origin);
+        }
+    }
+    found
+}
+
 fn triangle(base: Position, is_up: bool) -> Element {
     let rise = if is_up { -6.0 } else { 6.0 };
     let left = base.x - 3.5;
     Element::path(&format!("M{left:.1} {:.1}h7l-3.5 {rise}z", base.y))
+}
+
+/// Each once.
+fn by_number(mut trials: Vec<&TrialView>) -> Vec<&TrialView> {
+    trials.sort_unstable_by_key(|trial| trial.id);
+    trials.dedup_by_key(|trial| trial.id);
+    trials
 }
 
 /// The class of a rank among `n`: r0 for the first ones, r6 for the last.

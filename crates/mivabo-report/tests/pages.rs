@@ -407,7 +407,7 @@ fn each_measure_has_a_column_and_a_chart_with_its_limit() {
     assert!(page.contains("<title>&lt;size&gt; by trial number</title><desc>5 trials measured it"));
     assert_eq!(count(&page, "class=\"limit\""), 1);
     assert!(page.contains("title=\"latency\">latency</th>"));
-    assert!(page.contains("<b>1</b> stopped") && page.contains("with limits latency &lt;= 1."));
+    assert!(page.contains("<b>1</b> stopped") && page.contains("with latency &lt;= 1."));
 }
 
 #[test]

@@ -5,11 +5,11 @@
 //! has no side to be far from, so it only holds.
 
 use mivabo::space::Value;
-use mivabo::view::{ConstraintView, MarginView, TrialView};
+use mivabo::view::{ConstraintView, MarginView, StudyView, TrialView};
 
 use super::nothing;
 use crate::drawing::{Element, Position, Size, Svg};
-use crate::text::{count, escape, percent, short, value};
+use crate::text::{count, escape, listed, percent, short, value};
 use crate::trials::Trials;
 
 const NEAR: f64 = 0.05;
@@ -17,7 +17,7 @@ const ROUNDING: f64 = 1e-6;
 /// A side is 0 up to rounding where it is this small beside the largest slack.
 const ZERO: f64 = 1e-12;
 
-/// The head of the table.
+/// The head of the table, whose columns are those of [`Met::line`].
 const HEAD: &str = "<thead><tr><th scope=\"col\">constraint</th><th scope=\"col\">trials</th>\
     <th scope=\"col\" class=\"n\">on the bound</th><th scope=\"col\" class=\"n\">near the bound</th>\
     <th scope=\"col\">at the best point</th><th scope=\"col\" class=\"n\">slack</th></tr></thead>";
@@ -75,15 +75,10 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
     if view.stated_constraints().next().is_none() {
         return nothing("There are no constraints.");
     }
-    let told = view.trials.iter().filter(|trial| trial.state.is_told());
-    let margins: Option<Vec<&[MarginView]>> = told.map(|trial| trial.margins.as_deref()).collect();
-    let Some(margins) = margins else {
+    let Some(margins) = told_margins(view) else {
         return nothing("How close the trials came to the constraints was not computed.");
     };
-    let stated = view.stated_constraints();
-    let lines: String = stated
-        .map(|constraint| Met::of(constraint, &margins).line(constraint, trials.best))
-        .collect();
+    let lines = lines(trials, &margins);
     let n = count(margins.len(), "evaluated trial");
     let implied = implied(view.constraints.len() - view.stated_constraints().count());
     let legend = legend();
@@ -92,6 +87,19 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
          <ul class=\"legend\">{legend}</ul><div class=\"scroll\"><table class=\"constraints\">{HEAD}\
          <tbody>{lines}</tbody></table></div>"
     )
+}
+
+/// The margins of all trials that ended; none where those of one are missing, for then no share of them is true.
+fn told_margins(view: &StudyView) -> Option<Vec<&[MarginView]>> {
+    let told = view.trials.iter().filter(|trial| trial.state.is_told());
+    told.map(|trial| trial.margins.as_deref()).collect()
+}
+
+fn lines(trials: &Trials<'_>, margins: &[&[MarginView]]) -> String {
+    let stated = trials.view.stated_constraints();
+    stated
+        .map(|constraint| Met::of(constraint, margins).line(constraint, trials.best))
+        .collect()
 }
 
 fn implied(n: usize) -> String {
@@ -168,8 +176,7 @@ impl Met {
 
     fn description(&self) -> String {
         let counts = self.counts().into_iter();
-        let listed = counts.map(|(stand, n)| format!("{n} {}", stand.text()));
-        listed.collect::<Vec<_>>().join(", ")
+        listed(counts.map(|(stand, n)| format!("{n} {}", stand.text())))
     }
 
     fn bar(&self, name: &str) -> String {
@@ -178,6 +185,7 @@ impl Met {
         }
         let title = format!("Trials and {name}");
         let mut svg = Svg::new(Size::new(BAR, 16.0), &title, &self.description());
+        // In the order of the legend, each where the one before it ends.
         let mut from = Position::new(0.0, 2.0);
         for (stand, n) in self.counts() {
             let width = BAR * n as f64 / self.stands.len() as f64;
@@ -223,6 +231,7 @@ fn tightest<'a>(name: &str, margins: &'a [MarginView]) -> Option<&'a MarginView>
     let slack = |margin: &MarginView| margin.slack.unwrap_or(f64::INFINITY);
     let own = margins.iter().filter(|margin| margin.constraint == name);
     own.min_by(|a, b| {
+        // One that fails comes first, whatever its slack: `false` is less than `true`.
         let by_slack = slack(a).total_cmp(&slack(b));
         a.holds.cmp(&b.holds).then(by_slack)
     })
@@ -243,7 +252,8 @@ fn stand(tightest: Option<&MarginView>, largest: f64) -> Stand {
     let Some(slack) = margin.slack.filter(|_| has_slack(margin)) else {
         return Stand::Holds;
     };
-    let size = size(margin.left.as_ref()).max(size(margin.right.as_ref()));
+    let size = larger_side(margin);
+    // Of sides that are both 0 a millionth is 0 too, and rounding may leave more than that.
     let is_zero = size <= ZERO * largest.min(1.0);
     if slack <= ROUNDING * size || is_zero {
         Stand::OnBound
@@ -252,6 +262,10 @@ fn stand(tightest: Option<&MarginView>, largest: f64) -> Stand {
     } else {
         Stand::Holds
     }
+}
+
+fn larger_side(margin: &MarginView) -> f64 {
+    size(margin.left.as_ref()).max(size(margin.right.as_ref()))
 }
 
 fn size(side: Option<&Value>) -> f64 {

@@ -33,6 +33,7 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
         draw_values(trials, &shown, svg, &plot);
         draw_failed(trials, svg, &plot);
     });
+    // Last, so that no dot hides it.
     svg.extend(ring(trials, &plot));
     let figure = svg.captioned(&caption(trials, shown.len()));
     let best_key = "<li><i class=\"key line\"></i>best so far</li>";
@@ -40,14 +41,18 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
 }
 
 fn description(trials: &Trials<'_>) -> String {
-    let best = trials.best.and_then(|best| Some((best.id, best.value?)));
-    let best = match best {
-        Some((id, value)) => format!("the best value is {} in trial {id}", exact(value)),
-        None => "no feasible trial has a value".to_owned(),
-    };
+    let best = best(trials);
     let n = count(trials.ranked.len(), "trial");
     let n_failed = trials.view.count(Status::Failed);
     format!("{n} with a value, {n_failed} failed; {best}")
+}
+
+fn best(trials: &Trials<'_>) -> String {
+    let best = trials.best.and_then(|best| Some((best.id, best.value?)));
+    match best {
+        Some((id, value)) => format!("the best value is {} in trial {id}", exact(value)),
+        None => "no feasible trial has a value".to_owned(),
+    }
 }
 
 /// Where a trial stands on the axis of numbers.
@@ -98,19 +103,24 @@ fn draw_axes(trials: &Trials<'_>, svg: &mut Svg, plot: &Plot) {
 fn draw_best(trials: &Trials<'_>, svg: &mut Svg, plot: &Plot) {
     let improvements = trials.improvements().into_iter();
     let corners = improvements.filter_map(|trial| {
-        let up = plot.y.place(trial.value?).clamp(0.0, 1.0);
+        let up = plot.y.place_or_edge(trial.value?);
         Some(plot.at(across(plot, trial), up))
     });
-    // Across to the next trial that improved, and then up or down to its value.
+    let stairs = staircase(corners);
+    if !stairs.is_empty() {
+        // To the end of the chart: the last one is still the best.
+        let stairs = format!("{stairs}H{:.1}", plot.right);
+        svg.add(Element::path(&stairs).class("best"));
+    }
+}
+
+/// A path across to the next corner, and then up or down to it.
+fn staircase(corners: impl Iterator<Item = Position>) -> String {
     let steps = corners.enumerate().map(|(k, Position { x, y })| match k {
         0 => format!("M{x:.1} {y:.1}"),
         _ => format!("H{x:.1}V{y:.1}"),
     });
-    let stairs: String = steps.collect();
-    if !stairs.is_empty() {
-        let stairs = format!("{stairs}H{:.1}", plot.right);
-        svg.add(Element::path(&stairs).class("best"));
-    }
+    steps.collect()
 }
 
 fn draw_values(trials: &Trials<'_>, shown: &[&TrialView], svg: &mut Svg, plot: &Plot) {
@@ -124,23 +134,31 @@ fn draw_failed(trials: &Trials<'_>, svg: &mut Svg, plot: &Plot) {
     let failed = trials.failed();
     let every = failed.len().div_ceil(MAX_SHOWN).max(1);
     for trial in failed.into_iter().step_by(every) {
-        let x = plot.at(across(plot, trial), 0.0).x - 3.0;
-        let y = plot.bottom + 0.5 * LANE - 3.0;
-        let cross = Element::path(&format!("M{x:.1} {y:.1}l6 6m0 -6l-6 6"));
-        svg.add(cross.class("failed").trial(trial.id));
+        let x = plot.at(across(plot, trial), 0.0).x;
+        let middle = Position::new(x, plot.bottom + 0.5 * LANE);
+        svg.add(cross(middle).class("failed").trial(trial.id));
     }
+}
+
+fn cross(middle: Position) -> Element {
+    let Position { x, y } = middle.moved(-3.0, -3.0);
+    Element::path(&format!("M{x:.1} {y:.1}l6 6m0 -6l-6 6"))
 }
 
 fn caption(trials: &Trials<'_>, n_shown: usize) -> String {
     let better = trials.better();
-    let thinned = match trials.ranked.len() {
-        n if n_shown < n => format!(" {n_shown} of {n} values are drawn."),
-        _ => String::new(),
-    };
+    let thinned = thinned(n_shown, trials.ranked.len());
     let beyond = beyond(trials.n_beyond());
     let is_hollow = trials.ranked.iter().any(|trial| !trial.feasible);
     let hollow = text_if(is_hollow, HOLLOW);
     format!("Each dot is a trial; {better} is better.{thinned}{beyond}{hollow}")
+}
+
+fn thinned(n_shown: usize, n: usize) -> String {
+    if n_shown == n {
+        return String::new();
+    }
+    format!(" {n_shown} of {n} values are drawn.")
 }
 
 fn beyond(n: usize) -> String {

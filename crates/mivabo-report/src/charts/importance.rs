@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mivabo::study::{Effect, Importance};
+use mivabo::study::{Effect, Importance, Interaction};
 
 use super::nothing;
 use crate::drawing::{CHARACTER, Element, Position, Size, Svg, text_width};
-use crate::text::{count, elided, escape, percent};
+use crate::text::{count, elided, escape, listed, percent};
 use crate::trials::Trials;
 
 /// The height of a bar, and the room under it.
@@ -39,8 +39,7 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
     let Some(importance) = &trials.view.importance else {
         return nothing("The importance of parameters was not computed.");
     };
-    let mut effects: Vec<&Effect> = importance.effects.iter().collect();
-    effects.sort_by(|a, b| b.total.total_cmp(&a.total));
+    let mut effects = sorted(importance);
     if effects.iter().all(|effect| effect.total <= 0.0) {
         return nothing("The model sees no difference between points, so no parameter matters.");
     }
@@ -50,9 +49,18 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
     let pairs = Triangle::of(importance, &effects).map_or(String::new(), |it| it.figure());
     let n_trials = count(importance.n_trials, "trial");
     format!(
-        "<p>The share of the variance that each parameter takes part in, by a model of {n_trials}. The sum exceeds 100 % where \
-         parameters act together.{left_out}</p><div class=\"wide\">{bars}{pairs}</div>"
+        "<p>The share of the variance that each parameter contributes to, \
+         according to a model of {n_trials}. The sum exceeds 100 % where \
+         parameters act together.{left_out}</p>\
+         <div class=\"wide\">{bars}{pairs}</div>"
     )
+}
+
+/// The greatest effects first.
+fn sorted(importance: &Importance) -> Vec<&Effect> {
+    let mut effects: Vec<&Effect> = importance.effects.iter().collect();
+    effects.sort_by(|a, b| b.total.total_cmp(&a.total));
+    effects
 }
 
 fn left_out(n: usize) -> String {
@@ -86,8 +94,7 @@ fn bars(effects: &[&Effect]) -> String {
 /// The first five.
 fn greatest(effects: &[&Effect]) -> String {
     let first = effects.iter().take(5);
-    let listed = first.map(|effect| format!("{} {}", effect.name, percent(effect.total)));
-    listed.collect::<Vec<_>>().join(", ")
+    listed(first.map(|effect| format!("{} {}", effect.name, percent(effect.total))))
 }
 
 fn draw_bar(svg: &mut Svg, corner: Position, length: f64, effect: &Effect) {
@@ -169,10 +176,10 @@ impl<'a> Triangle<'a> {
         svg.add(Element::bar(inner, opposite).class(heat(depth)));
         let is_dark = depth > DARK_FROM;
         let class = if is_dark { "middle inverse" } else { "middle" };
-        let shown = percent(share);
-        let number = shown.trim_end_matches(" %");
         let middle = corner.moved(0.5 * SIDE, 0.5 * SIDE + 4.0);
-        svg.text(class, middle, number);
+        // The caption says once that numbers are in percent.
+        let shown = percent(share);
+        svg.text(class, middle, shown.trim_end_matches("\u{a0}%"));
     }
 
     /// The name of a column stands above its first square, where the triangle leaves room.
@@ -188,9 +195,10 @@ impl<'a> Triangle<'a> {
 
 fn shares(importance: &Importance) -> BTreeMap<(&str, &str), f64> {
     let pairs = importance.interactions.iter();
+    // In both orders: squares are asked for in the order of effects.
     let both = pairs.flat_map(|pair| {
-        let [one, other] = &pair.names;
-        [(one, other), (other, one)].map(|(a, b)| ((a.as_str(), b.as_str()), pair.share))
+        let [one, other] = pair.names.each_ref().map(String::as_str);
+        [((one, other), pair.share), ((other, one), pair.share)]
     });
     both.collect()
 }
@@ -207,16 +215,19 @@ fn heat(share: f64) -> &'static str {
     }
 }
 
+fn described(pair: &Interaction) -> String {
+    let [one, other] = &pair.names;
+    format!("{one} with {other} {}", percent(pair.share))
+}
+
+/// At most three, none of them below half a percent.
 fn strongest(importance: &Importance) -> String {
     let first = importance.interactions.iter().take(3);
-    let shown = first.filter(|pair| pair.share >= 0.005).map(|pair| {
-        let [one, other] = &pair.names;
-        format!("{one} with {other} {}", percent(pair.share))
-    });
-    let shown: Vec<String> = shown.collect();
+    let strong = first.filter(|pair| pair.share >= 0.005);
+    let shown = listed(strong.map(described));
     if shown.is_empty() {
         "None is above half a percent.".to_owned()
     } else {
-        format!("Strongest: {}.", shown.join(", "))
+        format!("Strongest: {shown}.")
     }
 }

@@ -3,8 +3,9 @@
 use mivabo::measure::Limit;
 use mivabo::view::TrialView;
 
+use super::named;
 use crate::drawing::{Element, Plot, Position, Size, Svg, label_width};
-use crate::text::{count, elided, escape};
+use crate::text::count;
 use crate::trials::{Trials, value_scale};
 
 const SIZE: Size = Size::new(310.0, 190.0);
@@ -22,7 +23,8 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
         return String::new();
     }
     format!(
-        "<p>What evaluations measured beside the goal, by trial; the best trial has a ring. A dashed line is a limit.</p>\
+        "<p>The other measures, by trial; the best trial has a ring, \
+         and dashed lines are limits.</p>\
          <div class=\"grid\">{figures}</div>"
     )
 }
@@ -64,15 +66,13 @@ impl<'a> Measure<'a> {
         plot.draw_x(&mut svg, 4, 0.0);
         self.draw_limits(&mut svg, &plot);
         svg.group("marks", |svg| self.draw_marks(svg, &plot));
-        let name = escape(&elided(self.name, 40));
-        let full = escape(self.name);
-        let drawing = svg.finish();
-        format!("<figure><figcaption title=\"{full}\">{name}</figcaption>{drawing}</figure>")
+        named(svg, self.name, "")
     }
 
     fn frame(&self) -> Plot {
         let numbers = self.marks.iter().map(|mark| mark.number);
         let bounds = self.limits.iter().map(|limit| limit.bound);
+        // Limits too: one that no trial comes near would else be drawn at the edge.
         let mut shown: Vec<f64> = numbers.chain(bounds).collect();
         shown.sort_by(|a, b| b.total_cmp(a));
         let y = value_scale(&shown);
@@ -88,7 +88,7 @@ impl<'a> Measure<'a> {
 
     fn draw_limits(&self, svg: &mut Svg, plot: &Plot) {
         for limit in &self.limits {
-            let up = plot.y.place(limit.bound).clamp(0.0, 1.0);
+            let up = plot.y.place_or_edge(limit.bound);
             let Position { x, y } = plot.at(0.0, up);
             let line = Element::path(&format!("M{x:.1} {y:.1}H{:.1}", plot.right));
             svg.add(line.class("limit"));
@@ -98,13 +98,18 @@ impl<'a> Measure<'a> {
     fn draw_marks(&self, svg: &mut Svg, plot: &Plot) {
         let every = self.marks.len().div_ceil(MAX_SHOWN).max(1);
         for Mark { trial, number } in self.marks.iter().step_by(every) {
-            let up = plot.y.place(*number).clamp(0.0, 1.0);
+            let up = plot.y.place_or_edge(*number);
             let centre = plot.at(plot.x.place(trial.id as f64), up);
-            let dot = Element::circle(centre, 2.5);
-            svg.add(dot.class(self.trials.colour(trial)).trial(trial.id));
-            if self.trials.is_best(trial) {
-                svg.add(Element::circle(centre, 6.0).class("ring"));
-            }
+            self.draw_mark(svg, centre, trial);
+        }
+    }
+
+    fn draw_mark(&self, svg: &mut Svg, centre: Position, trial: &TrialView) {
+        let colour = self.trials.colour(trial);
+        let dot = Element::circle(centre, 2.5);
+        svg.add(dot.class(colour).trial(trial.id));
+        if self.trials.is_best(trial) {
+            svg.add(Element::circle(centre, 6.0).class("ring"));
         }
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
     let n_panels = tracks.len().div_ceil(PANEL);
     let limit = MAX_LINES / n_panels;
     let shown = trials.thinned(limit.clamp(*SHOWN.start(), *SHOWN.end()));
+    // Evenly: ten parameters make two panels of five, not one of nine and one of one.
     let panels: String = tracks
         .chunks(tracks.len().div_ceil(n_panels))
         .map(|tracks| Panel { trials, tracks }.figure(&shown))
@@ -51,7 +52,8 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
     let ranks = legend::ranks();
     format!(
         "<p>{introduction}</p>\
-         <ul class=\"legend\"><li>worst {ranks} best</li></ul><div class=\"panels\">{panels}</div>"
+         <ul class=\"legend\"><li>worst {ranks} best</li></ul>\
+         <div class=\"panels\">{panels}</div>"
     )
 }
 
@@ -92,6 +94,7 @@ impl Panel<'_> {
     /// The best trials come last, and so lie on top.
     fn draw_lines(&self, svg: &mut Svg, shown: &[&TrialView]) {
         let n = self.trials.ranked.len();
+        // Those that are shown stand by number, those that are ranked by rank.
         let is_shown = |id: u64| shown.binary_search_by_key(&id, |trial| trial.id).is_ok();
         for (rank, trial) in self.trials.ranked.iter().enumerate() {
             if !is_shown(trial.id) {
@@ -121,8 +124,8 @@ impl Panel<'_> {
 
     fn line(&self, trial: &TrialView) -> String {
         let places = self.tracks.iter().map(|track| track.place(trial));
-        let value = trial.value.map(|value| self.trials.scale.place(value));
-        let last = value.map(|place| place.clamp(0.0, 1.0));
+        let scale = &self.trials.scale;
+        let last = trial.value.map(|value| scale.place_or_edge(value));
         let places = places.chain([last]).enumerate();
         let corners: Vec<String> = places.map(|(k, place)| self.corner(k, place)).collect();
         format!("M{}", corners.join("L"))
@@ -148,10 +151,13 @@ fn draw_axis(svg: &mut Svg, axis: &Plot, name: &str) {
         let ticks = axis.y.ticks(4);
         let every = ticks.len().div_ceil(MAX_TICKS).max(1);
         for tick in ticks.iter().step_by(every) {
-            let at = axis.at(0.0, tick.place);
-            svg.line("rule", at.moved(-3.0, 0.0), at);
-            let label = elided(&tick.label, 9);
-            svg.text("end halo", at.moved(-5.0, 3.5), &label);
+            draw_tick(svg, axis.at(0.0, tick.place), &tick.label);
         }
     });
+}
+
+fn draw_tick(svg: &mut Svg, at: Position, label: &str) {
+    svg.line("rule", at.moved(-3.0, 0.0), at);
+    // Lines of trials pass behind the labels, which have a halo.
+    svg.text("end halo", at.moved(-5.0, 3.5), &elided(label, 9));
 }

@@ -3,9 +3,9 @@
 use mivabo::view::TrialView;
 
 use super::track::{Track, jitter};
-use super::{legend, nothing};
+use super::{legend, named, nothing};
 use crate::drawing::{Element, Plot, Position, Scale, Size, Svg, is_tight, label_width};
-use crate::text::{elided, escape, text_if};
+use crate::text::text_if;
 use crate::trials::{Trials, rank_class};
 
 const SIZE: Size = Size::new(310.0, 210.0);
@@ -25,12 +25,10 @@ const MAX_MARKS: usize = 16_000;
 const SHOWN: std::ops::RangeInclusive<usize> = 300..=1000;
 
 pub(crate) fn section(trials: &Trials<'_>) -> String {
-    let mut tracks = Track::all(trials.view);
+    let tracks = by_importance(trials);
     if tracks.is_empty() || trials.ranked.is_empty() {
         return nothing("No trial has a value yet.");
     }
-    let importance = |track: &Track<'_>| importance_of(trials, track.name());
-    tracks.sort_by(|a, b| importance(b).total_cmp(&importance(a)));
     let limit = MAX_MARKS / tracks.len();
     let shown = trials.thinned(limit.clamp(*SHOWN.start(), *SHOWN.end()));
     let figures: String = tracks
@@ -43,6 +41,14 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
         "<p>{introduction}</p><ul class=\"legend\"><li>early trials {ranks} late trials</li></ul>\
          <div class=\"grid\">{figures}</div>"
     )
+}
+
+/// The most important parameter first, where importance is known; otherwise in the order of the space.
+fn by_importance<'a>(trials: &Trials<'a>) -> Vec<Track<'a>> {
+    let importance = |track: &Track<'_>| importance_of(trials, track.name());
+    let mut tracks = Track::all(trials.view);
+    tracks.sort_by(|a, b| importance(b).total_cmp(&importance(a)));
+    tracks
 }
 
 /// The total effect of a parameter, where it is known.
@@ -110,10 +116,7 @@ impl<'a> Chart<'a> {
         self.draw_medians(&mut svg);
         let is_log = matches!(self.track.scale, Scale::Log(..));
         let log = text_if(is_log, " <small>log</small>");
-        let short = escape(&elided(name, 40));
-        let full = escape(name);
-        let drawing = svg.finish();
-        format!("<figure><figcaption title=\"{full}\">{short}{log}</figcaption>{drawing}</figure>")
+        named(svg, name, log)
     }
 
     fn description(&self) -> String {
@@ -147,16 +150,22 @@ impl<'a> Chart<'a> {
         };
         let half = 0.35 * self.plot.width() / labels.len().max(1) as f64;
         for (band, values) in self.values_by_band(labels.len()).iter().enumerate() {
+            // Of one or two values the marks themselves say more.
             if values.len() < 3 {
                 continue;
             }
             // Trials come by rank, so the middle one has the median.
-            let up = self.plot.y.place(values[values.len() / 2]);
-            let across = self.track.scale.place(band as f64);
-            let middle = self.plot.at(across, up.clamp(0.0, 1.0));
+            let middle = self.in_band(band, values[values.len() / 2]);
             let end = middle.moved(half, 0.0);
             svg.line("median", middle.moved(-half, 0.0), end);
         }
+    }
+
+    /// The middle of a band, at a value.
+    fn in_band(&self, band: usize, value: f64) -> Position {
+        let up = self.plot.y.place_or_edge(value);
+        let across = self.track.scale.place(band as f64);
+        self.plot.at(across, up)
     }
 
     /// The values of the trials in each band, the worst first.

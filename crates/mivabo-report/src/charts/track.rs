@@ -33,11 +33,7 @@ impl<'a> Track<'a> {
         match domain.range().filter(|_| is_long) {
             Some((low, high)) => Track {
                 parameter,
-                scale: if domain.is_log() {
-                    Scale::log(low, high)
-                } else {
-                    Scale::linear(low, high)
-                },
+                scale: numbers(low, high, domain.is_log()),
                 values: Vec::new(),
             },
             None => Track::banded(parameter, domain.values().collect()),
@@ -69,13 +65,21 @@ impl<'a> Track<'a> {
             return Some(self.scale.place(self.band(trial)? as f64 + within));
         }
         let found = trial.params.get(self.name())?.as_f64()?;
-        Some(self.scale.place(found).clamp(0.0, 1.0))
+        Some(self.scale.place_or_edge(found))
     }
 
     /// The number of the band of a trial.
     pub fn band(&self, trial: &TrialView) -> Option<usize> {
         let found = trial.params.get(self.name())?;
         self.values.iter().position(|value| value == found)
+    }
+}
+
+fn numbers(low: f64, high: f64, is_log: bool) -> Scale {
+    if is_log {
+        Scale::log(low, high)
+    } else {
+        Scale::linear(low, high)
     }
 }
 

@@ -61,17 +61,27 @@ impl Plot {
             let start = Position::new(self.left, y);
             let end = Position::new(self.right, y);
             svg.line("rule", start, end);
-            let mut taken = f64::NEG_INFINITY;
-            for tick in self.x.ticks(n) {
+            for tick in self.without_overlap(self.x.ticks(n), is_tight) {
                 let x = self.at(tick.place, 0.0).x;
-                let half = if is_tight { 10.0 } else { half_width(&tick) };
-                if x - half < taken {
-                    continue;
-                }
-                taken = x + half;
                 draw_tick(svg, Position::new(x, y), &tick, is_tight);
             }
         });
+    }
+
+    /// The ticks of the x-axis whose labels do not overlap that of the tick before them.
+    fn without_overlap(&self, mut ticks: Vec<Tick>, is_slanted: bool) -> Vec<Tick> {
+        let mut taken = f64::NEG_INFINITY;
+        ticks.retain(|tick| {
+            let x = self.at(tick.place, 0.0).x;
+            // Slanted labels stand beside each other, a line's height apart.
+            let half = if is_slanted { 10.0 } else { half_width(tick) };
+            let has_room = x - half >= taken;
+            if has_room {
+                taken = x + half;
+            }
+            has_room
+        });
+        ticks
     }
 }
 

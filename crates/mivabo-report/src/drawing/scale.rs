@@ -27,6 +27,7 @@ impl Scale {
         if low < high {
             return Scale::Linear(low, high);
         }
+        // A single value stands in the middle, with room around it in proportion to its size.
         let room = if low == 0.0 { 1.0 } else { 0.1 * low.abs() };
         let below = (low.min(high) - room).max(-f64::MAX);
         let above = (low.max(high) + room).min(f64::MAX);
@@ -54,6 +55,11 @@ impl Scale {
             Scale::Log(low, high) => (value.ln() - low.ln()) / (high.ln() - low.ln()),
             Scale::Bands(labels) => (value + 0.5) / labels.len().max(1) as f64,
         }
+    }
+
+    /// The same for a value that may lie beyond the scale: then it stands at the edge.
+    pub fn place_or_edge(&self, value: f64) -> f64 {
+        self.place(value).clamp(0.0, 1.0)
     }
 
     /// About `n` ticks; for bands one for each.

@@ -42,12 +42,12 @@ pub(super) fn linear_ticks(low: f64, high: f64, n: usize, least: f64) -> Vec<Mar
     if !step.is_normal() || largest / step > FINEST {
         return ends(low, high, short);
     }
-    let label = |value: f64| in_steps(value, step, largest);
     let first = (low / step - ROUNDING).ceil();
     let is_on = |value: &f64| value.is_finite() && *value <= high + ROUNDING * step;
+    // Each as a multiple: adding step after step would let rounding grow from tick to tick.
     let multiples = (0..=20).map(|k| (first + f64::from(k)) * step);
     let shown = multiples.take_while(is_on);
-    shown.map(|value| Mark::labelled(value, label)).collect()
+    marks(shown, |value| in_steps(value, step, largest))
 }
 
 /// The number nearest to `x`, by ratio, that is 1, 2 or 5 times a power of ten.
@@ -76,25 +76,29 @@ fn in_steps(value: f64, step: f64, largest: f64) -> String {
 
 /// Ticks at powers of ten, of which some are left out where there are many; at 1, 2 and 5 times them where there are few.
 pub(super) fn log_ticks(low: f64, high: f64, n: usize) -> Vec<Mark> {
+    let values = round_values(low, high, n);
+    // One tick alone does not tell the scale.
+    if values.len() < 2 {
+        return ends(low, high, in_two_digits);
+    }
+    marks(values.into_iter(), in_two_digits)
+}
+
+fn round_values(low: f64, high: f64, n: usize) -> Vec<f64> {
     let lowest = low * (1.0 - ROUNDING);
     let highest = high * (1.0 + ROUNDING);
     let is_on = |value: &f64| value.is_finite() && (lowest..=highest).contains(value);
     let decades = Decades::of(low, high);
-    let fine = decades
-        .powers(1.0)
-        .flat_map(|power| [1.0, 2.0, 5.0].map(|k| k * power));
-    let mut values: Vec<f64> = fine.filter(is_on).collect();
-    if values.len() > 2 * n {
-        let every = (decades.n() / n.max(1) as f64).ceil();
-        values = decades.powers(every).filter(is_on).collect();
+    let fine: Vec<f64> = decades.fine().filter(is_on).collect();
+    if fine.len() <= 2 * n {
+        return fine;
     }
-    if values.len() < 2 {
-        return ends(low, high, in_two_digits);
-    }
-    let values = values.into_iter();
-    values
-        .map(|value| Mark::labelled(value, in_two_digits))
-        .collect()
+    let every = (decades.n() / n.max(1) as f64).ceil();
+    decades.powers(every).filter(is_on).collect()
+}
+
+fn marks(values: impl Iterator<Item = f64>, label: impl Fn(f64) -> String) -> Vec<Mark> {
+    values.map(|value| Mark::labelled(value, &label)).collect()
 }
 
 /// Exponents of ten around a scale.
@@ -114,6 +118,12 @@ impl Decades {
 
     fn n(self) -> f64 {
         self.last - self.first
+    }
+
+    /// 1, 2 and 5 times each power of ten.
+    fn fine(self) -> impl Iterator<Item = f64> {
+        let powers = self.powers(1.0);
+        powers.flat_map(|power| [1.0, 2.0, 5.0].map(|k| k * power))
     }
 
     /// Powers of ten in steps of so many decades.

@@ -1,9 +1,10 @@
 //! The head of the page: what is wanted, how many trials there are, the best value and the best point.
 
 use mivabo::measure::{Sense, VALUE};
+use mivabo::space::Value;
 use mivabo::view::{Status, StudyView, TrialView};
 
-use crate::text::{count, escape, exact, short, value};
+use crate::text::{count, escape, exact, listed, short, value};
 use crate::trials::Trials;
 
 pub(crate) fn header(trials: &Trials<'_>) -> String {
@@ -20,10 +21,7 @@ pub(crate) fn header(trials: &Trials<'_>) -> String {
 
 /// What is wanted, over how many parameters, under how many constraints.
 fn aims(view: &StudyView) -> String {
-    let what = match view.goal_name() {
-        VALUE => "The value".to_owned(),
-        measure => format!("<b>{}</b>", escape(measure)),
-    };
+    let what = goal(view);
     let done = match view.goal().map(|goal| goal.sense) {
         Some(Sense::Maximize) => "maximised",
         Some(Sense::Minimize) | None => "minimised",
@@ -34,12 +32,19 @@ fn aims(view: &StudyView) -> String {
     format!("{what} is {done} over {parameters} under {constraints}{limits}.")
 }
 
+fn goal(view: &StudyView) -> String {
+    match view.goal_name() {
+        VALUE => "The value".to_owned(),
+        measure => format!("<b>{}</b>", escape(measure)),
+    }
+}
+
 fn limits(view: &StudyView) -> String {
     if view.limits.is_empty() {
         return String::new();
     }
     let limits = view.limits.iter().map(|limit| escape(&limit.to_string()));
-    format!(", with limits {}", limits.collect::<Vec<_>>().join(", "))
+    format!(", with {}", listed(limits))
 }
 
 /// How many trials there are of each state.
@@ -51,12 +56,15 @@ fn counts(view: &StudyView) -> String {
         Status::Running,
         Status::Waiting,
     ];
-    let item = |n: usize, name: &str| format!("<li><b>{n}</b> {name}</li>");
     let states = SHOWN.map(|state| match view.count(state) {
         0 => String::new(),
         n => item(n, state.name()),
     });
     item(view.trials.len(), "in all") + &states.concat()
+}
+
+fn item(n: usize, name: &str) -> String {
+    format!("<li><b>{n}</b> {name}</li>")
 }
 
 fn best(trials: &Trials<'_>) -> String {
@@ -65,30 +73,40 @@ fn best(trials: &Trials<'_>) -> String {
         return "<p class=\"none\">No feasible trial has a value yet.</p>".to_owned();
     };
     let id = trial.id;
-    let origin = trial.origin.as_deref();
-    let origin = origin.map_or(String::new(), |origin| format!(", {}", escape(origin)));
+    let origin = origin(trial);
     let short = short(best);
     let exact = exact(best);
     let beside = beside(trials.view, trial);
     let point = point(trials.view, trial);
     format!(
-        "<div class=\"hero\" data-t=\"{id}\"><p class=\"big\"><span>Best value</span><b>{short}</b>\
-         <span>exactly {exact}</span><span>trial {id}{origin}</span></p>{beside}<dl>{point}</dl></div>"
+        "<div class=\"hero\" data-t=\"{id}\">\
+         <p class=\"big\"><span>Best value</span><b>{short}</b>\
+         <span>exactly {exact}</span><span>trial {id}{origin}</span></p>\
+         {beside}<dl>{point}</dl></div>"
     )
+}
+
+fn origin(trial: &TrialView) -> String {
+    let origin = trial.origin.as_deref();
+    origin.map_or(String::new(), |origin| format!(", {}", escape(origin)))
 }
 
 /// What else the best trial measured, and the limits that it breaks.
 fn beside(view: &StudyView, trial: &TrialView) -> String {
-    let measures = view.measures().into_iter();
-    let measured = measures.filter_map(|name| {
-        let number = short(trial.measured.get(name)?);
-        Some(format!("<span>{} <b>{number}</b></span>", escape(name)))
-    });
+    let measured = measured(view, trial);
     let items: Vec<String> = measured.chain(broken(view, trial)).collect();
     if items.is_empty() {
         return String::new();
     }
     format!("<p class=\"beside\">{}</p>", items.join(" "))
+}
+
+fn measured(view: &StudyView, trial: &TrialView) -> impl Iterator<Item = String> {
+    let measures = view.measures().into_iter();
+    measures.filter_map(|name| {
+        let number = short(trial.measured.get(name)?);
+        Some(format!("<span>{} <b>{number}</b></span>", escape(name)))
+    })
 }
 
 fn broken(view: &StudyView, trial: &TrialView) -> impl Iterator<Item = String> {
@@ -100,12 +118,16 @@ fn broken(view: &StudyView, trial: &TrialView) -> impl Iterator<Item = String> {
     })
 }
 
+/// The value of a parameter, in all its digits: it may be copied from here.
+fn shown(found: Option<&Value>) -> String {
+    found.map_or("<i>inactive</i>".to_owned(), |found| {
+        escape(&value(found, exact))
+    })
+}
+
 fn point(view: &StudyView, trial: &TrialView) -> String {
     let items = view.parameters.iter().map(|parameter| {
-        let found = trial.params.get(&parameter.name);
-        let shown = found.map_or("<i>inactive</i>".to_owned(), |found| {
-            escape(&value(found, exact))
-        });
+        let shown = shown(trial.params.get(&parameter.name));
         let name = escape(&parameter.name);
         let domain = escape(&parameter.domain.to_string());
         format!("<div title=\"{domain}\"><dt>{name}</dt><dd>{shown}</dd></div>")

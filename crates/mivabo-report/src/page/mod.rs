@@ -35,6 +35,19 @@ impl Section {
     ) -> Section {
         Section { id, title, content }
     }
+
+    fn link(&self) -> String {
+        let Section { id, title, .. } = self;
+        format!("<li><a href=\"#{id}\">{title}</a></li>")
+    }
+
+    fn element(&self, content: &str) -> String {
+        let Section { id, title, .. } = self;
+        format!(
+            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\
+             <h2 id=\"{id}-title\">{title}</h2>\n{content}</section>\n"
+        )
+    }
 }
 
 const SECTIONS: [Section; 8] = [
@@ -52,17 +65,14 @@ pub(crate) fn page(view: &StudyView) -> String {
     let trials = Trials::of(view);
     let mut links = String::new();
     let mut sections = String::new();
-    for Section { id, title, content } in &SECTIONS {
-        let content = content(&trials);
+    for section in &SECTIONS {
+        let content = (section.content)(&trials);
+        // Nothing leads to a section that is not there.
         if content.is_empty() {
             continue;
         }
-        let _ = write!(links, "<li><a href=\"#{id}\">{title}</a></li>");
-        let _ = writeln!(
-            sections,
-            "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\
-             <h2 id=\"{id}-title\">{title}</h2>\n{content}</section>"
-        );
+        links += &section.link();
+        sections += &section.element(&content);
     }
     let policy = escape(POLICY);
     let name = escape(&view.name);
@@ -74,7 +84,8 @@ pub(crate) fn page(view: &StudyView) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <meta name=\"color-scheme\" content=\"light dark\"/>\n<title>{name}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
+         <title>{name}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <nav aria-label=\"Sections\"><ul>{links}</ul></nav>\n<main>\n{head}\n{sections}</main>\n\
          <script type=\"application/json\" id=\"study\">{study}</script>\n\
          {FOOTER}{version}.</footer>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
@@ -88,7 +99,9 @@ fn embedded(view: &StudyView) -> String {
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
+            // The last two end a line in older scripts, though not in JSON.
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                // Writing to a string cannot fail.
                 let _ = write!(safe, "\\u{:04x}", u32::from(c));
             }
             c => safe.push(c),

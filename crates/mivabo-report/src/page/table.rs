@@ -24,16 +24,20 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
     }
     let columns = columns(trials);
     let head: String = columns.iter().map(Column::head).collect();
-    let rows = trials.all().iter();
-    let body: String = rows
-        .map(|trial| row(trial, &columns, trials.is_best(trial)))
-        .collect();
+    let body = body(trials, &columns);
     let printed = printed(trials.all().len());
     let first = head_cell("trial", false);
     format!(
-        "{printed}<div class=\"scroll tall\"><table id=\"all\"><thead><tr>{first}{head}</tr></thead>\n\
+        "{printed}<div class=\"scroll tall\"><table id=\"all\">\
+         <thead><tr>{first}{head}</tr></thead>\n\
          <tbody>{body}</tbody></table></div>"
     )
+}
+
+fn body(trials: &Trials<'_>, columns: &[Column<'_>]) -> String {
+    let rows = trials.all().iter();
+    rows.map(|trial| row(trial, columns, trials.is_best(trial)))
+        .collect()
 }
 
 fn printed(n: usize) -> String {
@@ -94,6 +98,7 @@ fn columns<'a>(trials: &Trials<'a>) -> Vec<Column<'a>> {
     if !trials.origins.is_empty() {
         columns.push(Column::label("origin", origin));
     }
+    // Without a database nobody takes times.
     if trials.all().iter().any(|trial| trial.started.is_some()) {
         columns.push(Column::number("time", duration));
     }
@@ -149,13 +154,16 @@ fn parameter(found: Option<&Value>) -> String {
 
 fn state(trial: &TrialView) -> String {
     let infeasible = if trial.feasible { "" } else { ", infeasible" };
-    let name = trial.state.name();
+    let state = trial.state.name();
     match &trial.reason {
-        Some(reason) if trial.state == Status::Failed => {
-            let shown = escape(&elided(reason, REASON));
-            let full = escape(&elided(reason, FULL_REASON));
-            format!("<td class=\"t failed\" title=\"{full}\">{name}: {shown}{infeasible}</td>")
-        }
-        _ => text(&format!("{name}{infeasible}")),
+        Some(reason) if trial.state == Status::Failed => failure(state, reason, infeasible),
+        _ => text(&format!("{state}{infeasible}")),
     }
+}
+
+fn failure(state: &str, reason: &str, infeasible: &str) -> String {
+    let shown = escape(&elided(reason, REASON));
+    // A reason may be a whole traceback, and every trial may have one.
+    let full = escape(&elided(reason, FULL_REASON));
+    format!("<td class=\"t failed\" title=\"{full}\">{state}: {shown}{infeasible}</td>")
 }

@@ -22,10 +22,14 @@ pub(crate) mod weights;
 use std::sync::Arc;
 
 pub use self::error::Error;
-pub use self::mixed::{Group, Mixed, Products};
-pub use self::monomials::{Basis, MAX_FEATURES, Monomials};
-pub use self::waves::{Expansion, MAX_NODES, WaveKernel, Waves};
-pub use self::weights::{CosineSum, Weights};
+pub use self::mixed::Products;
+pub(crate) use self::mixed::{Group, Mixed};
+pub(crate) use self::monomials::Monomials;
+pub use self::monomials::{Basis, MAX_FEATURES};
+pub(crate) use self::waves::Waves;
+pub use self::waves::{Expansion, MAX_NODES, WaveKernel};
+pub(crate) use self::weights::CosineSum;
+pub use self::weights::Weights;
 use crate::encoding::Encoding;
 use crate::math::random::{Purpose, stream};
 
@@ -178,17 +182,17 @@ impl Features {
     }
 
     /// φ_d.
-    pub fn monomials(&self) -> &Monomials {
+    pub(crate) fn monomials(&self) -> &Monomials {
         &self.monomials
     }
 
     /// φ_c.
-    pub fn waves(&self) -> &Waves {
+    pub(crate) fn waves(&self) -> &Waves {
         &self.waves
     }
 
     /// φ_m.
-    pub fn mixed(&self) -> &Mixed {
+    pub(crate) fn mixed(&self) -> &Mixed {
         &self.mixed
     }
 
@@ -198,7 +202,7 @@ impl Features {
     }
 
     /// 1 + M_c, the number of columns of W.
-    pub fn n_columns(&self) -> usize {
+    pub(crate) fn n_columns(&self) -> usize {
         1 + self.waves.len()
     }
 
@@ -221,7 +225,7 @@ impl Features {
     }
 
     /// The numbers of the weights (row, column) that are in the model, in the order of [`flatten`](Self::flatten).
-    pub fn weights(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+    pub(crate) fn weights(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let first_row = (0..self.n_columns()).map(|j| (0, j));
         let row = |i: usize| {
             let products = self.mixed.waves_of(i).iter().map(move |&j| (i, j + 1));

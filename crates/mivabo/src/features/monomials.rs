@@ -56,6 +56,7 @@ impl Monomials {
         visible.dedup();
         let n = visible.len();
         let order = order.min(n);
+        // Saturating: many bits have more monomials than a number holds, and the limit refuses them.
         let total = (0..=order).fold(0, |sum: u64, k| sum.saturating_add(binomial(n, k)));
         check_number("monomials", total, MAX_FEATURES)?;
         // The kernel depends on one count of bits, so these are all values that it takes.
@@ -74,11 +75,6 @@ impl Monomials {
     /// M_d, the number of monomials.
     pub fn len(&self) -> usize {
         self.steps.len() + 1
-    }
-
-    /// Never: the empty monomial is always there.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// The highest degree: what was asked for, or the number of bits if that is less.
@@ -121,6 +117,7 @@ impl Monomials {
             .map(|i| if bit(i) { 1.0 } else { unset })
             .collect();
         a[0] = 1.0;
+        // Each from one that came before it: one product, whatever its degree.
         for (k, &(parent, last)) in self.steps.iter().enumerate() {
             a[k + 1] = a[parent as usize] * x[last as usize];
         }
@@ -175,6 +172,7 @@ impl Monomials {
     /// Adds q times monomial `k` of ±1 bits, expanded.
     fn add_in_binary(&self, k: usize, q: f64, binary: &mut [f64]) {
         let mut set: Vec<usize> = self.visible_of(k).collect();
+        // Rising, as `number_of` takes them.
         set.reverse();
         for chosen in 0_u64..1 << set.len() {
             let subset = (0..set.len()).filter(|i| chosen >> i & 1 == 1);

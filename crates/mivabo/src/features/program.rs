@@ -113,6 +113,7 @@ impl Reduction {
 
     /// z = x y
     fn tie(&mut self, z: usize, x: usize, y: usize) {
+        // Terms of 0 give all three rows one shape.
         self.add_row([(z, 1.0), (x, -1.0), (y, 0.0)], 0.0);
         self.add_row([(z, 1.0), (y, -1.0), (x, 0.0)], 0.0);
         self.add_row([(x, 1.0), (y, 1.0), (z, -1.0)], 1.0);

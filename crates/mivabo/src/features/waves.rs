@@ -180,6 +180,7 @@ impl Waves {
         let share = 1.0 / scopes.len() as f64;
         match expansion {
             Expansion::Random { kernel, n } | Expansion::RandomAdditive { kernel, n } => {
+                // A cosine of random phase squares to ½ on average, hence the 2.
                 let amplitude = (2.0 * share / n as f64).sqrt();
                 for scope in scopes
                     .iter()
@@ -238,6 +239,7 @@ impl Waves {
             }
             let Node { frequency, weight } = self.node(rule, scope, number, share);
             if number == opposite {
+                // The node at 0, whose sine is 0 everywhere.
                 self.push(&frequency, 0.0, weight.sqrt());
             } else {
                 self.push(&frequency, 0.0, (2.0 * weight).sqrt());
@@ -287,11 +289,6 @@ impl Waves {
         self.phases.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.phases.is_empty()
-    }
-
     /// Dc, the number of coordinates.
     pub fn n_reals(&self) -> usize {
         self.n_reals
@@ -313,14 +310,6 @@ impl Waves {
     /// When there is no wave `j`.
     pub fn amplitude(&self, j: usize) -> f64 {
         self.amplitudes[j]
-    }
-
-    /// bⱼ.
-    ///
-    /// # Panics
-    /// When there is no wave `j`.
-    pub fn phase(&self, j: usize) -> f64 {
-        self.phases[j]
     }
 
     /// ωⱼ, one for each coordinate.
@@ -524,18 +513,13 @@ mod tests {
     #[test]
     fn without_coordinates_there_are_no_waves() {
         assert!(waves(Expansion::default(), 0, 0).values(&[]).is_empty());
-        assert!(waves(Expansion::Quadrature { nodes: 0 }, 2, 0).is_empty());
-        assert!(
-            waves(
-                Expansion::Random {
-                    kernel: WaveKernel::Matern32,
-                    n: 0
-                },
-                2,
-                0
-            )
-            .is_empty()
-        );
+        let none = Expansion::Random {
+            kernel: WaveKernel::Matern32,
+            n: 0,
+        };
+        for expansion in [Expansion::Quadrature { nodes: 0 }, none] {
+            assert_eq!(waves(expansion, 2, 0).len(), 0);
+        }
     }
 
     #[test]

@@ -120,11 +120,12 @@ impl Weights {
     ///
     /// # Panics
     /// When there are fewer bits than the model needs.
-    pub fn given_bits(&self, bits: &[bool]) -> CosineSum {
+    pub(crate) fn given_bits(&self, bits: &[bool]) -> CosineSum {
         let columns = self.features.n_columns();
         let mut c = vec![0.0; columns];
         let a = self.features.monomials().values(bits);
         let rows = self.matrix.chunks_exact(columns).zip(&a);
+        // In the binary basis most monomials are 0 where few bits are set.
         for (row, &a) in rows.filter(|(_, a)| **a != 0.0) {
             add_scaled(&mut c, a, row);
         }
@@ -145,11 +146,6 @@ pub struct CosineSum {
 }
 
 impl CosineSum {
-    /// Dc, the number of coordinates.
-    pub fn n_reals(&self) -> usize {
-        self.waves.n_reals()
-    }
-
     pub(crate) fn constant(&self) -> f64 {
         self.constant
     }
@@ -163,8 +159,9 @@ impl CosineSum {
         &self.waves
     }
 
-    /// The value at `unit`.
-    pub fn value(&self, unit: &[f64]) -> f64 {
+    /// The value at `unit`, from the waves' own values: what the quicker ways are checked against.
+    #[cfg(test)]
+    pub(crate) fn value(&self, unit: &[f64]) -> f64 {
         self.weights
             .iter()
             .zip(self.waves.values(unit))
@@ -172,7 +169,7 @@ impl CosineSum {
     }
 
     /// The value, and ∂/∂xₖ = -Σⱼ cⱼ αⱼ ωⱼₖ sin(ωⱼ·x + bⱼ) into `gradient`.
-    pub fn value_and_gradient(&self, unit: &[f64], gradient: &mut [f64]) -> f64 {
+    pub(crate) fn value_and_gradient(&self, unit: &[f64], gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
         let mut value = self.constant;
         for (j, &c) in self.weights.iter().enumerate() {

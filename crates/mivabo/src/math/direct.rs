@@ -100,17 +100,27 @@ impl<F: FnMut(&[f64]) -> f64> Search<'_, F> {
             if !self.has_pair_left() {
                 break;
             }
-            let step = 3_f64.powi(-i32::from(self.cells[at].levels[side]) - 1);
-            let cells = [self.beside(at, side, -step), self.beside(at, side, step)];
-            pairs.push(Sides { side, cells });
+            pairs.push(self.sides(at, side));
         }
         pairs.sort_by(|a, b| a.least().total_cmp(&b.least()));
-        for Sides { side, cells } in pairs {
-            self.cells[at].levels[side] += 1;
-            for mut cell in cells {
-                cell.levels.clone_from(&self.cells[at].levels);
-                self.cells.push(cell);
-            }
+        for pair in pairs {
+            self.cut(at, pair);
+        }
+    }
+
+    /// The samples on both sides of a cell, a third of its side away.
+    fn sides(&mut self, at: usize, side: usize) -> Sides {
+        let step = 3_f64.powi(-i32::from(self.cells[at].levels[side]) - 1);
+        let cells = [self.beside(at, side, -step), self.beside(at, side, step)];
+        Sides { side, cells }
+    }
+
+    /// Cuts a cell in three. What is cut off first stays the largest: later cuts shorten the cell in other directions too.
+    fn cut(&mut self, at: usize, Sides { side, cells }: Sides) {
+        self.cells[at].levels[side] += 1;
+        for mut cell in cells {
+            cell.levels.clone_from(&self.cells[at].levels);
+            self.cells.push(cell);
         }
     }
 
@@ -129,6 +139,7 @@ impl<F: FnMut(&[f64]) -> f64> Search<'_, F> {
         let value = (self.f)(&point);
         Cell {
             centre,
+            // The largest number and not infinity: slopes on the hull would not be numbers.
             value: if value.is_finite() { value } else { f64::MAX },
             levels,
         }
@@ -181,6 +192,12 @@ struct Corner {
 }
 
 impl Corner {
+    /// How low the value may get in this cell, at the greatest rate of change for which it is the best on the hull.
+    fn promise(self, next: Corner) -> f64 {
+        let slope = (next.value - self.value) / (next.size - self.size);
+        self.value - slope * self.size
+    }
+
     /// Whether this one lies above the line from `before` to `after`.
     fn is_above(self, before: Corner, after: Corner) -> bool {
         (self.value - before.value) * (after.size - before.size)
@@ -192,14 +209,11 @@ impl Corner {
 fn promising(cells: &[Cell]) -> Vec<usize> {
     let best = cells.iter().map(|c| c.value).fold(f64::MAX, f64::min);
     let hull = hull(corners(cells));
+    let wanted = best - PROMISE * best.abs();
     let promises = |i: &usize| match hull.get(i + 1) {
         // The largest box promises most: nothing limits the rate of change that it may have.
         None => true,
-        Some(next) => {
-            let corner = hull[*i];
-            let slope = (next.value - corner.value) / (next.size - corner.size);
-            corner.value - slope * corner.size <= best - PROMISE * best.abs()
-        }
+        Some(next) => hull[*i].promise(*next) <= wanted,
     };
     (0..hull.len())
         .filter(promises)

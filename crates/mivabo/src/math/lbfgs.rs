@@ -101,6 +101,23 @@ pub fn minimise(
     }
 }
 
+/// The lowest of the minima that descents from these starts find; none without starts.
+pub(crate) fn lowest<F>(
+    f: F,
+    starts: &[Vec<f64>],
+    bounds: &[(f64, f64)],
+    settings: LbfgsSettings,
+) -> Option<Minimum>
+where
+    F: Fn(&[f64], &mut [f64]) -> f64,
+{
+    let minima = starts
+        .iter()
+        .map(|start| minimise(&f, start, bounds, settings));
+    // Of equal ones the first: a tie goes to the start that the caller put first.
+    minima.min_by(|a, b| a.value.total_cmp(&b.value))
+}
+
 /// The end of the descent, and whether the projected gradient vanishes there.
 fn descend<F>(
     objective: &mut Objective<'_, F>,
@@ -160,7 +177,8 @@ impl<F: FnMut(&[f64], &mut [f64]) -> f64> Objective<'_, F> {
     }
 }
 
-fn projected(x: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
+/// The nearest point of the box.
+pub(crate) fn projected(x: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
     // `max` before `min`: a NaN becomes the low bound.
     x.iter()
         .zip(bounds)
@@ -236,12 +254,12 @@ impl Memory {
         let descent: Vec<f64> = gradient.iter().map(|g| -g).collect();
         let pairs = self.over_free(&is_free);
         let Some(last) = pairs.last() else {
-            // Nothing is known of the curvature: a step of length 1 at most.
-            let length = dot(&descent, &descent).sqrt();
-            return descent.iter().map(|d| d / length.max(1.0)).collect();
+            // Nothing is known of the curvature.
+            return shortened(&descent);
         };
         let initial = last.curvature() / dot(&last.change, &last.change);
         let direction = two_loops(&pairs, &descent, initial);
+        // Rounding in the recursion may turn it upwards.
         if dot(&direction, &descent) > 0.0 {
             direction
         } else {
@@ -257,6 +275,12 @@ impl Memory {
         });
         masked.filter(Pair::is_curved).collect()
     }
+}
+
+/// Of length 1 at most.
+fn shortened(v: &[f64]) -> Vec<f64> {
+    let length = dot(v, v).sqrt();
+    v.iter().map(|v| v / length.max(1.0)).collect()
 }
 
 /// 0 for the coordinates that are held.
@@ -293,31 +317,59 @@ fn line_search<F>(
 where
     F: FnMut(&[f64], &mut [f64]) -> f64,
 {
-    let (mut low, mut high, mut t) = (0.0, f64::INFINITY, 1.0);
+    let mut bracket = Bracket::default();
+    let mut t = 1.0;
     let mut best: Option<Sample> = None;
     for _ in 0..MAX_TRIALS {
-        let mut ray = here.x.clone();
-        add_scaled(&mut ray, t, direction);
-        let step = Step::new(here, objective.sample(&ray));
+        let step = Step::new(here, objective.sample(&along(&here.x, t, direction)));
         if step.is_descent() {
+            // At a corner of the box longer steps end at the same point for ever.
             let is_stuck = best.as_ref().is_some_and(|best| best.x == step.there.x);
             let is_done = step.is_flat() || is_stuck;
-            low = t;
+            bracket.low = t;
             best = Some(step.there);
             if is_done {
                 break;
             }
         } else {
-            high = t;
+            bracket.high = t;
         }
-        // Between the longest step that is known to be good and the shortest that is not; doubled until there is one.
-        t = if high.is_finite() {
-            0.5 * (low + high)
-        } else {
-            2.0 * t
-        };
+        t = bracket.next(t);
     }
     best
+}
+
+/// x + t · direction
+fn along(x: &[f64], t: f64, direction: &[f64]) -> Vec<f64> {
+    let mut ray = x.to_vec();
+    add_scaled(&mut ray, t, direction);
+    ray
+}
+
+/// The longest step that is known to be good, and the shortest that is not.
+struct Bracket {
+    low: f64,
+    high: f64,
+}
+
+impl Default for Bracket {
+    fn default() -> Self {
+        Bracket {
+            low: 0.0,
+            high: f64::INFINITY,
+        }
+    }
+}
+
+impl Bracket {
+    /// Between the two; doubled until there is a step that is not good.
+    fn next(&self, t: f64) -> f64 {
+        if self.high.is_finite() {
+            0.5 * (self.low + self.high)
+        } else {
+            2.0 * t
+        }
+    }
 }
 
 /// A step of a line search, projected onto the box.

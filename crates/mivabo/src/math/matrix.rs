@@ -54,6 +54,18 @@ pub(crate) fn gram(data: &[f64], columns: usize) -> Vec<f64> {
     gram
 }
 
+/// The identity, row by row.
+pub(crate) fn identity(n: usize) -> Vec<f64> {
+    let mut identity = vec![0.0; n * n];
+    (0..n).for_each(|k| identity[k * n + k] = 1.0);
+    identity
+}
+
+/// The diagonal of a square matrix that lies in a slice row by row.
+pub(crate) fn diagonal(rows: &[f64], n: usize) -> impl Iterator<Item = f64> {
+    (0..n).map(move |i| rows[i * n + i])
+}
+
 /// Some columns of a slice with `width` numbers for each row, row by row.
 pub(crate) fn chosen_columns(data: &[f64], width: usize, chosen: &[usize]) -> Vec<f64> {
     data.chunks_exact(width.max(1))

@@ -83,6 +83,11 @@ impl Stream {
         StandardNormal.sample(&mut self.source)
     }
 
+    /// As many of these.
+    pub(crate) fn normals(&mut self, n: usize) -> Vec<f64> {
+        (0..n).map(|_| self.normal()).collect()
+    }
+
     /// Exponential with mean 1.
     pub fn exponential(&mut self) -> f64 {
         Exp1.sample(&mut self.source)

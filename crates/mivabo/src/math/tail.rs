@@ -32,13 +32,7 @@ pub(crate) fn half_line(precision: f64, pull: f64) -> HalfLine {
     let root = precision.sqrt();
     let a = pull / root;
     if a < -TAIL {
-        // Above, mean and variance are small differences of large numbers here: a + r ≈ 1/|a|.
-        let (k1, k2) = continued_fraction(-a);
-        return HalfLine {
-            log_mass: -(root * (k1 - a)).ln(),
-            mean: k1 / root,
-            variance: k1 * (k2 - k1) / precision,
-        };
+        return far_tail(precision, a);
     }
     let cdf = 0.5 * libm::erfc(-a / SQRT_2);
     let ratio = (-0.5 * a * a).exp() / ((2.0 * PI).sqrt() * cdf);
@@ -46,6 +40,17 @@ pub(crate) fn half_line(precision: f64, pull: f64) -> HalfLine {
         log_mass: 0.5 * (2.0 * PI / precision).ln() + 0.5 * a * a + cdf.ln(),
         mean: (a + ratio) / root,
         variance: (1.0 - ratio * (a + ratio)) / precision,
+    }
+}
+
+/// The same at a < -[`TAIL`], where a + r ≈ 1/|a| would be a small difference of large numbers.
+fn far_tail(precision: f64, a: f64) -> HalfLine {
+    let root = precision.sqrt();
+    let (k1, k2) = continued_fraction(-a);
+    HalfLine {
+        log_mass: -(root * (k1 - a)).ln(),
+        mean: k1 / root,
+        variance: k1 * (k2 - k1) / precision,
     }
 }
 

@@ -45,16 +45,22 @@ impl Belief {
         self.surrogate
             .observe(bits, unit, self.outputs.to_model(y))?;
         self.raw.push(y);
-        if self.raw.len() > self.n_fitted + self.n_fitted / 20 {
+        if self.is_outgrown() {
             self.refit_outputs()?;
         }
         Ok(())
+    }
+
+    /// Whether outputs are so many more than the transform was fitted to that it has to be fitted again.
+    fn is_outgrown(&self) -> bool {
+        self.raw.len() > self.n_fitted + self.n_fitted / 20
     }
 
     /// Fits the transform to all outputs.
     fn refit_outputs(&mut self) -> Result<(), Error> {
         self.outputs = Outputs::fit(&self.raw, self.transform)?;
         self.n_fitted = self.raw.len();
+        // With the transform all outputs change, not the last one alone.
         let z: Vec<f64> = self.raw.iter().map(|y| self.outputs.to_model(*y)).collect();
         self.surrogate.set_outputs(&z)
     }

@@ -33,6 +33,13 @@ pub(super) fn check_output(value: f64) -> Result<(), Error> {
 }
 
 /// # Errors
+/// [`Error::BadCode`] for another number of outputs than of observations, [`Error::BadOutput`] as [`check_output`].
+pub(super) fn check_outputs(y: &[f64], n_observations: usize) -> Result<(), Error> {
+    check_length("outputs", y.len(), n_observations)?;
+    y.iter().try_for_each(|y| check_output(*y))
+}
+
+/// # Errors
 /// [`Error::BadOutput`] for an output that is not finite.
 pub(super) fn check_finite(value: f64) -> Result<(), Error> {
     if value.is_finite() {

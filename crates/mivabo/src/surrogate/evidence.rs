@@ -18,7 +18,7 @@ use super::prior::{Prior, Variances};
 use super::records::Records;
 use crate::features::{Features, Group, HYPERPARAMETERS, Waves};
 use crate::math::lbfgs::{self, LbfgsSettings};
-use crate::math::matrix::{Matrix, add_product, chosen_columns, gram};
+use crate::math::matrix::{Matrix, add_product, chosen_columns, diagonal, gram};
 use crate::math::random::Stream;
 use crate::math::vector::{add_scaled, dot_in_lanes, scale};
 use crate::surrogate::Error;
@@ -84,11 +84,9 @@ pub fn fitted(gaussian: &Gaussian, fit: Fit, stream: &mut Stream) -> Result<Gaus
 
 /// At most `limit` of the numbers below `n`, evenly spread, the last one among them.
 pub(crate) fn spread_out(n: usize, limit: usize) -> Vec<usize> {
-    if n == 0 {
-        return Vec::new();
-    }
-    let limit = limit.clamp(1, n);
-    (1..=limit).map(|k| k * n / limit - 1).collect()
+    // Not `clamp`, which would panic where there is nothing to choose from.
+    let n_chosen = limit.max(1).min(n);
+    (1..=n_chosen).map(|k| k * n / n_chosen - 1).collect()
 }
 
 /// What θ stands for.
@@ -194,13 +192,22 @@ impl Evidence {
             .collect()
     }
 
+    /// φ_c of all records, n × M_c.
+    fn wave_values(&self, waves: &Waves) -> Vec<f64> {
+        let n = self.records.n();
+        (0..n)
+            .flat_map(|i| waves.values(self.records.unit_of(i)))
+            .collect()
+    }
+
     fn mean_diagonal(&self, kernel: &[f64]) -> f64 {
         let n = self.records.n();
-        (0..n).map(|i| kernel[i * n + i]).sum::<f64>() / n.max(1) as f64
+        diagonal(kernel, n).sum::<f64>() / n.max(1) as f64
     }
 
     /// Where searches begin: the present values, the middle of the prior, and draws of it.
     fn starts(&self, gaussian: &Gaussian, n_starts: usize, stream: &mut Stream) -> Vec<Vec<f64>> {
+        // The first two take no draws, so they are the same however many starts there are.
         let mut starts = vec![logs(gaussian), means(&self.priors)];
         while starts.len() < n_starts {
             let draw = |prior: &LogPrior| prior.mean + prior.deviation * stream.normal();
@@ -223,11 +230,7 @@ impl Evidence {
             scale(gradient, -1.0);
             -value
         };
-        starts
-            .iter()
-            .map(|start| lbfgs::minimise(negative, start, &bounds, settings))
-            .min_by(|a, b| a.value.total_cmp(&b.value))
-            .map(|found| found.x)
+        lbfgs::lowest(negative, starts, &bounds, settings).map(|found| found.x)
     }
 
     /// log p(y | θ) + log p(θ) up to a constant, and its gradient.
@@ -279,7 +282,7 @@ impl Evidence {
         prior: Prior,
     ) -> [f64; FIRST_BANDWIDTH] {
         let (n, v) = (self.records.n(), prior.variances);
-        let trace = (0..n).map(|i| g[i * n + i]).sum::<f64>();
+        let trace = diagonal(g, n).sum::<f64>();
         [
             v.discrete * dot_in_lanes(g, &self.discrete),
             v.continuous * dot_in_lanes(g, &kernels.all),
@@ -299,13 +302,11 @@ impl Evidence {
         scale(&mut q, v.continuous);
         for block in &self.blocks {
             let part = block.slope(g, &chosen_columns(b, m, &block.waves), v.mixed);
-            let rows = part.chunks_exact(block.waves.len());
-            for (q, part) in q.chunks_exact_mut(m).zip(rows) {
-                block
-                    .waves
-                    .iter()
-                    .zip(part)
-                    .for_each(|(&j, part)| q[j] += part);
+            for (q, part) in q
+                .chunks_exact_mut(m)
+                .zip(part.chunks_exact(block.waves.len()))
+            {
+                add_at(q, &block.waves, part);
             }
         }
         q
@@ -323,6 +324,11 @@ impl Evidence {
 }
 
 impl Block {
+    /// C_g, from the values of all `m` waves.
+    fn wave_gram(&self, b: &[f64], m: usize) -> Vec<f64> {
+        gram(&chosen_columns(b, m, &self.waves), self.waves.len())
+    }
+
     /// v_m (G ∘ P) B, for the values B of its waves.
     fn slope(&self, g: &[f64], b: &[f64], mixed: f64) -> Vec<f64> {
         let weighted: Vec<f64> = g
@@ -352,8 +358,13 @@ fn kernel_slope(conditioned: &Conditioned) -> Vec<f64> {
 
 /// Half the diagonal of the coordinates that one wave sees.
 fn middle_bandwidth(waves: &Waves) -> f64 {
-    let n_seen = (0..waves.len()).map(|j| waves.reals_of(j).count()).max();
-    0.5 * (n_seen.unwrap_or(1).max(1) as f64).sqrt()
+    0.5 * (most_seen(waves) as f64).sqrt()
+}
+
+/// The most coordinates that one wave sees, at least one.
+fn most_seen(waves: &Waves) -> usize {
+    let n_seen = (0..waves.len()).map(|j| waves.reals_of(j).count());
+    n_seen.max().unwrap_or(1).max(1)
 }
 
 /// The kernels of the waves at some bandwidths.
@@ -369,9 +380,7 @@ struct WaveKernels {
 impl WaveKernels {
     fn new(evidence: &Evidence, features: &Features) -> WaveKernels {
         let (n, m) = (evidence.records.n(), features.waves().len());
-        let b: Vec<f64> = (0..n)
-            .flat_map(|i| features.waves().values(evidence.records.unit_of(i)))
-            .collect();
+        let b = evidence.wave_values(features.waves());
         let all = if m == 0 {
             vec![0.0; n * n]
         } else {
@@ -383,11 +392,17 @@ impl WaveKernels {
                 // All waves: C itself, which is there already.
                 add_entrywise(&mut mixed, &block.products, &all);
             } else {
-                let some = chosen_columns(&b, m, &block.waves);
-                add_entrywise(&mut mixed, &block.products, &gram(&some, block.waves.len()));
+                add_entrywise(&mut mixed, &block.products, &block.wave_gram(&b, m));
             }
         }
         WaveKernels { b, all, mixed }
+    }
+}
+
+/// Adds some numbers to those at the given places.
+fn add_at(target: &mut [f64], places: &[usize], numbers: &[f64]) {
+    for (&place, number) in places.iter().zip(numbers) {
+        target[place] += number;
     }
 }
 

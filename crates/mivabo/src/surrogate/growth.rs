@@ -19,7 +19,7 @@ use super::evidence::spread_out;
 use super::gaussian::Gaussian;
 use super::records::Records;
 use crate::encoding::Encoding;
-use crate::features::{Features, Mixed, Products};
+use crate::features::{Features, Mixed, Monomials, Products, Waves};
 use crate::math::cholesky::GrowingFactor;
 use crate::math::matrix::{chosen_columns, gram};
 use crate::math::vector::{add_scaled, dot_in_lanes};
@@ -62,14 +62,11 @@ pub fn owners(encoding: &Encoding) -> Vec<usize> {
 /// # Errors
 /// None in practice: the prior is that of `gaussian`.
 pub fn grown(gaussian: &Gaussian, growth: Growth, owners: &[usize]) -> Result<Gaussian, Error> {
-    let direction = match growth {
-        Growth::Fixed => return Ok(gaussian.clone()),
-        Growth::Discard => Direction::Discard,
-        Growth::Add => Direction::Add,
-    };
-    if gaussian.n_observations() == 0 {
+    // Without observations every structure explains them alike, and all products would be discarded.
+    let has_data = gaussian.n_observations() > 0;
+    let Some(direction) = Direction::of(growth).filter(|_| has_data) else {
         return Ok(gaussian.clone());
-    }
+    };
     let chosen = spread_out(gaussian.n_observations(), MAX_POINTS);
     let records = gaussian.records().subset(&chosen);
     let mut search = Search::new(gaussian, &records, owners);
@@ -91,6 +88,14 @@ enum Direction {
 }
 
 impl Direction {
+    fn of(growth: Growth) -> Option<Direction> {
+        match growth {
+            Growth::Fixed => None,
+            Growth::Discard => Some(Direction::Discard),
+            Growth::Add => Some(Direction::Add),
+        }
+    }
+
     fn sign(self) -> f64 {
         match self {
             Direction::Discard => -1.0,
@@ -142,16 +147,9 @@ enum Presence {
 
 /// All candidates of a model, in the order of their first monomial.
 fn candidates(features: &Features, owners: &[usize]) -> Vec<Candidate> {
-    let owner = |bit: usize| owners.get(bit).copied().unwrap_or(bit);
-    let (monomials, waves) = (features.monomials(), features.waves());
-    let of_parameters = grouped(1..monomials.len(), |i| {
-        monomials.bits_of(i).map(owner).collect::<BTreeSet<usize>>()
-    });
-    let of_reals = grouped(0..waves.len(), |j| {
-        waves.reals_of(j).collect::<Vec<usize>>()
-    });
+    let of_reals = by_reals(features.waves());
     let mut all = Vec::new();
-    for monomials in &of_parameters {
+    for monomials in &by_parameters(features.monomials(), owners) {
         all.extend(of_reals.iter().map(|waves| Candidate {
             monomials: monomials.clone(),
             waves: waves.clone(),
@@ -159,6 +157,21 @@ fn candidates(features: &Features, owners: &[usize]) -> Vec<Candidate> {
     }
     all.sort_by_key(|c| (c.monomials[0], c.waves[0]));
     all
+}
+
+/// Monomials whose bits belong to the same parameters together, without the empty one.
+fn by_parameters(monomials: &Monomials, owners: &[usize]) -> Vec<Vec<usize>> {
+    let owner = |bit: usize| owners.get(bit).copied().unwrap_or(bit);
+    grouped(1..monomials.len(), |i| {
+        monomials.bits_of(i).map(owner).collect::<BTreeSet<usize>>()
+    })
+}
+
+/// Waves of the same coordinates together.
+fn by_reals(waves: &Waves) -> Vec<Vec<usize>> {
+    grouped(0..waves.len(), |j| {
+        waves.reals_of(j).collect::<Vec<usize>>()
+    })
 }
 
 /// Numbers with equal keys together.
@@ -209,14 +222,9 @@ impl<'a> Search<'a> {
         // Of which some products are in and others are not: neither to be added nor dropped as a whole.
         candidates.retain(|c| c.presence(features.mixed()) != Presence::Some);
         let is_in = |c: &Candidate| c.presence(features.mixed()) == Presence::All;
-        let mut wave_grams = BTreeMap::new();
-        for c in &candidates {
-            wave_grams
-                .entry(c.waves.clone())
-                .or_insert_with(|| records.wave_gram(&c.waves));
-        }
         let noise = prior.effective_noise(features);
         let covariance = records.covariance(prior.variances, noise);
+        let wave_grams = wave_grams(&candidates, records);
         Search {
             records,
             variance: prior.variances.mixed,
@@ -230,26 +238,30 @@ impl<'a> Search<'a> {
 
     /// Adds or drops one candidate; false when that does not help.
     fn step(&mut self, direction: Direction) -> bool {
+        let before = self.now.evidence;
+        let better = self
+            .best_change(direction)
+            .filter(|(_, changed)| direction.is_better(changed.evidence, before));
+        let Some((c, changed)) = better else {
+            return false;
+        };
+        self.is_in[c] = direction == Direction::Add;
+        self.now = changed;
+        true
+    }
+
+    /// The candidate whose change gives the greatest evidence among the most promising ones, and what comes of it.
+    fn best_change(&self, direction: Direction) -> Option<(usize, Structure)> {
         let mut best: Option<(usize, Structure)> = None;
         // The slope at ε = 0 only ranks: how far the evidence rises shows in full.
         for c in self.ranked(direction).into_iter().take(N_TRIED) {
             let changed = self.changed(c, direction);
-            if best
-                .as_ref()
-                .is_none_or(|(_, best)| changed.evidence > best.evidence)
-            {
+            let least = best.as_ref().map(|(_, best)| best.evidence);
+            if least.is_none_or(|least| changed.evidence > least) {
                 best = Some((c, changed));
             }
         }
-        let Some((c, changed)) = best else {
-            return false;
-        };
-        if !direction.is_better(changed.evidence, self.now.evidence) {
-            return false;
-        }
-        self.is_in[c] = direction == Direction::Add;
-        self.now = changed;
-        true
+        best
     }
 
     /// The structure with a candidate added or dropped.
@@ -270,11 +282,16 @@ impl<'a> Search<'a> {
             let k = self.kernel_of(&self.candidates[c]);
             0.5 * direction.sign() * (square_form(&k, alpha) - dot_in_lanes(&inverse, &k))
         };
-        let is_in = direction == Direction::Discard;
-        let possible = (0..self.candidates.len()).filter(|&c| self.is_in[c] == is_in);
+        let possible = self.possible(direction);
         let mut slopes: Vec<(usize, f64)> = possible.map(|c| (c, slope(c))).collect();
         slopes.sort_by(|a, b| b.1.total_cmp(&a.1));
         slopes.into_iter().map(|(c, _)| c).collect()
+    }
+
+    /// Those that are in can be dropped, the others added.
+    fn possible(&self, direction: Direction) -> impl Iterator<Item = usize> {
+        let is_in = direction == Direction::Discard;
+        (0..self.candidates.len()).filter(move |&c| self.is_in[c] == is_in)
     }
 
     /// K_c: products of its monomials times products of its waves.
@@ -301,6 +318,17 @@ impl<'a> Search<'a> {
         }
         pairs.into_iter().collect()
     }
+}
+
+/// C_c of each set of waves, which several candidates share.
+fn wave_grams(candidates: &[Candidate], records: &Records) -> BTreeMap<Vec<usize>, Vec<f64>> {
+    let mut grams = BTreeMap::new();
+    for Candidate { waves, .. } in candidates {
+        grams
+            .entry(waves.clone())
+            .or_insert_with(|| records.wave_gram(waves));
+    }
+    grams
 }
 
 /// xᵀKx

@@ -3,7 +3,7 @@
 //! # Contract of a [`Surrogate`]
 //!
 //! * Outputs are in the model's units: finite, at most 1e100 in size, meant to have mean 0 and variance 1
-//!   ([`Belief`] takes raw ones). An observation that is refused changes nothing.
+//!   (`Belief` takes raw ones). An observation that is refused changes nothing.
 //! * [`observe`](Surrogate::observe) takes one observation in; the next answer knows it. Priors with an exact posterior
 //!   learn at once, the others when they are next asked, which is why asking takes `&mut self`.
 //! * [`predict`](Surrogate::predict) gives mean and variance of f without noise; the variance is never negative.
@@ -30,7 +30,7 @@ pub mod sparse;
 
 use std::sync::Arc;
 
-pub use self::belief::Belief;
+pub(crate) use self::belief::Belief;
 pub use self::error::Error;
 pub(crate) use self::evidence::spread_out;
 pub use self::evidence::{Fit, fitted};

@@ -37,8 +37,7 @@ const LARGEST_OUTPUT: f64 = 1e100;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outputs {
     first: Affine,
-    /// λ, and what follows it.
-    power: Option<(f64, Affine)>,
+    power: Option<Power>,
     /// What larger numbers are drawn in to.
     largest: f64,
 }
@@ -103,7 +102,10 @@ impl Outputs {
         let bent: Vec<f64> = bulk.iter().map(|u| bend(*u, lambda)).collect();
         Some(Outputs {
             first,
-            power: Some((lambda, Affine::standard(&bent))),
+            power: Some(Power {
+                lambda,
+                then: Affine::standard(&bent),
+            }),
             largest: LARGEST_DEVIATION,
         })
     }
@@ -111,9 +113,7 @@ impl Outputs {
     /// The model's number for an output. Drawn in to ±1e6 deviations (±1e100 by the identity), and 0 for NaN.
     pub fn to_model(&self, y: f64) -> f64 {
         let u = self.first.apply(y);
-        let z = self
-            .power
-            .map_or(u, |(lambda, then)| then.apply(bend(u, lambda)));
+        let z = self.power.map_or(u, |power| power.apply(u));
         if z.is_nan() {
             0.0
         } else {
@@ -124,15 +124,31 @@ impl Outputs {
     /// The output for a model's number: of a median the median, of a quantile the quantile. Saturates at the largest
     /// finite numbers.
     pub fn from_model(&self, z: f64) -> f64 {
-        let u = self
-            .power
-            .map_or(z, |(lambda, then)| unbend(then.invert(z), lambda));
+        let u = self.power.map_or(z, |power| power.invert(z));
         let y = self.first.invert(u);
+        // NaN says nothing, and the centre is what is believed then.
         if y.is_nan() {
             self.first.invert(0.0)
         } else {
             y.clamp(-f64::MAX, f64::MAX)
         }
+    }
+}
+
+/// ψ_λ, and what makes the bent outputs standard.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Power {
+    lambda: f64,
+    then: Affine,
+}
+
+impl Power {
+    fn apply(self, u: f64) -> f64 {
+        self.then.apply(bend(u, self.lambda))
+    }
+
+    fn invert(self, z: f64) -> f64 {
+        unbend(self.then.invert(z), self.lambda)
     }
 }
 
@@ -275,14 +291,19 @@ fn best_power(u: &[f64]) -> Option<f64> {
     (lambda.abs() <= LARGEST_POWER && likelihood(u, lambda).is_finite()).then_some(lambda)
 }
 
+fn variance(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    // Divided before they are added, so that a sum of large outputs does not overflow.
+    let mean = values.iter().map(|v| v / n).sum::<f64>();
+    values.iter().map(|v| (v - mean).powi(2) / n).sum()
+}
+
 /// log p up to a constant: -n/2 log var(ψ(u)) + (λ - 1) Σ sign(u) log(|u| + 1).
 fn likelihood(u: &[f64], lambda: f64) -> f64 {
     let n = u.len() as f64;
     let bent: Vec<f64> = u.iter().map(|u| bend(*u, lambda)).collect();
-    let mean = bent.iter().map(|v| v / n).sum::<f64>();
-    let variance = bent.iter().map(|v| (v - mean).powi(2) / n).sum::<f64>();
     let jacobian: f64 = u.iter().map(|u| u.signum() * u.abs().ln_1p()).sum();
-    let value = -0.5 * n * variance.ln() + (lambda - 1.0) * jacobian;
+    let value = -0.5 * n * variance(&bent).ln() + (lambda - 1.0) * jacobian;
     // A NaN is neither greater nor less than anything, and would lead golden sections astray.
     if value.is_finite() {
         value
@@ -395,7 +416,7 @@ mod tests {
             let outputs = Outputs::fit(&y, transform).unwrap();
 
             let back = outputs.from_model(outputs.to_model(at));
-            let saturates = outputs.to_model(at).abs() >= LARGEST_DEVIATION || outputs.power.is_some_and(|p| p.0 < 0.0 || p.0 > 2.0);
+            let saturates = outputs.to_model(at).abs() >= LARGEST_DEVIATION || outputs.power.is_some_and(|p| p.lambda < 0.0 || p.lambda > 2.0);
 
             prop_assert!(saturates || (back - at).abs() < 1e-5 * (1.0 + at.abs()), "{back} {at} {outputs:?}");
             prop_assert!(outputs.to_model(at) <= outputs.to_model(at + 1.0));

@@ -56,6 +56,7 @@ impl Prior {
         check_hyperparameter("discrete variance", variances.discrete)?;
         check_hyperparameter("continuous variance", variances.continuous)?;
         check_hyperparameter("mixed variance", variances.mixed)?;
+        // No noise is allowed: what is used is the effective noise, which is never 0.
         if self.noise == 0.0 {
             return Ok(());
         }
@@ -63,11 +64,16 @@ impl Prior {
     }
 
     /// The noise variance that is used: at least [`JITTER`] times the largest prior variance of f.
+    pub fn effective_noise(&self, features: &Features) -> f64 {
+        self.noise.max(JITTER * self.largest_variance(features))
+    }
+
+    /// The most that the prior variance of f may be at a point.
     ///
     /// ```text
     /// v_d M_d + v_c Σⱼ αⱼ² + v_m Σ_(i,j) αⱼ²      over all waves j, and all products (i, j)
     /// ```
-    pub fn effective_noise(&self, features: &Features) -> f64 {
+    fn largest_variance(&self, features: &Features) -> f64 {
         let power = |j: &usize| features.waves().amplitude(*j).powi(2);
         let continuous: f64 = (0..features.waves().len()).map(|j| power(&j)).sum();
         let groups = features.mixed().groups().iter();
@@ -76,8 +82,7 @@ impl Prior {
             .sum();
         let v = self.variances;
         let discrete = features.monomials().len() as f64;
-        let largest = v.discrete * discrete + v.continuous * continuous + v.mixed * mixed;
-        self.noise.max(JITTER * largest)
+        v.discrete * discrete + v.continuous * continuous + v.mixed * mixed
     }
 
     /// Weights drawn from the prior, their deviations times `scale`, as a matrix like W.

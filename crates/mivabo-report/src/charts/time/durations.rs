@@ -34,32 +34,64 @@ impl<'a> Ended<'a> {
 
 /// Nothing where no trial has ended.
 pub(super) fn figure(trials: &Trials<'_>, timed: &[Timed<'_>]) -> String {
-    let ended: Vec<Ended<'_>> = timed.iter().filter_map(Ended::of).collect();
-    let Some(longest) = ended.iter().map(|one| one.millis).max() else {
-        return String::new();
-    };
-    let unit = time_unit(longest);
-    let plot = frame(trials, longest as f64 / unit.millis);
-    let description = description(ended.len(), longest);
-    let size = Size::new(WIDTH, HEIGHT);
-    let mut svg = Svg::new(size, "Time of each trial", &description);
-    plot.draw_y(&mut svg, 4);
-    plot.draw_x(&mut svg, 10, 0.0);
-    svg.group("axis", |svg| plot.draw_title(svg, 36.0, "trial"));
-    svg.group("marks", |svg| {
-        let drawn = ended.iter().step_by(every(ended.len()));
-        svg.extend(drawn.map(|one| one.dot(trials, &plot, unit)));
-    });
-    let thinned = thinned(ended.len());
-    svg.captioned(&format!("Time of each trial, in {}{thinned}", unit.name))
+    let durations = Durations::of(trials, timed);
+    durations.map_or(String::new(), |it| it.figure())
 }
 
-fn description(n: usize, longest: u64) -> String {
-    let n = count(n, "trial");
-    format!("{n}, the longest took {}", time(longest))
+struct Durations<'a> {
+    trials: &'a Trials<'a>,
+    ended: Vec<Ended<'a>>,
+    longest: u64,
+    /// The unit of the y-axis.
+    unit: Unit,
+    plot: Plot,
+}
+
+impl<'a> Durations<'a> {
+    fn of(trials: &'a Trials<'a>, timed: &'a [Timed<'a>]) -> Option<Durations<'a>> {
+        let ended: Vec<Ended<'_>> = timed.iter().filter_map(Ended::of).collect();
+        let longest = ended.iter().map(|one| one.millis).max()?;
+        let unit = time_unit(longest);
+        Some(Durations {
+            trials,
+            ended,
+            longest,
+            unit,
+            plot: frame(trials, longest as f64 / unit.millis),
+        })
+    }
+
+    fn figure(&self) -> String {
+        let size = Size::new(WIDTH, HEIGHT);
+        let mut svg = Svg::new(size, "Time of each trial", &self.description());
+        self.draw_axes(&mut svg);
+        svg.group("marks", |svg| self.draw_dots(svg));
+        let unit = self.unit.name;
+        let thinned = thinned(self.ended.len());
+        svg.captioned(&format!("Time of each trial, in {unit}{thinned}"))
+    }
+
+    fn description(&self) -> String {
+        let n = count(self.ended.len(), "trial");
+        let longest = time(self.longest);
+        format!("{n}, the longest took {longest}")
+    }
+
+    fn draw_axes(&self, svg: &mut Svg) {
+        self.plot.draw_y(svg, 4);
+        self.plot.draw_x(svg, 10, 0.0);
+        svg.group("axis", |svg| self.plot.draw_title(svg, 36.0, "trial"));
+    }
+
+    fn draw_dots(&self, svg: &mut Svg) {
+        let every = every(self.ended.len());
+        let drawn = self.ended.iter().step_by(every);
+        svg.extend(drawn.map(|one| one.dot(self.trials, &self.plot, self.unit)));
+    }
 }
 
 fn frame(trials: &Trials<'_>, longest: f64) -> Plot {
+    // From 0, so that heights compare as times do; where all took none, the scale still needs a length.
     let y = Scale::linear(0.0, (longest * HEADROOM).max(f64::MIN_POSITIVE));
     Plot {
         x: trials.numbers(),

@@ -75,18 +75,26 @@ impl Span {
 }
 
 fn summary(span: Span, timed: &[Timed<'_>]) -> String {
-    let mut durations: Vec<u64> = timed.iter().filter_map(|one| one.trial.millis()).collect();
-    durations.sort_unstable();
+    let durations = sorted_durations(timed);
     let Some(median) = durations.get(durations.len() / 2) else {
         return "No trial has ended yet.".to_owned();
     };
+    // A clock that was set may leave a time of any length.
     let total = durations.iter().copied().fold(0, u64::saturating_add);
     format!(
-        "{} from the first start to the last end; {} of evaluation in all; {} in the median trial.",
+        "{} from the first start to the last end; \
+         {} of evaluation in all; {} in the median trial.",
         time(span.millis()),
         time(total),
         time(*median)
     )
+}
+
+fn sorted_durations(timed: &[Timed<'_>]) -> Vec<u64> {
+    let ended = timed.iter().filter_map(|one| one.trial.millis());
+    let mut durations: Vec<u64> = ended.collect();
+    durations.sort_unstable();
+    durations
 }
 
 /// Of how many trials one is drawn.

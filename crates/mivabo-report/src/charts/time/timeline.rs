@@ -25,6 +25,11 @@ const WIDEST: f64 = NAME as f64 * CHARACTER;
 /// The room above the lanes.
 const TOP: f64 = 8.0;
 
+/// How high each of so many lanes is.
+fn lane_height(n: usize) -> f64 {
+    (HEIGHT / n.max(1) as f64).clamp(LOWEST, HIGHEST)
+}
+
 pub(super) fn figure(trials: &Trials<'_>, timed: &[Timed<'_>], span: Span) -> String {
     let timeline = Timeline::new(timed, span);
     let n_trials = count(timed.len(), "trial");
@@ -56,7 +61,7 @@ impl<'a> Timeline<'a> {
     fn new(timed: &'a [Timed<'a>], span: Span) -> Timeline<'a> {
         let lanes = Lanes::of(timed);
         let n_drawn = lanes.names.len().min(MAX_LANES);
-        let height = (HEIGHT / n_drawn.max(1) as f64).clamp(LOWEST, HIGHEST);
+        let height = lane_height(n_drawn);
         let widest = text_width(lanes.names.iter().map(String::as_str));
         let unit = time_unit(span.millis());
         let length = span.millis() as f64 / unit.millis;
@@ -79,6 +84,7 @@ impl<'a> Timeline<'a> {
         }
     }
 
+    /// With room for the axis.
     fn size(&self) -> Size {
         Size::new(WIDTH, self.plot.bottom + 42.0)
     }

@@ -108,9 +108,7 @@ impl GrowingFactor {
             1.0,
             Par::Seq,
         );
-        for i in 0..n {
-            (0..i).for_each(|j| inverse[j * n + i] = inverse[i * n + j]);
-        }
+        mirror(&mut inverse, n);
         inverse
     }
 
@@ -122,6 +120,13 @@ impl GrowingFactor {
             lower[i * n..][..=i].copy_from_slice(&self.packed[i * (i + 1) / 2..][..=i]);
         }
         ZeroFilled { n, lower }
+    }
+}
+
+/// Copies the lower half of a row-major matrix to its upper half.
+fn mirror(matrix: &mut [f64], n: usize) {
+    for i in 0..n {
+        (0..i).for_each(|j| matrix[j * n + i] = matrix[i * n + j]);
     }
 }
 

@@ -27,13 +27,18 @@ impl JitteredFactor {
         if !mean.is_finite() {
             return None;
         }
-        JITTERS.iter().find_map(|jitter| {
-            let mut lower = matrix.clone();
-            for i in 0..n {
-                lower[(i, i)] += jitter * mean;
-            }
-            factor_in_place(&mut lower).then_some(Self { lower })
-        })
+        // A share of the diagonal: an absolute jitter would drown small matrices and be lost in large ones.
+        let mut raised = JITTERS.iter().map(|jitter| jitter * mean);
+        raised.find_map(|jitter| Self::raised_by(jitter, matrix))
+    }
+
+    /// The factor with a number added to the diagonal.
+    fn raised_by(jitter: f64, matrix: &Mat<f64>) -> Option<Self> {
+        let mut lower = matrix.clone();
+        for i in 0..lower.nrows() {
+            lower[(i, i)] += jitter;
+        }
+        factor_in_place(&mut lower).then_some(Self { lower })
     }
 
     /// The number of rows.

@@ -56,6 +56,12 @@ impl UpdatedFactor {
         }
     }
 
+    /// x ← A⁻¹x
+    pub(crate) fn solve(&self, x: &mut [f64]) {
+        self.forward(x);
+        self.backward(x);
+    }
+
     /// log det A = 2 Σ log Rₖₖ
     pub(crate) fn log_determinant(&self) -> f64 {
         self.columns.iter().map(|column| 2.0 * column[0].ln()).sum()
@@ -96,10 +102,8 @@ mod tests {
         let at_once = UpdatedFactor::factor(&sum, n).unwrap();
         let mut x: Vec<f64> = (0..n).map(|k| k as f64 - 3.5).collect();
         let mut same = x.clone();
-        updated.forward(&mut x);
-        updated.backward(&mut x);
-        at_once.forward(&mut same);
-        at_once.backward(&mut same);
+        updated.solve(&mut x);
+        at_once.solve(&mut same);
         assert!((updated.log_determinant() - at_once.log_determinant()).abs() < 1e-12);
         assert!(x.iter().zip(&same).all(|(x, y)| (x - y).abs() < 1e-12));
     }

@@ -85,6 +85,24 @@ enum Path {
     Primal(Primal),
 }
 
+impl Path {
+    fn new(records: &Records, prior: Prior) -> Path {
+        if records.n() < records.features().n_weights() {
+            Path::Dual(Dual::new(records, prior))
+        } else {
+            Path::Primal(Primal::new(records, prior))
+        }
+    }
+
+    /// The outputs of the records, where points are as they were.
+    fn learn(&mut self, records: &Records) {
+        match self {
+            Path::Dual(dual) => dual.learn(records.y()),
+            Path::Primal(primal) => primal.learn(records),
+        }
+    }
+}
+
 impl Gaussian {
     /// The prior belief.
     ///
@@ -97,15 +115,10 @@ impl Gaussian {
     /// The belief after all records, from scratch: O(n³ + n² M_d) in the dual, O(n M² + M³) in the primal.
     pub(crate) fn of(records: Records, prior: Prior) -> Result<Gaussian, Error> {
         prior.check()?;
-        let path = if records.n() < records.features().n_weights() {
-            Path::Dual(Dual::new(&records, prior))
-        } else {
-            Path::Primal(Primal::new(&records, prior))
-        };
         Ok(Gaussian {
+            path: Path::new(&records, prior),
             records,
             prior,
-            path,
         })
     }
 
@@ -137,10 +150,14 @@ impl Gaussian {
             Path::Primal(primal) => primal.append(&self.records),
         }
         // Once, in O(M³): from here on the dual would cost more for every observation.
-        if matches!(self.path, Path::Dual(_)) && self.records.n() >= self.features().n_weights() {
+        if self.is_beyond_dual() {
             self.path = Path::Primal(Primal::new(&self.records, self.prior));
         }
         Ok(())
+    }
+
+    fn is_beyond_dual(&self) -> bool {
+        matches!(self.path, Path::Dual(_)) && self.records.n() >= self.features().n_weights()
     }
 
     /// Replaces all outputs, in the order of observation: O(n²) in the dual, O(nM + M²) in the primal.
@@ -149,10 +166,7 @@ impl Gaussian {
     /// [`Error::BadCode`] for a wrong number of them, [`Error::BadOutput`] as [`observe`](Self::observe).
     pub fn set_outputs(&mut self, y: &[f64]) -> Result<(), Error> {
         self.records.set_outputs(y)?;
-        match &mut self.path {
-            Path::Dual(dual) => dual.learn(self.records.y()),
-            Path::Primal(primal) => primal.learn(&self.records),
-        }
+        self.path.learn(&self.records);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use super::super::prior::Prior;
 use super::super::records::Records;
 use super::Prediction;
 use crate::math::cholesky::UpdatedFactor;
-use crate::math::matrix::{Matrix, add_product};
+use crate::math::matrix::{Matrix, add_product, identity};
 use crate::math::random::Stream;
 use crate::math::vector::{add_scaled, dot_in_lanes, products, scale};
 
@@ -66,8 +66,7 @@ impl Primal {
     /// I + β ΨᵀΨ by panels: Ψ as a whole, n × M, may be large.
     fn precision(&self, records: &Records) -> Vec<f64> {
         let (n, m) = (records.n(), self.deviations.len());
-        let mut precision = vec![0.0; m * m];
-        (0..m).for_each(|k| precision[k * m + k] = 1.0);
+        let mut precision = identity(m);
         for start in (0..n).step_by(PANEL) {
             let numbers = start..(start + PANEL).min(n);
             let mut rows: Vec<f64> = numbers.flat_map(|i| self.scaled_row(records, i)).collect();
@@ -100,6 +99,7 @@ impl Primal {
 
     /// Ψᵀy and û for the outputs of the records.
     pub(super) fn learn(&mut self, records: &Records) {
+        // Anew: old outputs taken out of the sum would leave their rounding in it.
         self.moment = vec![0.0; self.deviations.len()];
         for (i, &y) in records.y().iter().enumerate() {
             let row = self.scaled_row(records, i);
@@ -110,8 +110,7 @@ impl Primal {
 
     fn solve_mean(&mut self) {
         let mut mean: Vec<f64> = self.moment.iter().map(|b| b / self.noise).collect();
-        self.factor.forward(&mut mean);
-        self.factor.backward(&mut mean);
+        self.factor.solve(&mut mean);
         self.mean = mean;
     }
 

@@ -13,7 +13,7 @@ use super::kernel::{Kernel, Terms, matern};
 use super::layout::Layout;
 use super::sites::Sites;
 use crate::math::lbfgs::{self, LbfgsSettings};
-use crate::math::matrix::{Matrix, add_product, gram, scaled_columns};
+use crate::math::matrix::{Matrix, add_product, diagonal, gram, scaled_columns};
 use crate::math::vector::{add_scaled, dot_in_lanes};
 use crate::surrogate::conditioned::Conditioned;
 use crate::surrogate::log_prior::{LogPrior, means};
@@ -66,11 +66,7 @@ pub(super) fn best(
         ..LbfgsSettings::default()
     };
     let negative = |theta: &[f64], gradient: &mut [f64]| density.negative_log(theta, gradient);
-    starts
-        .iter()
-        .map(|start| lbfgs::minimise(negative, start, &bounds, settings))
-        .min_by(|a, b| a.value.total_cmp(&b.value))
-        .map(|found| found.x)
+    lbfgs::lowest(negative, starts, &bounds, settings).map(|found| found.x)
 }
 
 /// What of the posterior density does not depend on θ.
@@ -196,9 +192,7 @@ impl<'a> Density<'a> {
 
     /// The derivatives by a, from Σ aᵢkᵢ of each pair.
     fn by_main(&self, terms: &Terms, slope: &CovarianceSlope, sums: &[f64]) -> Vec<f64> {
-        let total: f64 = terms.main.iter().sum();
-        let of_diagonal = |a: &f64| slope.half_trace * (1.0 + terms.pairs * (total - a));
-        let mut by: Vec<f64> = terms.main.iter().map(of_diagonal).collect();
+        let mut by = by_main_of_diagonal(terms, slope.half_trace);
         let n_pairs = slope.pairs.len();
         if self.main.is_empty() || n_pairs == 0 {
             return by;
@@ -233,6 +227,13 @@ impl<'a> Density<'a> {
     }
 }
 
+/// What the diagonal of K adds to the derivatives by a: there every kᵢ is 1.
+fn by_main_of_diagonal(terms: &Terms, half_trace: f64) -> Vec<f64> {
+    let total: f64 = terms.main.iter().sum();
+    let by = |a: &f64| half_trace * (1.0 + terms.pairs * (total - a));
+    terms.main.iter().map(by).collect()
+}
+
 /// F: columns whose squared differences are the distances of the parameters.
 struct Indicators {
     /// Row-major, a row for each point.
@@ -248,11 +249,11 @@ impl Indicators {
         let mut owners = Vec::new();
         for k in 0..n_parameters {
             let (at, is_label) = sites.column(k);
-            if is_label {
-                columns.extend(distinct(at).into_iter().map(|label| indicator(at, label)));
+            columns.extend(if is_label {
+                labels(at)
             } else {
-                columns.push(at.iter().map(|u| u - 0.5).collect());
-            }
+                vec![centred(at)]
+            });
             owners.resize(columns.len(), k);
         }
         let rows = (0..sites.n()).flat_map(|i| columns.iter().map(move |column| column[i]));
@@ -273,7 +274,7 @@ impl Indicators {
         }
         let roots: Vec<f64> = self.owners.iter().map(|k| relevance[*k].sqrt()).collect();
         let g = gram(&scaled_columns(&self.rows, &roots), roots.len());
-        let own: Vec<f64> = (0..n).map(|i| g[i * n + i]).collect();
+        let own: Vec<f64> = diagonal(&g, n).collect();
         let mut squares = Vec::with_capacity(before(n));
         for i in 0..n {
             let pairs = g[i * n..][..i].iter().zip(&own);
@@ -305,6 +306,16 @@ impl Indicators {
             }
         }
     }
+}
+
+/// A column for each label.
+fn labels(at: &[f64]) -> Vec<Vec<f64>> {
+    let labels = distinct(at).into_iter();
+    labels.map(|label| indicator(at, label)).collect()
+}
+
+fn centred(at: &[f64]) -> Vec<f64> {
+    at.iter().map(|u| u - 0.5).collect()
 }
 
 /// 1/√2 [x = label]: two different labels are 1 apart in the squares of their columns.

@@ -151,17 +151,14 @@ impl Kernel {
     /// The derivatives by θ of something with the derivatives `by` by the terms.
     pub(super) fn gradient(self, layout: &Layout, theta: &[f64], by: &Terms) -> Vec<f64> {
         let at = self.terms(layout, theta);
-        let (mut gradient, last) = match self {
+        // Weights are exponentials of θ, so each derivative is by the weight, times the weight.
+        let (mut gradient, last): (Vec<f64>, f64) = match self {
             Kernel::Additive => {
                 let slope = |i: usize| additive_slope(layout, theta[i], i, &at, by);
-                let slopes: Vec<f64> = (0..layout.len()).map(slope).collect();
+                let slopes = (0..layout.len()).map(slope).collect();
                 (slopes, at.pairs * by.pairs)
             }
-            Kernel::Product => {
-                let relevances = at.relevance.iter().zip(&by.relevance);
-                let slopes: Vec<f64> = relevances.map(|(r, by)| -2.0 * r * by).collect();
-                (slopes, at.constant * by.constant)
-            }
+            Kernel::Product => (product_slopes(&at, by), at.constant * by.constant),
         };
         gradient.extend([at.interaction * by.interaction, at.noise * by.noise, last]);
         gradient
@@ -207,6 +204,12 @@ fn additive_slope(layout: &Layout, log: f64, i: usize, at: &Terms, by: &Terms) -
         0.0
     };
     at.main[i] * by.main[i] + by_relevance
+}
+
+/// The derivatives by log ℓᵢ, of which λᵢ = ℓᵢ⁻² alone depends.
+fn product_slopes(at: &Terms, by: &Terms) -> Vec<f64> {
+    let relevances = at.relevance.iter().zip(&by.relevance);
+    relevances.map(|(r, by)| -2.0 * r * by).collect()
 }
 
 /// clip(log aᵢ - mᵢ)

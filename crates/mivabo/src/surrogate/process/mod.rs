@@ -23,12 +23,13 @@ use self::kernel::Terms;
 pub use self::layout::{Layout, Traits};
 use self::sites::Sites;
 use super::Prediction;
-use super::checks::{check_length, check_output};
+use super::checks::{check_length, check_output, check_outputs};
 use super::conditioned::Conditioned;
 use super::evidence::spread_out;
 use super::log_prior::means;
 use crate::interrupt;
 use crate::math::cholesky::ZeroFilled;
+use crate::math::lbfgs::projected;
 use crate::math::vector::dot_in_lanes;
 use crate::surrogate::Error;
 
@@ -83,8 +84,7 @@ impl Process {
     /// [`Error::BadCode`] for traits of another layout, [`Error::BadOutput`] for an output that is not finite or beyond
     /// ±1e100; the process is then unchanged.
     pub fn observe(&mut self, traits: &Traits, y: f64) -> Result<(), Error> {
-        self.layout.check_length("traits", traits.0.len())?;
-        check_output(y)?;
+        self.check(traits, y)?;
         // Before the point joins the others: the row of the factor is that of the points before it.
         let row = self.sites.row(&self.terms, traits, self.n_observations());
         let diagonal = self.terms.variance() + self.terms.noise;
@@ -100,9 +100,9 @@ impl Process {
     /// # Errors
     /// As [`observe`](Self::observe); the process is then unchanged.
     pub fn observe_all(&mut self, observations: &[(Traits, f64)]) -> Result<(), Error> {
+        // All of them first: what is refused must leave the process as it was.
         for (traits, y) in observations {
-            self.layout.check_length("traits", traits.0.len())?;
-            check_output(*y)?;
+            self.check(traits, *y)?;
         }
         for (traits, y) in observations {
             self.sites.push(traits);
@@ -112,13 +112,17 @@ impl Process {
         Ok(())
     }
 
+    fn check(&self, traits: &Traits, y: f64) -> Result<(), Error> {
+        self.layout.check_length("traits", traits.0.len())?;
+        check_output(y)
+    }
+
     /// Replaces all outputs, in the order of observation.
     ///
     /// # Errors
     /// [`Error::BadCode`] for a wrong number of them, [`Error::BadOutput`] as [`observe`](Self::observe).
     pub fn set_outputs(&mut self, y: &[f64]) -> Result<(), Error> {
-        check_length("outputs", y.len(), self.n_observations())?;
-        y.iter().try_for_each(|y| check_output(*y))?;
+        check_outputs(y, self.n_observations())?;
         self.y = y.to_vec();
         self.conditioned.learn(&self.y);
         Ok(())
@@ -150,12 +154,7 @@ impl Process {
     pub fn set_hyperparameters(&mut self, theta: &[f64]) -> Result<(), Error> {
         let bounds = self.kernel.bounds(&self.layout);
         check_length("hyper-parameters", theta.len(), bounds.len())?;
-        // `max` before `min`: a NaN becomes the low bound.
-        let moved = theta
-            .iter()
-            .zip(bounds)
-            .map(|(t, (low, high))| t.max(low).min(high));
-        self.become_theta(moved.collect());
+        self.become_theta(projected(theta, &bounds));
         Ok(())
     }
 
@@ -225,17 +224,22 @@ impl Process {
     /// The value to improve on: the lowest output where they are nearly exact, else the lowest mean at the observations.
     /// None without observations.
     pub fn target(&self) -> Option<f64> {
-        let noise = if self.terms.noise > QUIET {
-            self.terms.noise
-        } else {
-            0.0
-        };
+        let noise = self.audible_noise();
         // The means at the observations without another product: K b = y - noise b.
         self.y
             .iter()
             .zip(self.conditioned.alpha())
             .map(|(y, b)| y - noise * b)
             .min_by(f64::total_cmp)
+    }
+
+    /// The variance of the noise; 0 where outputs are nearly exact.
+    fn audible_noise(&self) -> f64 {
+        if self.terms.noise > QUIET {
+            self.terms.noise
+        } else {
+            0.0
+        }
     }
 
     /// log p(y | θ)
@@ -266,8 +270,7 @@ impl Process {
             *relevance *= if is_label { 1.0 } else { sharpness * sharpness };
         }
         // The powers that sites keep are those of one length-scale, so they are made again.
-        sharp.sites = Sites::new(&self.layout, sharpness);
-        (0..self.n_observations()).for_each(|i| sharp.sites.push(&self.sites.traits(i)));
+        sharp.sites = self.resited(0..self.n_observations(), sharpness);
         sharp.refactor();
         sharp
     }
@@ -300,16 +303,20 @@ impl Process {
     }
 
     fn refactor(&mut self) {
+        self.conditioned = Conditioned::new(&self.covariance(), &self.y);
+    }
+
+    /// K + noise I, of which the lower half is enough for the factor.
+    fn covariance(&self) -> Vec<f64> {
         let n = self.n_observations();
         let diagonal = self.terms.variance() + self.terms.noise;
-        // The lower half is enough for the factor.
         let mut covariance = vec![0.0; n * n];
         for (i, row) in covariance.chunks_exact_mut(n.max(1)).enumerate() {
             let traits = self.sites.traits(i);
             row[..i].copy_from_slice(&self.sites.row(&self.terms, &traits, i).kernel);
             row[i] = diagonal;
         }
-        self.conditioned = Conditioned::new(&covariance, &self.y);
+        covariance
     }
 
     /// The observations that a fit looks at.
@@ -318,11 +325,16 @@ impl Process {
         spread_out(n, fit::n_points(n, self.layout.len(), limits))
     }
 
+    /// Some of the observations, with the length-scales of main effects divided by `sharpness`.
+    fn resited(&self, chosen: impl Iterator<Item = usize>, sharpness: f64) -> Sites {
+        let mut sites = Sites::new(&self.layout, sharpness);
+        chosen.for_each(|i| sites.push(&self.sites.traits(i)));
+        sites
+    }
+
     fn density(&self, chosen: &[usize]) -> fit::Density<'_> {
-        let mut sites = Sites::new(&self.layout, 1.0);
-        for i in chosen {
-            sites.push(&self.sites.traits(*i));
-        }
+        // Hyper-parameters belong to the usual length-scale, also where this process is a sharpened one.
+        let sites = self.resited(chosen.iter().copied(), 1.0);
         let y = chosen.iter().map(|i| self.y[*i]).collect();
         fit::Density::new(self.kernel, &self.layout, &sites, y)
     }

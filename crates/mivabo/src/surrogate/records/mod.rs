@@ -11,7 +11,7 @@ mod products;
 
 use std::sync::Arc;
 
-use super::checks::{check_length, check_output};
+use super::checks::{check_length, check_output, check_outputs};
 use super::prior::Variances;
 use crate::encoding::BadCode;
 use crate::features::{Factors, Features, Group};
@@ -72,6 +72,7 @@ impl Records {
 
     /// The same points and outputs under features that differ in bandwidths or products only.
     pub(crate) fn with_features(&self, features: Arc<Features>) -> Records {
+        // Waves depend on bandwidths; bits do not, and their monomials are made anew wherever they are needed.
         let b = (0..self.n())
             .flat_map(|i| features.b(self.unit_of(i)))
             .collect();
@@ -171,8 +172,7 @@ impl Records {
     /// # Errors
     /// [`Error::BadCode`] for a wrong number of them, [`Error::BadOutput`] as [`check`](Self::check).
     pub(crate) fn set_outputs(&mut self, y: &[f64]) -> Result<(), Error> {
-        check_length("outputs", y.len(), self.n())?;
-        y.iter().try_for_each(|&y| check_output(y))?;
+        check_outputs(y, self.n())?;
         self.y.copy_from_slice(y);
         Ok(())
     }
@@ -224,14 +224,18 @@ impl Records {
             if !a.is_empty() {
                 self.fill_a(i, &mut a);
             }
-            let other = SiteView {
-                words: self.words_of(i),
-                b: self.b_of(i),
-                a: &a,
-            };
-            self.kernel(site.view(), other, variances)
+            self.kernel(site.view(), self.view_of(i, &a), variances)
         };
         (0..n).map(kernel).collect()
+    }
+
+    /// Record `i`, with its monomials where they are needed.
+    fn view_of<'a>(&'a self, i: usize, a: &'a [f64]) -> SiteView<'a> {
+        SiteView {
+            words: self.words_of(i),
+            b: self.b_of(i),
+            a,
+        }
     }
 
     /// k(x, x)
@@ -271,6 +275,7 @@ impl Records {
         let n = self.n();
         let mut covariance = vec![0.0; n * n];
         for i in 0..n {
+            // Up to the diagonal, at half the work: the rest follows by symmetry.
             let row = self.kernel_row_to(&self.site_of(i), i + 1, variances);
             for (j, k) in row.into_iter().enumerate() {
                 covariance[i * n + j] = k;

@@ -45,14 +45,7 @@ impl Records {
         let columns = self.features.n_columns();
         let mut weights = vec![0.0; self.n_monomials() * columns];
         // Row 0 belongs to the empty monomial, which is in no group.
-        let (constant, waves) = weights[..columns].split_at_mut(1);
-        for (i, &v) in v.iter().enumerate() {
-            let b = self.b_of(i);
-            add_scaled(constant, v, b);
-            add_scaled(waves, v, &b[1..]);
-        }
-        scale(constant, variances.discrete);
-        scale(waves, variances.continuous);
+        self.empty_monomial(v, variances, &mut weights[..columns]);
         let groups = self.features.mixed().groups().iter();
         let mut parts: Vec<Part<'_>> = groups.map(Part::new).collect();
         for range in self.panels() {
@@ -65,6 +58,18 @@ impl Records {
             part.scatter(variances, columns, &mut weights);
         }
         weights
+    }
+
+    /// The row of the empty monomial, which is 1 at every point: the constant and the waves alone.
+    fn empty_monomial(&self, v: &[f64], variances: Variances, row: &mut [f64]) {
+        let (constant, waves) = row.split_at_mut(1);
+        for (i, &v) in v.iter().enumerate() {
+            let b = self.b_of(i);
+            add_scaled(constant, v, b);
+            add_scaled(waves, v, &b[1..]);
+        }
+        scale(constant, variances.discrete);
+        scale(waves, variances.continuous);
     }
 
     /// All records, as many at a time as a panel holds.
@@ -195,6 +200,7 @@ impl<'a> Part<'a> {
 
     /// The columns of B̃ of this part: the constant and its waves.
     fn waves(&self, panel: &Panel<'_>) -> Vec<f64> {
+        // All of them, in the order in which they lie.
         if self.width() == panel.n_columns {
             return panel.b.to_vec();
         }

@@ -126,6 +126,34 @@ struct Found {
     converged: bool,
 }
 
+/// How far sites move towards their targets.
+struct Damping {
+    step: f64,
+    /// The change before.
+    last: f64,
+}
+
+impl Damping {
+    fn new() -> Self {
+        Self {
+            step: STEP.0,
+            last: f64::INFINITY,
+        }
+    }
+
+    /// Shorter steps after a change that does not shrink: it is a swing around the fixed point.
+    fn slow_down(&mut self, change: f64) {
+        if change > SHRINKING * self.last {
+            self.step = (0.8 * self.step).max(STEP.1);
+        }
+        self.last = change;
+    }
+
+    fn speed_up(&mut self) {
+        self.step = (1.1 * self.step).min(STEP.0);
+    }
+}
+
 /// The sites that moved least so far.
 struct Stillest {
     sites: PriorSites,
@@ -144,24 +172,21 @@ fn search(prior: &impl PriorTerm, regression: &Regression, noise: f64, m: usize)
         change: f64::INFINITY,
         round: 0,
     };
-    let (mut step, mut last) = (STEP.0, f64::INFINITY);
+    let mut damping = Damping::new();
     for round in 1..=MAX_ROUNDS {
         let gaussian = regression.posterior(&sites.diagonal(), noise);
         let mut moved = sites.clone();
-        let change = advance(prior, &gaussian, &mut moved, step);
+        let change = advance(prior, &gaussian, &mut moved, damping.step);
         if change < TOLERANCE {
             return Found {
                 sites: moved,
                 converged: true,
             };
         }
-        // A change that does not shrink is a swing around the fixed point.
-        if change > SHRINKING * last {
-            step = (0.8 * step).max(STEP.1);
-        }
-        last = change;
+        damping.slow_down(change);
         if change < best.change {
-            step = (1.1 * step).min(STEP.0);
+            damping.speed_up();
+            // Those from which the change was measured: nothing is known yet of those that moved.
             best = Stillest {
                 sites,
                 change,
@@ -189,11 +214,12 @@ fn advance(
     for k in 0..sites.pull.len() {
         let target = target(prior, cavity(gaussian, sites, k));
         // Moments that floating point cannot hold: the site stays where it is.
-        if !(target.precision.is_finite() && target.pull.is_finite()) {
+        if !target.is_finite() {
             continue;
         }
         let by_precision = target.precision - sites.precision[k];
         let by_pull = target.pull - sites.pull[k];
+        // In the marginal's own deviations: one tolerance serves weights of every size.
         let s = gaussian.variance[k];
         farthest = farthest
             .max(by_precision.abs() * s)
@@ -208,6 +234,12 @@ fn advance(
 struct Target {
     precision: f64,
     pull: f64,
+}
+
+impl Target {
+    fn is_finite(&self) -> bool {
+        self.precision.is_finite() && self.pull.is_finite()
+    }
 }
 
 /// ```text

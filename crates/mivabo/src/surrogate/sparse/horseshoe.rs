@@ -205,6 +205,7 @@ impl<'a> Chain<'a> {
     fn given_global(&self, global: f64) -> (Marginal, f64) {
         let local = self.now.local.iter();
         let plain: Vec<f64> = local.map(|local| (local * global).max(SQUARE.0)).collect();
+        // As a quotient and not by precisions: an infinite slab then leaves v as it is.
         let cut = |v: &f64| v / (1.0 + v * self.slab_precision);
         let variance: Vec<f64> = plain.iter().map(cut).collect();
         let lost = plain.iter().map(|v| (v * self.slab_precision).ln_1p());
@@ -219,11 +220,11 @@ impl<'a> Chain<'a> {
         let now = &mut self.now;
         let mut sum = 0.0;
         for (local, w) in now.local.iter_mut().zip(weights) {
-            let mixing = inverse_gamma(1.0, 1.0 + 1.0 / *local, stream);
+            let mixing = mixing(1.0, *local, stream);
             *local = inverse_gamma(1.0, 1.0 / mixing + 0.5 * w * w / now.global, stream);
             sum += 0.5 * w * w / *local;
         }
-        let mixing = inverse_gamma(1.0, 1.0 / self.global + 1.0 / now.global, stream);
+        let mixing = mixing(self.global, now.global, stream);
         let shape = 0.5 * (weights.len() as f64 + 1.0);
         now.global = inverse_gamma(shape, 1.0 / mixing + sum, stream);
     }
@@ -231,11 +232,16 @@ impl<'a> Chain<'a> {
     fn draw_noise(&mut self, scale: f64, weights: &[f64], stream: &mut Stream) {
         let fitted = times(&self.design.rows, self.design.n, weights);
         let error = differences(&self.design.y, &fitted);
-        let mixing = inverse_gamma(1.0, 1.0 / scale + 1.0 / self.now.noise, stream);
+        let mixing = mixing(scale, self.now.noise, stream);
         let shape = 0.5 * (self.design.n as f64 + 1.0);
         let rate = 1.0 / mixing + 0.5 * dot(&error, &error);
         self.now.noise = inverse_gamma(shape, rate, stream).max(self.noise.least);
     }
+}
+
+/// c given x², where x ~ C⁺(0, a): IG(1, 1/a² + 1/x²).
+fn mixing(scale: f64, square: f64, stream: &mut Stream) -> f64 {
+    inverse_gamma(1.0, 1.0 / scale + 1.0 / square, stream)
 }
 
 /// rate / Gamma(shape, 1), within [`SQUARE`].

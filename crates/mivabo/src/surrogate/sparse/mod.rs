@@ -80,13 +80,18 @@ impl Design {
 
     /// A noise variance of at least [`NOISE_FLOOR`] · `prior_variance` · the mean of ‖φ‖², and positive in any case.
     fn floored(&self, noise: f64, prior_variance: f64) -> f64 {
-        let squares = dot(&self.rows, &self.rows) / self.n.max(1) as f64;
+        let squares = self.mean_square();
         // Features that are all 0, or overflow, leave no scale to take a share of.
         let floor = positive_or(
             NOISE_FLOOR * prior_variance * squares,
             f64::MIN_POSITIVE.sqrt(),
         );
         positive_or(noise, floor).max(floor)
+    }
+
+    /// The mean of ‖φ‖².
+    fn mean_square(&self) -> f64 {
+        dot(&self.rows, &self.rows) / self.n.max(1) as f64
     }
 
     /// Only these columns.
@@ -173,6 +178,11 @@ impl SparsePosterior {
             Inferred::Propagated(propagated, _) => Some(propagated.log_evidence),
             Inferred::Sampled(_) => None,
         }
+    }
+
+    /// The log evidence, where it is more than a rough guess.
+    fn trusted_evidence(&self) -> Option<f64> {
+        self.log_evidence().filter(|_| self.converged())
     }
 
     /// Posterior probability that each weight is not zero, where the prior has zeros.

@@ -66,12 +66,7 @@ impl Sparse {
     /// [`features::Error::BadHyperparameter`] for a scale, variance or probability out of its range;
     /// [`features::Error::TooManyFeatures`] for more draws of the weights than memory should hold.
     pub fn new(features: Arc<Features>, prior: SparsePrior, seed: u64) -> Result<Sparse, Error> {
-        for (name, value) in prior.hyperparameters() {
-            check_hyperparameter(name, value)?;
-            if name == INCLUSION && value > 1.0 {
-                return Err(features::Error::BadHyperparameter { name, value }.into());
-            }
-        }
+        prior.check_ranges()?;
         prior.check_draws(features.n_weights())?;
         Ok(Sparse {
             prior,
@@ -89,6 +84,7 @@ impl Sparse {
         self.records.check(bits, unit, y)?;
         let site = self.records.site(bits, unit);
         self.records.push(&site, unit, y);
+        // Fitted when it is next asked for: more observations may come before that.
         self.posterior = None;
         Ok(())
     }
@@ -124,10 +120,9 @@ impl Sparse {
         let posterior = self.posterior();
         let mut draw = posterior.sample(stream);
         let factor = scaling.factor(draw.len()).sqrt();
+        // By a factor of 1 it would still round: unscaled draws are exactly those of the posterior.
         if factor != 1.0 {
-            draw.iter_mut()
-                .zip(posterior.mean())
-                .for_each(|(w, mean)| *w = mean + factor * (*w - mean));
+            stretch(&mut draw, posterior.mean(), factor);
         }
         Weights::from_flat(features, &draw)
     }
@@ -152,17 +147,15 @@ impl Sparse {
         if matches!(self.prior, SparsePrior::Horseshoe(_)) || self.records.n() < 2 {
             return;
         }
-        let now = self.posterior();
-        // The evidence of sites that found no fixed point is a rough guess, and must not keep better ones out.
-        let mut best = now
-            .log_evidence()
-            .filter(|_| now.converged())
-            .unwrap_or(f64::NEG_INFINITY);
+        // The evidence of sites that found no fixed point must not keep better ones out.
+        let now = self.posterior().trusted_evidence();
+        let mut best = now.unwrap_or(f64::NEG_INFINITY);
         for _ in 0..MAX_ROUNDS {
             let before = best;
             for candidate in self.prior.neighbours() {
                 let posterior = self.fitted(candidate);
-                let evidence = posterior.log_evidence().filter(|_| posterior.converged());
+                let evidence = posterior.trusted_evidence();
+                // Sites stop at a tolerance, so smaller differences say nothing.
                 if evidence.is_some_and(|evidence| evidence > best + 1e-3) {
                     best = evidence.unwrap_or(best);
                     (self.prior, self.posterior) = (candidate, Some(posterior));
@@ -206,6 +199,16 @@ impl Sparse {
 }
 
 impl SparsePrior {
+    fn check_ranges(&self) -> Result<(), Error> {
+        for (name, value) in self.hyperparameters() {
+            check_hyperparameter(name, value)?;
+            if name == INCLUSION && value > 1.0 {
+                return Err(features::Error::BadHyperparameter { name, value }.into());
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the draws of a chain fit into memory.
     fn check_draws(&self, n_weights: usize) -> Result<(), Error> {
         let SparsePrior::Horseshoe(horseshoe) = self else {
@@ -235,6 +238,13 @@ impl SparsePrior {
             SparsePrior::SpikeSlab(prior) => spike_slab_neighbours(prior),
             SparsePrior::Horseshoe(_) => vec![],
         }
+    }
+}
+
+/// Moves weights away from their mean.
+fn stretch(weights: &mut [f64], mean: &[f64], factor: f64) {
+    for (w, mean) in weights.iter_mut().zip(mean) {
+        *w = mean + factor * (*w - mean);
     }
 }
 

@@ -66,10 +66,15 @@ pub(super) struct Spikes {
 }
 
 impl Spikes {
+    /// The weights that are not zero, each by its own probability.
+    fn draw_kept(&self, stream: &mut Stream) -> Vec<usize> {
+        let is_kept = |k: &usize| stream.unit() < self.inclusion[*k];
+        (0..self.inclusion.len()).filter(is_kept).collect()
+    }
+
     /// Which weights are zero first, and then the others from their exact posterior.
     pub(super) fn sample(&self, stream: &mut Stream) -> Vec<f64> {
-        let mut is_kept = |k: &usize| stream.unit() < self.inclusion[*k];
-        let kept: Vec<usize> = (0..self.inclusion.len()).filter(&mut is_kept).collect();
+        let kept = self.draw_kept(stream);
         let design = self.design.columns(&kept);
         // Given which weights are zero the others are Gaussian: no approximation is left in this step.
         let slabs = vec![self.slab; kept.len()];
@@ -108,6 +113,7 @@ impl Term {
         let slab = self.inclusion.ln() - 0.5 * grown.ln() + 0.5 * cavity.pull * mean;
         // `ln_1p`: 1 - p₀ alone would round a small p₀ away.
         let spike = (-self.inclusion).ln_1p();
+        // Relative to the larger one: the exponential of the other cannot overflow.
         let larger = slab.max(spike);
         Included {
             probability: 1.0 / (1.0 + (spike - slab).exp()),

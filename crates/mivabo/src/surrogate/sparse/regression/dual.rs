@@ -37,18 +37,11 @@ pub(super) fn known(problem: &Problem<'_>, residual: &[f64]) -> Option<Known> {
     let mut g = scaled_columns(&problem.design.rows, problem.deviation);
     let lower = factor(&g, problem)?;
     lower.forward_rows(&mut g, m);
-    let mut white = residual.to_vec();
-    lower.forward(&mut white);
+    let white = whitened(&lower, residual);
     let pull = quotients(&transposed_times(&g, m, &white), problem.deviation);
-    let mut left = vec![1.0; m];
-    for row in g.chunks_exact(m.max(1)) {
-        for (left, g) in left.iter_mut().zip(row) {
-            *left -= g * g;
-        }
-    }
     Some(Known {
         pull,
-        left,
+        left: left(&g, m),
         log_evidence: log_normal(n, lower.log_determinant(), dot(&white, &white)),
         factor: super::Factor::Dual(Factor {
             lower,
@@ -63,8 +56,7 @@ pub(super) fn marginal(problem: &Problem<'_>) -> Option<(Solved, f64)> {
     let Design { n, y, rows, .. } = problem.design;
     let scaled = scaled_columns(rows, problem.deviation);
     let lower = factor(&scaled, problem)?;
-    let mut white = y.clone();
-    lower.forward(&mut white);
+    let white = whitened(&lower, y);
     let log_evidence = log_normal(*n, lower.log_determinant(), dot(&white, &white));
     let marginal = Marginal {
         lower,
@@ -72,6 +64,24 @@ pub(super) fn marginal(problem: &Problem<'_>) -> Option<(Solved, f64)> {
         noise: problem.noise,
     };
     Some((Solved::Dual(marginal), log_evidence))
+}
+
+/// L⁻¹r
+fn whitened(lower: &JitteredFactor, residual: &[f64]) -> Vec<f64> {
+    let mut white = residual.to_vec();
+    lower.forward(&mut white);
+    white
+}
+
+/// 1 - ‖G_k‖² for each weight, row by row of G: a column of it would jump through memory.
+fn left(g: &[f64], m: usize) -> Vec<f64> {
+    let mut left = vec![1.0; m];
+    for row in g.chunks_exact(m.max(1)) {
+        for (left, g) in left.iter_mut().zip(row) {
+            *left -= g * g;
+        }
+    }
+    left
 }
 
 /// L, from A = ΦV^½.

@@ -147,7 +147,7 @@ enum Solved {
 impl Marginal {
     /// A draw of the weights, given the outputs that they were integrated out of.
     pub(super) fn draw(&self, design: &Design, stream: &mut Stream) -> Vec<f64> {
-        let z: Vec<f64> = self.deviation.iter().map(|_| stream.normal()).collect();
+        let z = stream.normals(self.deviation.len());
         let unit = match &self.solved {
             Solved::Prior => z.clone(),
             Solved::Primal(marginal) => marginal.draw(&z),
@@ -203,7 +203,7 @@ impl Known {
 impl GaussianPosterior {
     /// A draw of all weights.
     pub(super) fn sample(&self, stream: &mut Stream) -> Vec<f64> {
-        let z: Vec<f64> = self.mean.iter().map(|_| stream.normal()).collect();
+        let z = stream.normals(self.mean.len());
         let unit = match &self.factor {
             Factor::Prior => z,
             Factor::Primal(factor) => factor.draw(&z),

@@ -2,7 +2,7 @@
 
 use super::{Known, Problem, Solved, log_normal};
 use crate::math::cholesky::JitteredFactor;
-use crate::math::matrix::{Symmetric, times, transposed_times};
+use crate::math::matrix::{Symmetric, identity, times, transposed_times};
 use crate::math::vector::{differences, dot, products, quotients, sums};
 use crate::surrogate::sparse::Design;
 
@@ -73,8 +73,7 @@ fn factor(gram: &Symmetric, problem: &Problem<'_>) -> Option<JitteredFactor> {
 }
 
 fn inverted(factor: &JitteredFactor, m: usize) -> Vec<f64> {
-    let mut inverse = vec![0.0; m * m];
-    (0..m).for_each(|k| inverse[k * m + k] = 1.0);
+    let mut inverse = identity(m);
     factor.forward_rows(&mut inverse, m);
     inverse
 }
