@@ -92,6 +92,7 @@ impl Space {
         let seed = natural("seed", seed)?;
         let mut found = Vec::new();
         for at in 0..n {
+            // Each point has a stream of its own: the first points are the same for any `n`.
             let space = self.inner.clone();
             let point = interruptible(py, move || {
                 let mut stream = stream(seed, at as u64, Purpose::Sample);

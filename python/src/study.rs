@@ -245,6 +245,7 @@ impl Study {
             asked.as_ref().map(|asked| found.set(asked.id));
             Ok(asked)
         });
+        // Before the error is looked at: a trial that was claimed must be known even if the call fails.
         number
             .get()
             .map(|number| claimed.append(number))
@@ -413,6 +414,7 @@ impl Study {
             waiting::at(Some(&place.location));
             let pass = pass();
             let slot = Arc::new(Mutex::new(Some(place.session(open)?)));
+            // What is in memory is copied by a fork, and stays open.
             if place.location.path().is_some() {
                 watch(&slot, &pass);
             }

@@ -65,6 +65,7 @@ fn params<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let params = PyDict::new(py);
     for name in names {
+        // An inactive parameter has no value.
         if let Some(value) = values.get(name) {
             params.set_item(name, object(py, value)?)?;
         }
@@ -126,6 +127,7 @@ pub fn told(what: &str, answer: Answer<'_>, result: Option<&str>) -> PyResult<To
     let (value, reason) = answer;
     let reason = reason.map(|reason| text("reason", &reason)).transpose()?;
     let value = match reason {
+        // Beside a reason Python gives None, which is not a number.
         Some(_) => None,
         None => Some(number(what, &value)?),
     };

@@ -92,6 +92,7 @@ pub fn natural(what: &str, object: &Bound<'_, PyAny>) -> Result<u64, Refusal> {
 /// [`Refusal::Type`].
 pub fn number(what: &str, object: &Bound<'_, PyAny>) -> Result<f64, Refusal> {
     let refused = || Refusal::wrong_type(what, "a number", &shown(object));
+    // A str has no `__float__`, but a subclass might: a text is never a number.
     if object.is_instance_of::<PyString>() {
         return Err(refused());
     }

@@ -96,6 +96,7 @@ impl Loop {
         let (work, is_known) = (self.work.clone(), Arc::new(AtomicBool::new(false)));
         let (ending, knows) = (Ending::Told(told.clone()), is_known.clone());
         let ended = self.study.get().with(py, move |session| {
+            // From here on the work itself remembers the outcome.
             knows.store(true, Ordering::SeqCst);
             lock(&work).ended(session, id, ending)
         });

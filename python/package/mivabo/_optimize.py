@@ -49,7 +49,7 @@ class Plan:
     progress: bool | None
 
     def check(self) -> None:
-        """Refuse what makes no sense, before anything is evaluated."""
+        """Refuse a wrong argument before anything is evaluated."""
         if not 1 <= self.workers <= MAX_WORKERS:
             raise StudyError(f"workers: expected 1 to {MAX_WORKERS}, not {self.workers}")
         if not isinstance(self.executor, Executor) and self.executor not in ("threads", "processes"):

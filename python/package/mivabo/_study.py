@@ -51,9 +51,9 @@ class Study:
     >>> study.best.value < 0.5
     True
 
-    Equal seeds and equal tells give equal suggestions, here, in Rust and on the command line. Without ``storage`` a
-    study lives in memory; with it, in a SQLite file that other processes and the command line may share. A study
-    that exists there goes on where it stopped.
+    The same seed and the same tells give the same suggestions, here, in Rust and on the command line. Without
+    ``storage`` a study lives in memory; with it, in a SQLite file that other processes and the command line may
+    share. A study that is there already goes on where it stopped.
 
     What is optimised is a number called ``value``, unless ``goals`` names another measure. ``limits`` are bounds on
     measures that are known only after an evaluation. A trial that breaks one counts as worse than any that keeps all:
@@ -122,7 +122,7 @@ class Study:
     def from_file(cls, path: str | os.PathLike[str]) -> Study:
         """Open the study of a study file, as the command line does; it is made if there is none.
 
-        What the file says about its objective and its workers is for the command line alone.
+        The file's objective and its workers are for the command line alone.
         """
         path = os.path.abspath(path)
         text = _read(Path(path))
@@ -136,8 +136,8 @@ class Study:
     def ask(self, *, lease: float = _DAY) -> Trial:
         """Take the next trial to evaluate; it satisfies every constraint.
 
-        After ``lease`` seconds without a tell it may be handed out again. Ctrl-C interrupts it, and leaves no trial
-        behind that runs.
+        If it is not told within ``lease`` seconds, it may be handed out again. Ctrl-C interrupts the call and leaves no
+        running trial behind.
         """
         trial = self._ask(lease, None)
         if trial is None:
@@ -208,11 +208,11 @@ class Study:
         return self._trial(self._inner.enqueue(_dict(params)))
 
     def replicate(self, trial: Trial | int) -> Trial:
-        """Add the point of a trial once more, for an objective with noise or one that failed by chance."""
+        """Add the point of a trial once more, for a noisy objective or one that failed by chance."""
         return self._trial(self._inner.replicate(_id(trial)))
 
     def release(self, trial: Trial | int) -> None:
-        """Give back a trial of this process: it waits, and the next ask hands it out."""
+        """Give back a trial of this process, so that the next ask returns it."""
         self._inner.release(_id(trial))
 
     def heartbeat(self, trial: Trial | int, lease: float = _DAY) -> None:
@@ -242,12 +242,12 @@ class Study:
         :param workers: evaluations at the same time, in threads of this process or in other ``"processes"``; or
             give any executor of ``concurrent.futures``.
         :param timeout: no trial begins after this many seconds.
-        :param target: no trial begins once the best value is at least this good.
+        :param target: no trial begins once the value of the best trial is at least this good.
         :param callbacks: called as ``callback(study, trial)`` after each told trial; ``study.stop()`` ends the loop.
         :param catch: exceptions that make a trial fail and let the loop go on.
-        :param on_error: what becomes of the trial of any other exception, which passes on unchanged after the trials
-            that run have ended: it waits for the next ask (``"release"``), or has failed (``"fail"``).
-        :param progress: whether to show a bar by tqdm; by default where it is installed and somebody looks.
+        :param on_error: what any other exception does to its trial: it waits for the next ask (``"release"``) or fails
+            (``"fail"``). The exception itself is raised unchanged, once the running trials have ended.
+        :param progress: whether to show a bar by tqdm; by default if it is installed, on a terminal or in a notebook.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -273,7 +273,7 @@ class Study:
         return self
 
     def stop(self) -> None:
-        """End the loop of :meth:`optimize` after the trials that run; for callbacks."""
+        """End the loop of :meth:`optimize` once the running trials have ended; for callbacks."""
         self._stop = True
 
     # What was found
@@ -284,7 +284,7 @@ class Study:
         return Trial(**self._inner.best())
 
     def recommend(self) -> Recommendation:
-        """Find the feasible point of the best posterior mean: the better answer where values are noisy."""
+        """Find the feasible point with the best posterior mean: a better answer than ``best`` if values are noisy."""
         params, mean = self._inner.recommend()
         return Recommendation(params, mean)
 
@@ -317,7 +317,7 @@ class Study:
         return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts, *others]).set_index("trial")
 
     def view(self) -> dict[str, Any]:
-        """All that is known of the study as one document: the same that ``mivabo export --format json`` prints.
+        """Return everything that is known of the study as one document, which ``mivabo export --format json`` prints.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -476,8 +476,8 @@ class Report:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the page to a file, whole or not at all.
 
-        It replaces an older report. Any other file and a link are refused with ``FileExistsError`` unless ``force`` is
-        true; folders and databases always are.
+        It replaces an older report. Any other file or a link raises ``FileExistsError`` unless ``force`` is true; a
+        folder or a database always does.
         """
         _native.save_page(path, self.html, force)
 
