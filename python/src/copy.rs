@@ -1,128 +1,166 @@
-//! Copies of studies in memory, as plain tuples that pickle.
-//!
-//! A copy is made by the store's own steps: every trial is enqueued and claimed by number, told in the order of the tells,
-//! and given back if it waited. So it goes on with the same suggestions.
+//! Copies of studies in memory: their records as plain Python data that pickles, and back.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use mivabo::measure::{Measured, Outcome};
-use mivabo_store::{
-    Claim, Error, Lease, NewRecord, Object, Record, RecordState, Revision, Session, Store, Tell,
-};
+use mivabo::view::Status;
+use mivabo_store::{Backend, Error, Memory, Object, Record, RecordState, Revision, Session, Store};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-/// params, note, state, measured, reason, (place among all tells, created, started, finished), worker
-pub type Kept = (
-    String,
-    String,
-    String,
-    Option<BTreeMap<String, f64>>,
-    Option<String>,
-    Times,
-    Option<String>,
-);
+use crate::error::StudyError;
+use crate::value::text;
 
-type Times = (Option<u64>, i64, Option<i64>, Option<i64>);
-
-/// How long running trials stay so in a copy: a day, in milliseconds.
-const LEASE: i64 = 24 * 3600 * 1000;
-
-/// A trial as a tuple.
-pub fn kept(trial: Record) -> Kept {
-    let (state, reason) = match &trial.state {
-        RecordState::Waiting => ("waiting", None),
-        RecordState::Running { .. } => ("running", None),
-        RecordState::Ended(Outcome::Complete(_)) => ("complete", None),
-        RecordState::Ended(Outcome::Stopped(_)) => ("stopped", None),
-        RecordState::Ended(Outcome::Failed { reason, .. }) => ("failed", Some(reason.clone())),
-    };
-    let measured = trial.outcome().map(|outcome| {
-        let numbers = outcome.measured().iter();
-        numbers
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect()
-    });
-    let times = (trial.told, trial.created, trial.started, trial.finished);
-    let (params, note) = (trial.params.to_string(), trial.note.to_string());
-    (
-        params,
-        note,
-        state.to_owned(),
-        measured,
-        reason,
-        times,
-        trial.worker,
-    )
+/// A [`Record`] as a dict of plain Python objects.
+#[derive(FromPyObject, IntoPyObject)]
+pub struct Kept {
+    #[pyo3(item)]
+    id: u64,
+    #[pyo3(item)]
+    revision: u64,
+    #[pyo3(item)]
+    based_on: Option<u64>,
+    #[pyo3(item)]
+    params: String,
+    #[pyo3(item)]
+    note: String,
+    #[pyo3(item, from_py_with = status, into_py_with = name)]
+    state: Status,
+    /// When the lease of a running trial ends.
+    #[pyo3(item)]
+    lease: Option<i64>,
+    #[pyo3(item)]
+    measured: BTreeMap<String, f64>,
+    /// Why it failed.
+    #[pyo3(item)]
+    reason: Option<String>,
+    #[pyo3(item)]
+    told: Option<u64>,
+    #[pyo3(item)]
+    attempts: u32,
+    #[pyo3(item)]
+    worker: Option<String>,
+    #[pyo3(item)]
+    created: i64,
+    #[pyo3(item)]
+    started: Option<i64>,
+    #[pyo3(item)]
+    finished: Option<i64>,
 }
 
-fn outcome(trial: &Kept) -> Result<Outcome, Error> {
-    let (_, _, state, measured, reason, ..) = trial;
-    let measured =
-        Measured::try_from(measured.clone().unwrap_or_default()).map_err(mivabo::Error::from)?;
-    Ok(match (state.as_str(), reason) {
-        ("complete", _) => Outcome::Complete(measured),
-        ("stopped", _) => Outcome::Stopped(measured),
-        (_, reason) => Outcome::Failed {
-            reason: reason.clone().unwrap_or_default(),
-            measured,
-        },
-    })
+impl From<Record> for Kept {
+    fn from(record: Record) -> Kept {
+        let (state, lease) = state(&record.state);
+        let outcome = record.outcome();
+        Kept {
+            id: record.id,
+            revision: record.revision.0,
+            based_on: record.based_on.map(|revision| revision.0),
+            params: record.params.to_string(),
+            note: record.note.to_string(),
+            state,
+            lease,
+            measured: outcome.map(numbers).unwrap_or_default(),
+            reason: outcome.and_then(reason),
+            told: record.told,
+            attempts: record.attempts,
+            worker: record.worker,
+            created: record.created,
+            started: record.started,
+            finished: record.finished,
+        }
+    }
 }
 
-/// A study with these trials in an empty store.
+impl Kept {
+    fn record(self) -> Result<Record, Error> {
+        Ok(Record {
+            id: self.id,
+            revision: Revision(self.revision),
+            based_on: self.based_on.map(Revision),
+            state: self.state()?,
+            params: Object::new(self.params)?,
+            told: self.told,
+            attempts: self.attempts,
+            worker: self.worker,
+            created: self.created,
+            started: self.started,
+            finished: self.finished,
+            note: Object::new(self.note)?,
+        })
+    }
+
+    fn state(&self) -> Result<RecordState, Error> {
+        let measured = Measured::try_from(self.measured.clone()).map_err(mivabo::Error::from)?;
+        Ok(match self.state {
+            Status::Waiting => RecordState::Waiting,
+            Status::Running => RecordState::Running {
+                worker: self.worker.clone().unwrap_or_default(),
+                lease: self.lease.unwrap_or_default(),
+            },
+            Status::Complete => RecordState::Ended(Outcome::Complete(measured)),
+            Status::Stopped => RecordState::Ended(Outcome::Stopped(measured)),
+            Status::Failed => RecordState::Ended(Outcome::Failed {
+                reason: self.reason.clone().unwrap_or_default(),
+                measured,
+            }),
+        })
+    }
+}
+
+/// The state's name, and when its lease ends.
+fn state(state: &RecordState) -> (Status, Option<i64>) {
+    match state {
+        RecordState::Waiting => (Status::Waiting, None),
+        RecordState::Running { lease, .. } => (Status::Running, Some(*lease)),
+        RecordState::Ended(Outcome::Complete(_)) => (Status::Complete, None),
+        RecordState::Ended(Outcome::Stopped(_)) => (Status::Stopped, None),
+        RecordState::Ended(Outcome::Failed { .. }) => (Status::Failed, None),
+    }
+}
+
+fn numbers(outcome: &Outcome) -> BTreeMap<String, f64> {
+    let measured = outcome.measured().iter();
+    measured
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+fn reason(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Failed { reason, .. } => Some(reason.clone()),
+        Outcome::Complete(_) | Outcome::Stopped(_) => None,
+    }
+}
+
+/// The state of this name.
+fn status(name: &Bound<'_, PyAny>) -> PyResult<Status> {
+    let name = text("the state of a trial", name)?;
+    let mut all = Status::ALL.into_iter();
+    all.find(|status| status.name() == name)
+        .ok_or_else(|| StudyError::new_err(format!("`{name}` is not the state of a trial")))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "what the derived code calls")]
+fn name<'py>(status: Cow<'_, Status>, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(PyString::new(py, status.into_owned().name()).into_any())
+}
+
+/// A study in memory with these trials.
 ///
 /// # Errors
-/// When they are not what [`kept`] gave.
-pub fn restored(
-    mut store: Store,
-    name: &str,
-    definition: &str,
-    trials: &[Kept],
-) -> Result<Session, Error> {
+/// When they are not what [`Kept::from`] gave.
+pub fn restored(name: &str, definition: &str, trials: Vec<Kept>) -> Result<Session, Error> {
+    let memory = Memory::default();
+    let mut store = Store::new(memory.clone());
     let study = store.create(name, definition)?;
-    for (params, note, _, _, _, (_, created, _, _), _) in trials {
-        let proposal = NewRecord {
-            params: Object::new(params)?,
-            note: Object::new(note)?,
-        };
-        store.enqueue(study, proposal, *created)?;
+    // Rows and not steps of the store: claims and tells would give every trial new times, leases and revisions, and
+    // the copy would take in its trials in another order than the original.
+    let mut rows = memory.write()?;
+    for trial in trials {
+        rows.put(study, &trial.record()?)?;
     }
-    for (_, _, _, _, _, (_, created, started, _), worker) in trials {
-        let worker = worker.as_deref().unwrap_or("copy");
-        let lease = Lease {
-            worker,
-            now: started.unwrap_or(*created),
-            millis: LEASE,
-        };
-        let claim = Claim {
-            lease,
-            since: Revision::default(),
-            max_trials: Some(0),
-        };
-        store.claim(study, &claim, |_| {
-            Err::<NewRecord, _>(Error::UnknownTrial { id: 0, n: 0 })
-        })?;
-    }
-    let mut told: Vec<(u64, &Kept)> = (0..)
-        .zip(trials)
-        .filter(|(_, trial)| trial.5.0.is_some())
-        .collect();
-    told.sort_by_key(|(_, trial)| trial.5.0);
-    for (id, trial) in told {
-        let (.., (_, _, _, finished), worker) = trial;
-        let outcome = outcome(trial)?;
-        let now = finished.unwrap_or_default();
-        store.tell(
-            study,
-            id,
-            &Tell {
-                worker: worker.as_deref(),
-                now,
-                ..Tell::new(outcome)
-            },
-        )?;
-    }
-    for (id, trial) in (0..).zip(trials).filter(|(_, trial)| trial.2 == "waiting") {
-        store.release(study, id, trial.6.as_deref().unwrap_or("copy"))?;
-    }
+    rows.commit()?;
     Session::load(store, name)
 }

@@ -70,7 +70,11 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Expr> {
         return Ok(expr.get().clone());
     }
     let literal = value("in an expression", object).map_err(Refusal::of_a_space)?;
-    let inner = match literal {
+    Expr::made(constant(literal)?, 1)
+}
+
+fn constant(literal: Value) -> PyResult<Inner> {
+    Ok(match literal {
         Value::Bool(truth) => Inner::from(truth),
         Value::Int(whole) => Inner::from(whole),
         Value::Float(real) if real.is_finite() => Inner::from(real),
@@ -80,8 +84,7 @@ fn operand(object: &Bound<'_, PyAny>) -> PyResult<Expr> {
             )));
         }
         Value::Text(text) => Inner::from(text.as_str()),
-    };
-    Expr::made(inner, 1)
+    })
 }
 
 #[pymethods]
@@ -195,15 +198,10 @@ impl Expr {
 
     /// The value is one of these.
     fn is_in(&self, values: &Bound<'_, PyAny>) -> PyResult<Expr> {
-        let values = values
-            .try_iter()?
-            .map(|value| operand(&value?))
-            .collect::<PyResult<Vec<_>>>()?;
+        let values = values.try_iter()?.map(|value| operand(&value?));
+        let values = values.collect::<PyResult<Vec<_>>>()?;
         if values.is_empty() {
-            let left = brief(&self.inner);
-            return Err(SpaceError::new_err(format!(
-                "`{left} in {{}}` is never true: name at least one value"
-            )));
+            return Err(in_nothing(&self.inner));
         }
         let size = values.iter().map(|value| value.size).sum::<usize>() + self.size + 1;
         let values = values.into_iter().map(|value| value.inner);
@@ -233,6 +231,13 @@ impl Expr {
     }
 }
 
+fn in_nothing(left: &Inner) -> PyErr {
+    let left = brief(left);
+    SpaceError::new_err(format!(
+        "`{left} in {{}}` is never true: name at least one value"
+    ))
+}
+
 fn no_modulo(modulo: &Bound<'_, PyAny>) -> PyResult<()> {
     if modulo.is_none() {
         Ok(())
@@ -258,17 +263,16 @@ fn brief(inner: &Inner) -> String {
 /// `TypeError` for anything else, `SpaceError` for what cannot be read.
 #[pyfunction]
 pub fn statement(statement: &Bound<'_, PyAny>) -> PyResult<String> {
-    let Ok(expr) = statement.cast::<Expr>() else {
-        let text = text("an expression", statement).map_err(|refusal| match refusal {
-            Refusal::Type(_) => not_a_statement(statement),
-            refusal @ Refusal::Value(_) => refusal.of_a_space(),
-        })?;
-        return text
-            .parse::<Inner>()
-            .map(|_| text)
-            .map_err(|error| of_method(&error.into()));
-    };
-    let text = expr.get().inner.to_string();
+    match statement.cast::<Expr>() {
+        Ok(expr) => written(&expr.get().inner),
+        Err(_) => readable(statement),
+    }
+}
+
+/// The text of an expression that was made with operators.
+fn written(inner: &Inner) -> PyResult<String> {
+    let text = inner.to_string();
+    // Operators make what is longer or deeper than a text may be, so it is read once more.
     match text.parse::<Inner>() {
         Ok(_) => Ok(text),
         Err(error @ Error::TooLong { .. }) => Err(of_method(&error.into())),
@@ -281,6 +285,17 @@ pub fn statement(statement: &Bound<'_, PyAny>) -> PyResult<String> {
             Err(of_method(&cut.into()))
         }
     }
+}
+
+/// A text that can be read.
+fn readable(statement: &Bound<'_, PyAny>) -> PyResult<String> {
+    let text = text("an expression", statement).map_err(|refusal| match refusal {
+        Refusal::Type(_) => not_a_statement(statement),
+        refusal @ Refusal::Value(_) => refusal.of_a_space(),
+    })?;
+    let read = text.parse::<Inner>();
+    read.map_err(|error| of_method(&error.into()))?;
+    Ok(text)
 }
 
 fn not_a_statement(object: &Bound<'_, PyAny>) -> PyErr {

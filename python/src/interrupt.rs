@@ -6,8 +6,8 @@
 //! answer is waited for. A handler that raises nothing interrupts nothing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread::Builder;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
 use std::time::Duration;
 
 use mivabo::interrupt::Interrupt;
@@ -34,40 +34,81 @@ pub fn interruptible<T: Send + 'static>(
     if !hears_signals(py)? {
         return Ok(py.detach(work));
     }
-    let (interrupt, process) = (Interrupt::default(), std::process::id());
-    let (answers, mut answer) = channel();
-    let wish = interrupt.clone();
-    let thread = Builder::new()
-        .name("mivabo".to_owned())
-        .stack_size(STACK)
-        .spawn(move || {
-            let end = catch_unwind(AssertUnwindSafe(|| wish.run(work)));
-            // Nobody listens after an interrupt.
-            answers.send(end).ok();
-        });
-    thread
-        .map_err(|error| PyOSError::new_err(format!("no thread for a call of mivabo: {error}")))?;
-    let mut raised = None;
-    loop {
-        let (end, back) = py.detach(move || (answer.recv_timeout(LOOK), answer));
-        answer = back;
-        match end {
-            Ok(Err(panic)) => resume_unwind(panic),
-            Ok(Ok(Some(found))) => return raised.map_or(Ok(found), Err),
-            Ok(Ok(None)) | Err(RecvTimeoutError::Disconnected) => {
-                return Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())));
-            }
-            Err(RecvTimeoutError::Timeout) => {}
+    let mut call = Call {
+        interrupt: Interrupt::default(),
+        process: std::process::id(),
+        raised: None,
+    };
+    let answer = call.begin(work)?;
+    call.answer(py, answer)
+}
+
+/// How work ended: with an answer, with none because it was interrupted, or with a panic.
+type End<T> = thread::Result<Option<T>>;
+
+/// Work that a thread of its own does for the main one.
+struct Call {
+    interrupt: Interrupt,
+    /// Where it began. A handler of a signal may fork.
+    process: u32,
+    /// What a handler raised while it was too late to end the work.
+    raised: Option<PyErr>,
+}
+
+impl Call {
+    fn begin<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> PyResult<Receiver<End<T>>> {
+        let (answers, answer) = channel();
+        let interrupt = self.interrupt.clone();
+        let thread = thread::Builder::new()
+            .name("mivabo".to_owned())
+            .stack_size(STACK)
+            .spawn(move || {
+                let end = catch_unwind(AssertUnwindSafe(|| interrupt.run(work)));
+                // Nobody listens after an interrupt.
+                answers.send(end).ok();
+            });
+        match thread {
+            Ok(_) => Ok(answer),
+            Err(error) => Err(PyOSError::new_err(format!(
+                "no thread for a call of mivabo: {error}"
+            ))),
         }
-        raised = raised.or_else(|| py.check_signals().err());
-        if process != std::process::id() {
+    }
+
+    fn answer<T: Send>(&mut self, py: Python<'_>, mut answer: Receiver<End<T>>) -> PyResult<T> {
+        loop {
+            // A receiver cannot be shared between threads, so it goes into the unlocked part and comes back.
+            let (end, back) = py.detach(move || (answer.recv_timeout(LOOK), answer));
+            answer = back;
+            match end {
+                Ok(Err(panic)) => resume_unwind(panic),
+                Ok(Ok(Some(found))) => return self.raised.take().map_or(Ok(found), Err),
+                Ok(Ok(None)) | Err(RecvTimeoutError::Disconnected) => {
+                    let raised = self.raised.take();
+                    return Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())));
+                }
+                Err(RecvTimeoutError::Timeout) => self.look(py)?,
+            }
+        }
+    }
+
+    /// Runs the handlers of signals that came. An error ends the call, and the work is left to itself.
+    fn look(&mut self, py: Python<'_>) -> PyResult<()> {
+        // Handlers do not run again once one has raised: the first exception is the one that counts.
+        let raised = self.raised.take();
+        let raised = raised.or_else(|| py.check_signals().err());
+        if self.process != std::process::id() {
             return Err(raised.unwrap_or_else(forked));
         }
-        // Where it is refused now, the answer is near.
-        raised = match raised {
-            Some(error) if interrupt.request() => return Err(error),
+        self.raised = match raised {
+            Some(error) if self.interrupt.request() => return Err(error),
+            // Where it is refused now, the answer is near.
             raised => raised,
         };
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use mivabo::Space as Inner;
 use mivabo::acquire::random::RandomPoints;
 use mivabo::language::PointError;
 use mivabo::math::random::{Purpose, stream};
-use mivabo::space::{Domain, Point, Value};
+use mivabo::space::{Domain, Point, Value, Violation};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -18,6 +18,29 @@ use crate::value::{borrowed, dict, natural, object, values};
 #[pyclass(frozen, module = "mivabo._native")]
 pub struct Space {
     pub inner: Inner,
+}
+
+/// A violation as the arguments of Python's `Violation`.
+#[derive(IntoPyObject)]
+struct Violated<'py> {
+    constraint: String,
+    statement: String,
+    left: Option<Bound<'py, PyAny>>,
+    right: Option<Bound<'py, PyAny>>,
+    amount: f64,
+}
+
+impl<'py> Violated<'py> {
+    fn of(py: Python<'py>, violation: Violation) -> PyResult<Violated<'py>> {
+        let side = |side: Option<Value>| side.map(|value| object(py, &value)).transpose();
+        Ok(Violated {
+            constraint: violation.constraint,
+            statement: violation.statement,
+            left: side(violation.left)?,
+            right: side(violation.right)?,
+            amount: violation.amount,
+        })
+    }
 }
 
 #[pymethods]
@@ -69,6 +92,7 @@ impl Space {
         let seed = natural("seed", seed)?;
         let mut found = Vec::new();
         for at in 0..n {
+            // Each point has a stream of its own: the first points are the same for any `n`.
             let space = self.inner.clone();
             let point = interruptible(py, move || {
                 let mut stream = stream(seed, at as u64, Purpose::Sample);
@@ -80,25 +104,16 @@ impl Space {
         Ok(found)
     }
 
-    /// Every violated constraint: name, statement, both sides, by how much.
+    /// Every violated constraint.
     fn check<'py>(
         &self,
         py: Python<'py>,
         params: &Bound<'_, PyDict>,
-    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    ) -> PyResult<Vec<Violated<'py>>> {
         let point = self.point(params)?;
         let report = py.detach(|| self.inner.check(&point));
-        let side = |side: &Option<Value>| side.as_ref().map(|value| object(py, value)).transpose();
-        let violations = report.violations.iter().map(|violation| {
-            let found = PyDict::new(py);
-            found.set_item("constraint", &violation.constraint)?;
-            found.set_item("statement", &violation.statement)?;
-            found.set_item("left", side(&violation.left)?)?;
-            found.set_item("right", side(&violation.right)?)?;
-            found.set_item("amount", violation.amount)?;
-            Ok(found)
-        });
-        violations.collect()
+        let violations = report.violations.into_iter();
+        violations.map(|found| Violated::of(py, found)).collect()
     }
 
     /// The nearest feasible point.
@@ -128,13 +143,11 @@ impl Space {
         let mut given: BTreeMap<String, Value> = values(params)?.into_iter().collect();
         let mut left_out = Vec::new();
         loop {
-            let found = self.inner.point_where_active(
-                given
-                    .iter()
-                    .map(|(name, value)| (name.as_str(), value.clone())),
-            );
-            match found {
+            let values = given.iter();
+            let values = values.map(|(name, value)| (name.as_str(), value.clone()));
+            match self.inner.point_where_active(values) {
                 Ok(point) => return Ok((self.dict(py, &point)?, left_out)),
+                // One at a time: which parameters are active depends on the values before.
                 Err(PointError::Missing { name, domain }) if !given.contains_key(&name) => {
                     given.insert(name.clone(), usual(&domain));
                     left_out.push(name);

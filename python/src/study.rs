@@ -4,25 +4,25 @@
 //! threads take turns at the session. Files are closed before a process forks, see [`fork`](crate::fork), and opened anew by
 //! the next call; so are those whose log another SQLite library in this process removed.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 use mivabo::interrupt;
-use mivabo::view::{Status, Time, TrialView};
 use mivabo_report::html;
-use mivabo_store::{Asked, Definition, Error, Location, Object, Said, Session, Store, Told};
+use mivabo_store::{Error, Location, Session, Store, StudyEntry};
 use mivabo_work::{MAX_ATTEMPTS, StudyFile};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::copy::{Kept, kept, restored};
+use crate::copy::{Kept, restored};
 use crate::error::{StudyError, of_mistake, of_store};
 use crate::fork::{Slot, is_forking, pass, watch};
 use crate::interrupt::interruptible;
+use crate::settings::Settings;
 use crate::space::{Space, visible};
-use crate::value::{borrowed, dict, natural, number, object, text, values};
+use crate::trial::{Answer, Handed, Shown, names, told};
+use crate::value::{borrowed, dict, natural, number, values};
 use crate::{place, waiting};
 
 /// A study that this process follows.
@@ -66,6 +66,26 @@ impl Home {
         Ok(session.with_worker(format!("{}:{}", self.worker, std::process::id())))
     }
 
+    /// The session that is held, loaded anew and `watch`ed if it was closed.
+    fn session_in<'a>(
+        &self,
+        held: &'a mut Option<Session>,
+        watch: impl FnOnce(),
+    ) -> Result<&'a mut Session, Error> {
+        // Every call of a session that is cut off fails. It is closed before the file is opened anew.
+        if held.as_ref().is_some_and(Session::is_cut_off) {
+            *held = None;
+        }
+        match held {
+            Some(session) => Ok(session),
+            closed => {
+                let session = closed.insert(self.load()?);
+                watch();
+                Ok(session)
+            }
+        }
+    }
+
     /// The session anew. It was there, so a file without it is another one.
     fn load(&self) -> Result<Session, Error> {
         let path = self.location.path();
@@ -80,55 +100,18 @@ impl Home {
             (error, _) => error,
         })
     }
-}
 
-/// What a study is made of, besides its space.
-#[derive(FromPyObject)]
-struct Settings<'py> {
-    #[pyo3(item)]
-    direction: Option<Bound<'py, PyAny>>,
-    #[pyo3(item)]
-    goals: Option<BTreeMap<String, String>>,
-    #[pyo3(item)]
-    limits: Option<BTreeMap<String, String>>,
-    #[pyo3(item)]
-    strategy: Bound<'py, PyAny>,
-    #[pyo3(item)]
-    seed: Bound<'py, PyAny>,
-    #[pyo3(item)]
-    n_initial: Option<Bound<'py, PyAny>>,
-    #[pyo3(item)]
-    linked: Vec<(String, String)>,
-}
-
-impl Settings<'_> {
-    fn definition(self, space: &Space) -> PyResult<Definition> {
-        let direction = self.direction.as_ref();
-        let direction = direction
-            .map(|given| text("direction", given))
-            .transpose()?;
-        let said = Said {
-            direction: direction.as_deref(),
-            goals: self.goals.as_ref(),
-            limits: self.limits.as_ref(),
-        };
-        let aims = said.aims().map_err(StudyError::new_err)?;
-        let strategy = text("strategy", &self.strategy)?;
-        let n_initial = self
-            .n_initial
-            .as_ref()
-            .map(|n| natural("n_initial", n))
-            .transpose()?;
-        Ok(Definition {
-            space: space.inner.clone(),
-            aims,
-            strategy,
-            seed: natural("seed", &self.seed)?,
-            n_initial: n_initial.map(|n| usize::try_from(n).unwrap_or(usize::MAX)),
-            linked: self.linked,
-        })
+    /// The thread that had it when the process was forked is the parent's, so nobody here ever gives it back.
+    fn forked_in_use(&self) -> PyErr {
+        let name = &self.name;
+        StudyError::new_err(format!(
+            "study `{name}` is in memory and was in use when this process was forked; open it in a file instead"
+        ))
     }
 }
+
+/// Total effects by name, interactions of pairs, and how many trials they were found from.
+type Importance = (Vec<(String, f64)>, Vec<((String, String), f64)>, usize);
 
 #[pymethods]
 impl Study {
@@ -205,15 +188,15 @@ impl Study {
             name,
             worker,
         };
-        Study::opened(py, home, move |home, store| {
-            restored(store, &home.name, &definition, &trials)
+        Study::opened(py, home, move |home, _| {
+            restored(&home.name, &definition, trials)
         })
     }
 
     /// What a copy of a study in memory is made from: its definition and its trials.
     fn kept(&self, py: Python<'_>) -> PyResult<(String, Vec<Kept>)> {
         self.with(py, |session| {
-            let trials = session.records()?.into_iter().map(kept).collect();
+            let trials = session.records()?.into_iter().map(Kept::from).collect();
             Ok((session.definition()?, trials))
         })
     }
@@ -250,7 +233,7 @@ impl Study {
         lease: &Bound<'_, PyAny>,
         max_trials: Option<u64>,
         claimed: &Bound<'_, PyList>,
-    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+    ) -> PyResult<Option<Handed<'py>>> {
         let lease = self::lease(lease)?;
         let number = Arc::new(OnceLock::new());
         let found = number.clone();
@@ -262,20 +245,20 @@ impl Study {
             asked.as_ref().map(|asked| found.set(asked.id));
             Ok(asked)
         });
+        // Before the error is looked at: a trial that was claimed must be known even if the call fails.
         number
             .get()
             .map(|number| claimed.append(number))
             .transpose()?;
-        asked?.map(|asked| asked_dict(py, &asked)).transpose()
+        asked?.map(|asked| Handed::of(py, asked)).transpose()
     }
 
-    /// The value of a trial, or why there is none, with what else came of it as JSON. Without both, the goal's number
-    /// is in that.
+    /// The goal's number for a trial, or why there is none, with what else came of it as JSON.
     fn tell(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
-        outcome: Given<'_>,
+        outcome: Answer<'_>,
         result: Option<&str>,
     ) -> PyResult<()> {
         let id = natural("trial", id)?;
@@ -283,12 +266,12 @@ impl Study {
         self.with(py, move |session| session.tell_all(id, &told))
     }
 
-    /// A result from elsewhere: a value, or why there is none, with what else came of it as JSON.
+    /// A result from elsewhere: the goal's number, or why there is none, with what else came of it as JSON.
     fn add(
         &self,
         py: Python<'_>,
         params: &Bound<'_, PyDict>,
-        outcome: Given<'_>,
+        outcome: Answer<'_>,
         result: Option<&str>,
     ) -> PyResult<u64> {
         let given = values(params)?;
@@ -327,21 +310,21 @@ impl Study {
     }
 
     /// All trials, by number.
-    fn trials<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    fn trials<'py>(&self, py: Python<'py>) -> PyResult<Vec<Shown<'py>>> {
         let (names, trials) = self.with(py, |session| {
             session.sync()?;
             Ok((names(session), session.view()?.trials))
         })?;
-        let trials = trials.iter();
-        trials.map(|trial| shown(py, &names, trial)).collect()
+        let trials = trials.into_iter();
+        trials.map(|trial| Shown::of(py, &names, trial)).collect()
     }
 
     /// One trial.
-    fn trial<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyDict>> {
+    fn trial<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Shown<'py>> {
         let (names, trial) = self.with(py, move |session| {
             Ok((names(session), session.trial_view(id)?))
         })?;
-        shown(py, &names, &trial)
+        Shown::of(py, &names, trial)
     }
 
     /// The study as JSON.
@@ -360,25 +343,24 @@ impl Study {
         })
     }
 
-    /// The number and the value of the feasible trial with the best value.
+    /// The number and the value of the best feasible trial.
     fn best_value(&self, py: Python<'_>) -> PyResult<Option<(u64, f64)>> {
         self.with(py, |session| {
             session.sync()?;
-            Ok(session
-                .best()
-                .and_then(|trial| Some((trial.id, session.study().value(trial)?))))
+            let best = session.best();
+            Ok(best.and_then(|trial| Some((trial.id, session.study().value(trial)?))))
         })
     }
 
-    /// The feasible trial with the best value.
-    fn best<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// The best feasible trial: among those that keep the limits, if there are any, the one with the best value.
+    fn best<'py>(&self, py: Python<'py>) -> PyResult<Shown<'py>> {
         let (names, trial) = self.with(py, |session| {
             session.sync()?;
             let best = session.best().map(|trial| trial.id);
             let id = best.ok_or(mivabo::Error::NothingFeasible)?;
             Ok((names(session), session.trial_view(id)?))
         })?;
-        shown(py, &names, &trial)
+        Shown::of(py, &names, trial)
     }
 
     /// The feasible point of the best posterior mean, and that mean.
@@ -390,26 +372,19 @@ impl Study {
         Ok((dict(py, &params)?, mean))
     }
 
-    /// Total effects by name, interactions of pairs, and from how many trials.
-    #[expect(clippy::type_complexity, reason = "three plain Python objects")]
-    fn importance(
-        &self,
-        py: Python<'_>,
-    ) -> PyResult<(Vec<(String, f64)>, Vec<(String, String, f64)>, usize)> {
+    /// Which parameters matter.
+    fn importance(&self, py: Python<'_>) -> PyResult<Importance> {
         let found = self.with(py, |session| {
             session.sync()?;
             Ok(session.study().importance()?)
         })?;
-        let effects = found
-            .effects
-            .into_iter()
-            .map(|effect| (effect.name, effect.total))
-            .collect();
-        let pairs = found.interactions.into_iter().map(|pair| {
-            let [one, other] = pair.names;
-            (one, other, pair.share)
-        });
-        Ok((effects, pairs.collect(), found.n_trials))
+        let effects = found.effects.into_iter();
+        let pairs = found.interactions.into_iter();
+        Ok((
+            effects.map(|effect| (effect.name, effect.total)).collect(),
+            pairs.map(|pair| (pair.names.into(), pair.share)).collect(),
+            found.n_trials,
+        ))
     }
 
     /// The report as one HTML page.
@@ -439,6 +414,7 @@ impl Study {
             waiting::at(Some(&place.location));
             let pass = pass();
             let slot = Arc::new(Mutex::new(Some(place.session(open)?)));
+            // What is in memory is copied by a fork, and stays open.
             if place.location.path().is_some() {
                 watch(&slot, &pass);
             }
@@ -468,17 +444,7 @@ impl Study {
             let mut held = lock(&slot);
             // Other threads may have had it for long.
             interrupt::check();
-            if held.as_ref().is_some_and(Session::is_cut_off) {
-                *held = None;
-            }
-            let session = match &mut *held {
-                Some(session) => session,
-                closed => {
-                    let session = closed.insert(home.load()?);
-                    watch(&slot, &pass);
-                    session
-                }
-            };
+            let session = home.session_in(&mut held, || watch(&slot, &pass))?;
             act(session)
         })?;
         answer.map_err(|error| of_store(&error))
@@ -487,20 +453,18 @@ impl Study {
     /// The session of this process.
     fn slot(&self) -> PyResult<Arc<Slot>> {
         let mut open = lock(&self.open);
-        if open.process != std::process::id() {
-            if self.home.location.path().is_some() {
-                *open = Open {
-                    process: std::process::id(),
-                    slot: Arc::new(Mutex::new(None)),
-                };
-            } else if matches!(open.slot.try_lock(), Err(TryLockError::WouldBlock)) {
-                let name = &self.home.name;
-                return Err(StudyError::new_err(format!(
-                    "study `{name}` is in memory and was in use when this process was forked; open it in a file instead"
-                )));
-            } else {
-                open.process = std::process::id();
-            }
+        let process = std::process::id();
+        if open.process == process {
+            return Ok(open.slot.clone());
+        }
+        // This process was forked since. A file is opened anew; what is in memory is a copy already.
+        if self.home.location.path().is_some() {
+            let slot = Arc::new(Mutex::new(None));
+            *open = Open { process, slot };
+        } else if matches!(open.slot.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(self.home.forked_in_use());
+        } else {
+            open.process = process;
         }
         Ok(open.slot.clone())
     }
@@ -512,83 +476,6 @@ fn refuse_while_forking() -> PyResult<()> {
         return Err(StudyError::new_err(text));
     }
     Ok(())
-}
-
-/// A trial as the arguments of Python's `Trial`, parameters in the order of the space.
-fn shown<'py>(
-    py: Python<'py>,
-    names: &[String],
-    trial: &TrialView,
-) -> PyResult<Bound<'py, PyDict>> {
-    let params = PyDict::new(py);
-    for name in names {
-        if let Some(value) = trial.params.get(name) {
-            params.set_item(name, object(py, value)?)?;
-        }
-    }
-    let measured = PyDict::new(py);
-    for (name, number) in &trial.measured {
-        measured.set_item(name, number)?;
-    }
-    let result = trial.result.as_ref();
-    let result = result.map(|given| py.import("json")?.call_method1("loads", (given.as_str(),)));
-    let found = PyDict::new(py);
-    found.set_item("id", trial.id)?;
-    found.set_item("params", params)?;
-    found.set_item("state", trial.state.name())?;
-    found.set_item("value", trial.value)?;
-    found.set_item("measured", measured)?;
-    found.set_item("reason", trial.reason.as_deref())?;
-    found.set_item("feasible", trial.feasible)?;
-    found.set_item("keeps_limits", trial.keeps_limits)?;
-    found.set_item("origin", trial.origin.as_deref().unwrap_or_default())?;
-    found.set_item("result", result.transpose()?)?;
-    found.set_item("attempts", trial.attempts)?;
-    found.set_item("worker", trial.worker.as_deref())?;
-    found.set_item("created", trial.created.map(Time::seconds))?;
-    found.set_item("started", trial.started.map(Time::seconds))?;
-    found.set_item("finished", trial.finished.map(Time::seconds))?;
-    Ok(found)
-}
-
-/// The names of the parameters that an objective sees, in order.
-fn names(session: &Session) -> Vec<String> {
-    let parameters = session.space().parameters().iter();
-    let visible = parameters.filter(|one| !one.is_auxiliary());
-    visible.map(|one| one.name().to_owned()).collect()
-}
-
-/// A trial to evaluate, as Python sees it.
-pub fn asked_dict<'py>(py: Python<'py>, asked: &Asked) -> PyResult<Bound<'py, PyDict>> {
-    let found = PyDict::new(py);
-    found.set_item("id", asked.id)?;
-    found.set_item("params", dict(py, &asked.values)?)?;
-    found.set_item("state", Status::Running.name())?;
-    found.set_item("origin", &asked.origin)?;
-    found.set_item("attempts", asked.attempts)?;
-    Ok(found)
-}
-
-/// A value, or why there is none.
-pub type Given<'py> = (Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
-
-/// What Python tells of an evaluation.
-pub fn told(what: &str, given: Given<'_>, result: Option<&str>) -> PyResult<Told> {
-    let (value, reason) = given;
-    let result = result.map(Object::new).transpose();
-    let result = result.map_err(|error| of_store(&error))?;
-    let reason = reason.map(|reason| text("reason", &reason)).transpose()?;
-    let is_in_result = value.is_none() && result.is_some();
-    let value = if reason.is_some() || is_in_result {
-        None
-    } else {
-        Some(number(what, &value)?)
-    };
-    Ok(Told {
-        value,
-        reason,
-        result,
-    })
 }
 
 /// A lease in seconds.
@@ -606,18 +493,19 @@ fn only(py: Python<'_>, location: &Location) -> PyResult<String> {
         let _pass = pass();
         Store::look(&place).and_then(|store| store.studies())
     })?;
-    let studies = studies.map_err(|error| of_store(&error))?;
-    match studies.as_slice() {
+    match studies.map_err(|error| of_store(&error))?.as_slice() {
         [only] => Ok(only.name.clone()),
         [] => Err(StudyError::new_err(format!("`{location}` holds no study"))),
-        several => {
-            let names: Vec<&str> = several.iter().map(|study| study.name.as_str()).collect();
-            let names = names.join("`, `");
-            Err(StudyError::new_err(format!(
-                "`{location}` holds several studies; choose one by its name: `{names}`"
-            )))
-        }
+        several => Err(unnamed(location, several)),
     }
+}
+
+fn unnamed(location: &Location, studies: &[StudyEntry]) -> PyErr {
+    let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
+    let names = names.join("`, `");
+    StudyError::new_err(format!(
+        "`{location}` holds several studies; choose one by its name: `{names}`"
+    ))
 }
 
 fn page(session: &Session) -> Result<String, Error> {

@@ -16,38 +16,24 @@ const SHOWN: usize = 60;
 /// [`Refusal::Type`] for what is neither a number nor a text nor a truth value; [`Refusal::Value`] for integers beyond 64
 /// bits and texts that are not Unicode.
 pub fn value(what: &str, object: &Bound<'_, PyAny>) -> Result<Value, Refusal> {
-    match known(what, object)? {
-        Some(value) => Ok(value),
-        // numpy's scalars, and others that hold one number, give it in this way.
-        None => {
-            match object
-                .call_method0("item")
-                .ok()
-                .map(|item| known(what, &item))
-                .transpose()?
-                .flatten()
-            {
-                Some(value) => Ok(value),
-                None => Err(Refusal::wrong_type(
-                    what,
-                    "a number, a text or a truth value",
-                    &shown(object),
-                )),
-            }
-        }
+    if let Some(value) = known(what, object)? {
+        return Ok(value);
     }
+    // numpy's scalars, and others that hold one number, give it in this way.
+    let item = object.call_method0("item").ok();
+    let value = item.map(|item| known(what, &item)).transpose()?.flatten();
+    let expected = "a number, a text or a truth value";
+    value.ok_or_else(|| Refusal::wrong_type(what, expected, &shown(object)))
 }
 
+/// The value of a bool, an int, a float or a str.
 fn known(what: &str, object: &Bound<'_, PyAny>) -> Result<Option<Value>, Refusal> {
+    // Before integers: to Python a truth value is one of them.
     if let Ok(truth) = object.cast::<PyBool>() {
         return Ok(Some(Value::Bool(truth.is_true())));
     }
     if object.is_instance_of::<PyInt>() {
-        let whole = object.extract::<i64>();
-        let whole = whole.map_err(|_| {
-            Refusal::Value(format!("{what}: {} has more than 64 bits", shown(object)))
-        })?;
-        return Ok(Some(Value::Int(whole)));
+        return integer(what, object).map(Some);
     }
     if let Ok(real) = object.cast::<PyFloat>() {
         return Ok(Some(Value::Float(real.value())));
@@ -58,13 +44,26 @@ fn known(what: &str, object: &Bound<'_, PyAny>) -> Result<Option<Value>, Refusal
     Ok(None)
 }
 
+fn integer(what: &str, object: &Bound<'_, PyAny>) -> Result<Value, Refusal> {
+    let too_large = |_| Refusal::Value(format!("{what}: {} has more than 64 bits", shown(object)));
+    object.extract().map(Value::Int).map_err(too_large)
+}
+
 /// A text that is Unicode.
 ///
 /// # Errors
-/// [`Refusal::Type`] for no text, [`Refusal::Value`] for one with lone surrogates.
+/// [`Refusal::Type`] for anything but a text, [`Refusal::Value`] for one with lone surrogates.
 pub fn text(what: &str, object: &Bound<'_, PyAny>) -> Result<String, Refusal> {
+    text_like(what, "a text", object)
+}
+
+/// A text that is Unicode, where a message says what it should be.
+///
+/// # Errors
+/// As [`text`].
+pub fn text_like(what: &str, expected: &str, object: &Bound<'_, PyAny>) -> Result<String, Refusal> {
     if !object.is_instance_of::<PyString>() {
-        return Err(Refusal::wrong_type(what, "a text", &shown(object)));
+        return Err(Refusal::wrong_type(what, expected, &shown(object)));
     }
     object
         .extract()
@@ -93,6 +92,7 @@ pub fn natural(what: &str, object: &Bound<'_, PyAny>) -> Result<u64, Refusal> {
 /// [`Refusal::Type`].
 pub fn number(what: &str, object: &Bound<'_, PyAny>) -> Result<f64, Refusal> {
     let refused = || Refusal::wrong_type(what, "a number", &shown(object));
+    // A str has no `__float__`, but a subclass might: a text is never a number.
     if object.is_instance_of::<PyString>() {
         return Err(refused());
     }
@@ -101,20 +101,24 @@ pub fn number(what: &str, object: &Bound<'_, PyAny>) -> Result<f64, Refusal> {
         // An int that no float is large enough for.
         Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => {
             let is_negative = object.lt(0).map_err(|_| refused())?;
-            Ok(if is_negative {
-                f64::NEG_INFINITY
-            } else {
-                f64::INFINITY
-            })
+            Ok(infinite(is_negative))
         }
         Err(_) => Err(refused()),
+    }
+}
+
+fn infinite(is_negative: bool) -> f64 {
+    if is_negative {
+        f64::NEG_INFINITY
+    } else {
+        f64::INFINITY
     }
 }
 
 /// Names and values of a dict.
 ///
 /// # Errors
-/// `TypeError` for keys that are no texts, and what [`value`] refuses, with the parameter's name.
+/// `TypeError` for keys that are not texts, and what [`value`] refuses, with the parameter's name.
 pub fn values(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Value)>> {
     let mut found = Vec::new();
     for (name, object) in params.iter() {
@@ -157,7 +161,7 @@ pub fn dict<'py>(py: Python<'py>, values: &[(String, Value)]) -> PyResult<Bound<
     Ok(dict)
 }
 
-/// A value as plain Python; `what` names it where it is none.
+/// A value as plain Python, as `what` in messages.
 ///
 /// # Errors
 /// What [`value`] refuses; `SpaceError` for numbers that are not finite.

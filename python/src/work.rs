@@ -11,12 +11,12 @@ use mivabo_store::Location;
 use mivabo_work::{AwaitedTrial, Ended, Ending, Next, Terms, Work};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
 use crate::fork::pass;
 use crate::interrupt::interruptible;
 use crate::place::duration;
-use crate::study::{Given, Study, asked_dict, told};
+use crate::study::Study;
+use crate::trial::{Answer, Handed, told};
 use crate::waiting;
 
 /// The work on a study, as one call of `optimize` does it.
@@ -30,7 +30,7 @@ pub struct Loop {
 #[derive(IntoPyObject)]
 enum Step<'py> {
     /// Evaluate this trial.
-    Evaluate(Bound<'py, PyDict>),
+    Evaluate(Handed<'py>),
     /// Wait for so many seconds, or for an evaluation to end.
     Wait(f64),
 }
@@ -74,11 +74,9 @@ impl Loop {
             work.next(session)
         })?;
         Ok(match next {
-            Next::Evaluate(asked) => Some(Step::Evaluate(asked_dict(py, &asked)?)),
+            Next::Evaluate(asked) => Some(Step::Evaluate(Handed::of(py, asked)?)),
             Next::Wait { until, news } => {
-                if let Some(news) = news {
-                    self.say(py, &news);
-                }
+                self.say(py, news.as_ref());
                 let left = until.saturating_duration_since(Instant::now());
                 Some(Step::Wait(left.as_secs_f64()))
             }
@@ -91,13 +89,14 @@ impl Loop {
         &self,
         py: Python<'_>,
         id: u64,
-        outcome: Given<'_>,
+        outcome: Answer<'_>,
         result: Option<&str>,
     ) -> PyResult<bool> {
         let told = told(&format!("the value of trial {id}"), outcome, result)?;
         let (work, is_known) = (self.work.clone(), Arc::new(AtomicBool::new(false)));
         let (ending, knows) = (Ending::Told(told.clone()), is_known.clone());
         let ended = self.study.get().with(py, move |session| {
+            // From here on the work itself remembers the outcome.
             knows.store(true, Ordering::SeqCst);
             lock(&work).ended(session, id, ending)
         });
@@ -169,8 +168,10 @@ impl Loop {
 }
 
 impl Loop {
-    fn say(&self, py: Python<'_>, news: &AwaitedTrial) {
-        let AwaitedTrial { trial, worker } = news;
+    fn say(&self, py: Python<'_>, news: Option<&AwaitedTrial>) {
+        let Some(AwaitedTrial { trial, worker }) = news else {
+            return;
+        };
         let place = self.study.get().location();
         let text = format!("waiting for trial {trial} of `{place}`, which runs for {worker}");
         // A handler of the user's that fails does not end the loop.

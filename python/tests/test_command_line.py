@@ -115,3 +115,50 @@ def test_python_and_a_study_file_mean_the_same_study(study_file: Path) -> None:
     other = Study(space, seed=7, direction="maximize", name="shared", storage=study_file.with_suffix(".db"))
     one.tell(one.ask(), 1.0)
     assert other.n_trials == 1
+
+
+AIMS = """
+[goals]
+loss = "maximize"
+
+[limits]
+latency = "<= 3"
+
+[parameters]
+a = { type = "int", low = 0, high = 9 }
+
+[objective]
+shell = 'echo "{\\"loss\\": $MIVABO_TRIAL, \\"latency\\": $MIVABO_TRIAL}"'
+
+[run]
+trials = 6
+"""
+
+
+def facts(study: Study) -> list[object]:
+    return [(trial.value, trial.measured, trial.keeps_limits) for trial in study.trials]
+
+
+def test_goals_and_limits_mean_the_same_in_python_and_on_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "aims.toml"
+    file.write_text(AIMS)
+    mivabo("run", file, "--quiet")
+    by_command_line = Study.from_file(file)
+    assert (by_command_line.goals, by_command_line.limits) == ({"loss": "maximize"}, {"latency": "<= 3"})
+    assert by_command_line.best.id == 3
+
+    space = Space()
+    space.int("a", 0, 9)
+    aims = {"goals": {"loss": "maximize"}, "limits": {"latency": "<= 3"}}
+    assert Study(space, storage=tmp_path / "aims.db", **aims).n_trials == 6  # type: ignore[arg-type]
+    by_python = Study(space, storage=tmp_path / "made.db", **aims)  # type: ignore[arg-type]
+    for number in range(5):
+        by_python.tell(by_python.ask(), {"loss": number, "latency": number})
+    asked = json.loads(mivabo("ask", tmp_path / "made.db"))
+    mivabo("tell", tmp_path / "made.db", asked["trial"], 5, "--result", '{"latency": 5}')
+
+    assert [trial.params for trial in by_python.trials] == [trial.params for trial in by_command_line.trials]
+    assert facts(by_python) == facts(by_command_line)
+    for study, path in [(by_python, tmp_path / "made.db"), (by_command_line, file)]:
+        assert json.loads(mivabo("export", path, "--format", "json")) == study.view()
+        assert json.loads(mivabo("best", path, "--json"))["best"]["trial"] == 3

@@ -315,3 +315,20 @@ def test_an_objective_may_return_more_than_a_value(space: Space) -> None:
     assert [(trial.value, trial.result) for trial in study.trials] == [(2.0, {"accuracy": 0.5})] * 2
     with pytest.raises(TypeError, match="trial 2"):
         study.optimize(lambda params: {"accuracy": 0.5}, trials=3)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_objective_returns_its_goal_by_name(small: Space, workers: int) -> None:
+    study = Study(small, goals={"loss": "minimize"}, limits={"size": ">= 5"})
+    study.optimize(lambda p: {"loss": p["a"], "size": p["a"], "value": 0}, trials=9, workers=workers)
+    assert study.best.measured == {"loss": 5.0, "size": 5.0, "value": 0.0}
+    assert study.best.result == {"size": 5, "value": 0}
+
+
+def test_an_objective_that_leaves_out_its_goal_is_told_so(small: Space) -> None:
+    study = Study(small, goals={"loss": "minimize"})
+    with pytest.raises(TypeError, match=r"the value of trial 0: .* a mapping with `loss`, not one with `value`"):
+        study.optimize(lambda params: {"value": 0.5}, trials=3)
+    assert study.trials[0].state == "waiting"
+    study.optimize(lambda params: {"value": 0.5}, trials=3, catch=TypeError)
+    assert {trial.state for trial in study.trials} == {"failed"}

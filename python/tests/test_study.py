@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 import mivabo
-from mivabo import Space, Study
+from mivabo import Space, Study, _study
 
 
 def run(study: Study, n: int) -> list[dict[str, object]]:
@@ -130,6 +130,24 @@ def test_a_copy_of_a_study_in_memory_goes_its_own_way(small: Space) -> None:
         assert other.space == study.space
     a, b = copy.copy(study), copy.copy(study)
     assert [a.ask().params for _ in range(2)] == [b.ask().params for _ in range(2)]
+
+
+def test_a_copy_of_a_study_in_memory_has_all_that_is_known_of_it(small: Space) -> None:
+    study = Study(small, goals={"loss": "maximize"}, limits={"size": "<= 3"}, n_initial=2)
+    study.tell(study.ask(), {"loss": 1.5, "size": 7, "note": [1, "two"]})
+    study.tell(study.ask(), failed="out of memory", result={"size": 2.5})
+    study.release(study.ask())
+    study.enqueue({"a": 9, "b": 1})
+    study.add({"a": 9, "b": 9}, 7.0)
+    study.tell(study.ask(), {"loss": math.nan, "size": 1})
+    study.ask(lease=1e9)
+    copied = pickle.loads(pickle.dumps(study))
+    assert copied.view() == study.view()
+    assert copied.trials == study.trials
+    assert [copied.ask().params for _ in range(3)] == [study.ask().params for _ in range(3)]
+    _, (cls, name, definition, trials) = study.__reduce__()
+    with pytest.raises(TypeError, match=r"Kept\.state"):
+        _study._restored(cls, name, definition, [{**trials[0], "state": "lost"}])
 
 
 def test_a_copy_of_a_stored_study_is_the_same_study(small: Space, tmp_path: Path) -> None:
@@ -259,6 +277,48 @@ def test_every_point_is_tried_once_and_then_it_is_said(small: Space) -> None:
 class Odd:
     def __str__(self) -> str:
         raise ValueError("no text")
+
+
+def test_a_study_has_a_goal_and_limits(small: Space, tmp_path: Path) -> None:
+    goals, limits = {"loss": "minimize"}, {"latency": "<= 20", "accuracy": ">= 0.5"}
+    study = Study(small, goals=goals, limits=limits, storage=tmp_path / "a.db")
+    told = [
+        {"loss": 0.1, "latency": 20.5, "accuracy": 0.9},
+        {"loss": numpy.float32(0.25), "latency": 20, "accuracy": numpy.float64(0.5), "model": "a.pt"},
+        {"loss": 0.5, "latency": 12.0, "accuracy": 0.9},
+        {"loss": 0.2, "latency": 12.0},
+        {"loss": math.inf, "latency": 1.0, "accuracy": 1.0},
+    ]
+    for one in told:
+        study.tell(study.ask(), one)
+    study.tell(study.ask(), 0.01)
+    study.tell(study.ask(), failed="out of memory", result={"latency": 3})
+
+    trials = Study.load(tmp_path / "a.db").trials
+    assert [trial.keeps_limits for trial in trials] == [False, True, True, False, True, False, False]
+    assert [trial.value for trial in trials] == [0.1, 0.25, 0.5, 0.2, None, 0.01, None]
+    assert trials[1].measured == {"accuracy": 0.5, "latency": 20.0, "loss": 0.25}
+    assert trials[1].result == {"accuracy": 0.5, "latency": 20, "model": "a.pt"}
+    assert (trials[4].state, trials[4].reason) == ("failed", "`loss` is inf")
+    assert (trials[6].measured, trials[6].reason) == ({"latency": 3.0}, "out of memory")
+    assert study.best == trials[1]
+    assert study.view()["ranking"] == [1, 2, 5, 0, 3]
+    assert study.add({"a": 9, "b": 9}, {"loss": 0.0, "latency": 1, "accuracy": 1}).keeps_limits
+    assert study.best == trials[1]
+    assert (study.direction, study.goals, study.limits) == ("minimize", goals, limits)
+    assert Study(small, goals=goals, limits=limits, storage=tmp_path / "a.db").n_trials == 8
+    with pytest.raises(mivabo.StudyError, match="exists with another definition"):
+        Study(small, goals=goals, storage=tmp_path / "a.db")
+
+
+def test_limits_do_not_need_a_goal_of_another_name(small: Space) -> None:
+    study = mivabo.maximize(lambda p: {"value": p["a"], "size": p["a"]}, small, trials=9, limits={"size": "<= 4"})
+    assert (study.best.value, study.best.keeps_limits) == (4.0, True)
+    assert (study.direction, study.goals, study.limits) == ("maximize", {"value": "maximize"}, {"size": "<= 4"})
+    bare = Study(small)
+    assert (bare.direction, bare.goals, bare.limits) == ("minimize", {"value": "minimize"}, {})
+    bare.tell(bare.ask(), 1.0)
+    assert bare.trials[0].keeps_limits is None
 
 
 def test_what_else_came_of_a_trial_is_kept(space: Space, tmp_path: Path) -> None:

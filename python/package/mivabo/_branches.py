@@ -45,7 +45,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Within:
-    """An integer is within bounds; None is no bound."""
+    """An integer is within bounds, of which either may be missing."""
 
     parent: str
     low: int | None

@@ -9,7 +9,7 @@ class Error(Exception):
 
 
 class SpaceError(Error, ValueError):
-    """What was said about a space makes no sense: a bound, a name, an expression, a study file."""
+    """A wrong bound, name or expression in a space, or a wrong study file."""
 
 
 class InfeasibleError(SpaceError):
@@ -17,11 +17,11 @@ class InfeasibleError(SpaceError):
 
 
 class PointError(Error, ValueError):
-    """Values that are no point of the space, or a point that violates constraints where it must not."""
+    """Values that are not a point of the space, or a point that violates constraints where it must not."""
 
 
 class TrialError(Error, ValueError):
-    """There is no such trial, it was told before, or it is held by another worker."""
+    """A trial that does not exist, was told before, or is held by another worker."""
 
 
 class ExhaustedError(Error):
@@ -29,7 +29,7 @@ class ExhaustedError(Error):
 
 
 class StudyError(Error, ValueError):
-    """A study that cannot be made, found or asked this: its name, strategy, seed or direction."""
+    """A study that cannot be made or found, or cannot answer yet: a wrong name, goal, limit, strategy or seed."""
 
 
 class StorageError(Error, OSError):

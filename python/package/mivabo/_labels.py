@@ -1,4 +1,4 @@
-"""Names for choices of other packages: any Python objects enter, as many different mivabo values leave."""
+"""Names for the choices of other packages, which may be any Python objects: one mivabo value for each."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ._errors import PointError, SpaceError
 from ._trial import Value
 
 _GREATEST = 2**40
-"""Whole numbers beyond are no values of mivabo."""
+"""Larger integers are not values of mivabo."""
 
 
 class Labels:
-    """One value for each choice: itself where mivabo has such values and no equal one came before, or a text.
+    """One value for each choice: the choice itself if mivabo knows such values and none before is equal, else a text.
 
     >>> labels = Labels([None, 1, 1.0, (50, 50), "relu"])
     >>> labels.values

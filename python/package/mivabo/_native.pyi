@@ -40,15 +40,7 @@ MAX_WORKERS: int
 
 _Literal: TypeAlias = bool | int | float | str
 _Operand: TypeAlias = "Expr | bool | int | float | str"
-_Kept: TypeAlias = tuple[
-    str,
-    str,
-    str,
-    dict[str, float] | None,
-    str | None,
-    tuple[int | None, int, int | None, int | None],
-    str | None,
-]
+_Kept: TypeAlias = dict[str, Any]
 
 @final
 class Expr:
@@ -177,7 +169,7 @@ class Study:
     def best_value(self) -> tuple[int, float] | None: ...
     def best(self) -> dict[str, Any]: ...
     def recommend(self) -> tuple[dict[str, _Literal], float]: ...
-    def importance(self) -> tuple[list[tuple[str, float]], list[tuple[str, str, float]], int]: ...
+    def importance(self) -> tuple[list[tuple[str, float]], list[tuple[tuple[str, str], float]], int]: ...
     def report(self) -> str: ...
 
 @final

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from ._study import Study
 
 Objective = Callable[[Params], float | Mapping[str, Any]]
-"""Takes the values of the active parameters, gives a number, or a mapping with a ``value`` and what else came of it."""
+"""Takes the values of the active parameters and returns a number, or a mapping with that number and other measures.
+
+In a mapping the number has the name of the study's goal: ``value`` unless ``goals`` says otherwise.
+"""
 
 Callback = Callable[["Study", Trial], object]
 """Called after each told trial."""
@@ -46,7 +49,7 @@ class Plan:
     progress: bool | None
 
     def check(self) -> None:
-        """Refuse what makes no sense, before anything is evaluated."""
+        """Refuse a wrong argument before anything is evaluated."""
         if not 1 <= self.workers <= MAX_WORKERS:
             raise StudyError(f"workers: expected 1 to {MAX_WORKERS}, not {self.workers}")
         if not isinstance(self.executor, Executor) and self.executor not in ("threads", "processes"):
@@ -155,11 +158,11 @@ class _Loop:
         error = future.exception()
         is_told = False
         if error is None:
-            value, result = parted(future.result())
             try:
+                value, result = parted(f"the value of trial {trial.id}", future.result(), self.study._goal)
                 is_told = self._told(trial, (value, None), result)
             except TypeError as wrong:
-                error = wrong  # What was returned is not a number.
+                error = wrong  # What was returned has no number in it.
         if error is None:
             pass
         elif not isinstance(error, Exception):

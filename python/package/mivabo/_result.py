@@ -1,4 +1,4 @@
-"""What an evaluation gives beside its value, as JSON. Nothing is refused: a value is not lost by what comes with it."""
+"""What an evaluation gives beside the number of the goal, as JSON. It is never refused: that would cost the number."""
 
 from __future__ import annotations
 
@@ -10,20 +10,26 @@ from typing import Any
 DEPTH = 20
 """What is nested more deeply becomes a text."""
 
+SHOWN = 5
+"""How many keys a message shows."""
 
-def parted(returned: Any) -> tuple[Any, str | None]:
-    """The value that an objective returned, and all else as JSON."""
-    if not isinstance(returned, Mapping) or "value" not in returned:
+
+def parted(what: str, returned: Any, goal: str) -> tuple[Any, str | None]:
+    """The number of the goal in what an evaluation gave, and all else as JSON; ``what`` names it in messages."""
+    if not isinstance(returned, Mapping):
         return returned, None
-    value = returned["value"]
+    if goal not in returned:
+        keys = ", ".join(f"`{_text(key)}`" for key in list(returned)[:SHOWN]) or "nothing"
+        raise TypeError(f"{what}: expected a number, or a mapping with `{goal}`, not one with {keys}")
+    value = returned[goal]
     try:
-        return value, as_json({key: inner for key, inner in returned.items() if key != "value"})
+        return value, as_json({key: inner for key, inner in returned.items() if key != goal})
     except Exception:  # by somebody's own mapping
         return value, None
 
 
 def as_json(result: Mapping[Any, Any]) -> str:
-    """What JSON does not know becomes a text; numbers that are none, or that no float can hold, become null."""
+    """What JSON does not know becomes a text; NaN, infinities and integers that no float can hold become null."""
     return json.dumps({_text(key): _plain(inner, ()) for key, inner in result.items()})
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native, _optimize
 from ._errors import Error, ExhaustedError, SpaceError, StorageError, StudyError, TrialError
 from ._optimize import Callback, Objective
-from ._result import as_json
+from ._result import as_json, parted
 from ._space import Space, _dict, _read, _size, _table
 from ._trial import Importance, Recommendation, Trial, Value
 
@@ -51,9 +51,18 @@ class Study:
     >>> study.best.value < 0.5
     True
 
-    Equal seeds and equal tells give equal suggestions, here, in Rust and on the command line. Without ``storage`` a
-    study lives in memory; with it, in a SQLite file that other processes and the command line may share. A study
-    that exists there goes on where it stopped.
+    The same seed and the same tells give the same suggestions, here, in Rust and on the command line. Without
+    ``storage`` a study lives in memory; with it, in a SQLite file that other processes and the command line may
+    share. A study that is there already goes on where it stopped.
+
+    What is optimised is a number called ``value``, unless ``goals`` names another measure. ``limits`` are bounds on
+    measures that are known only after an evaluation. A trial that breaks one counts as worse than any that keeps all:
+
+    >>> study = mivabo.Study(space, goals={"loss": "minimize"}, limits={"latency": "<= 20"})
+    >>> for loss, latency in [(0.3, 12.0), (0.1, 50.0)]:
+    ...     study.tell(study.ask(), {"loss": loss, "latency": latency})
+    >>> study.best.measured, study.best.keeps_limits
+    ({'latency': 12.0, 'loss': 0.3}, True)
 
     ``strategy`` is one of ``mivabo.STRATEGIES``, with settings if need be (``"improvement:draws=no"``); ``n_initial``
     is the number of trials before its model is asked. ``linked`` holds pairs of parameters that are known to interact,
@@ -76,7 +85,9 @@ class Study:
         *,
         name: str | None = None,
         storage: Storage | None = None,
-        direction: Direction = "minimize",
+        direction: Direction | None = None,
+        goals: Mapping[str, Direction] | None = None,
+        limits: Mapping[str, str] | None = None,
         strategy: str | None = None,
         seed: int = 0,
         n_initial: int | None = None,
@@ -84,13 +95,11 @@ class Study:
     ) -> None:
         if not isinstance(space, Space):
             raise TypeError(f"space: expected a mivabo.Space, not {space!r:.60}")
-        if direction is None:
-            raise TypeError("direction: expected 'minimize' or 'maximize', not None")
         path = _path(storage)
         settings = {
             "direction": direction,
-            "goals": None,
-            "limits": None,
+            "goals": _by_measure("goals", goals),
+            "limits": _by_measure("limits", limits),
             "strategy": _native.DEFAULT_STRATEGY if strategy is None else strategy,
             "seed": seed,
             "n_initial": n_initial,
@@ -113,7 +122,7 @@ class Study:
     def from_file(cls, path: str | os.PathLike[str]) -> Study:
         """Open the study of a study file, as the command line does; it is made if there is none.
 
-        What the file says about its objective and its workers is for the command line alone.
+        The file's objective and its workers are for the command line alone.
         """
         path = os.path.abspath(path)
         text = _read(Path(path))
@@ -127,8 +136,8 @@ class Study:
     def ask(self, *, lease: float = _DAY) -> Trial:
         """Take the next trial to evaluate; it satisfies every constraint.
 
-        After ``lease`` seconds without a tell it may be handed out again. Ctrl-C interrupts it, and leaves no trial
-        behind that runs.
+        If it is not told within ``lease`` seconds, it may be handed out again. Ctrl-C interrupts the call and leaves no
+        running trial behind.
         """
         trial = self._ask(lease, None)
         if trial is None:
@@ -138,15 +147,16 @@ class Study:
     def tell(
         self,
         trial: Trial | int,
-        value: float | None = None,
+        value: float | Mapping[str, Any] | None = None,
         *,
         failed: bool | str = False,
         result: Mapping[str, Any] | None = None,
     ) -> None:
         """Tell the value of a trial, or that it has none: ``failed=True``, or why it failed.
 
-        A value that is not finite makes it a failed trial too. A trial is told once. ``result`` is what else came of
-        it, such as other measurements. It is kept with the trial, as JSON, and no model looks at it.
+        A value that is not finite makes it a failed trial too. A trial is told once. ``result`` is what else the
+        evaluation gave. It is kept with the trial as JSON; its numbers are measures, on which a study may have limits.
+        A mapping is both in one: the number of the goal, and all else.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -158,18 +168,25 @@ class Study:
         Traceback (most recent call last):
         ...
         mivabo.TrialError: trial 0 was already told: it has the value 0.5
+        >>> study.tell(study.ask(), {"value": 0.4, "accuracy": 0.9})
+        >>> study.best.measured
+        {'accuracy': 0.9, 'value': 0.4}
         """
         number = _id(trial)
-        reason = _reason(f"trial {number}", value, failed)
-        if result is not None and not isinstance(result, Mapping):
-            raise TypeError(f"the result of trial {number}: expected a mapping, not {type(result).__name__}")
-        text = None if result is None else as_json(result)
-        self._inner.tell(number, (value, reason), text)
+        answer, text = self._answer(f" of trial {number}", value, failed, result)
+        self._inner.tell(number, answer, text)
 
-    def add(self, params: Mapping[str, Value], value: float | None = None, *, failed: bool | str = False) -> Trial:
-        """Add a result from elsewhere, feasible or not.
+    def add(
+        self,
+        params: Mapping[str, Value],
+        value: float | Mapping[str, Any] | None = None,
+        *,
+        failed: bool | str = False,
+        result: Mapping[str, Any] | None = None,
+    ) -> Trial:
+        """Add a result from elsewhere, feasible or not; for the rest see :meth:`tell`.
 
-        Values of inactive parameters are ignored. An active parameter without a value takes its first one, a float
+        Values of inactive parameters are ignored. An active parameter that is left out takes its first value, a float
         the middle of its range, and a warning says so.
 
         >>> import mivabo
@@ -179,24 +196,23 @@ class Study:
         >>> study.add({"x": 2}, 0.25).id
         0
         """
-        reason = _reason("the result", value, failed)
+        answer, text = self._answer("", value, failed, result)
         params, left_out = self.space._native().complete(_dict(params))
         if left_out:
             taken = ", ".join(f"`{name}` for {params.get(name)!r}" for name in left_out)
             warnings.warn(f"left out, and taken: {taken}", stacklevel=2)
-        number = self._inner.add(params, (value, reason), None)
-        return self._trial(number)
+        return self._trial(self._inner.add(params, answer, text))
 
     def enqueue(self, params: Mapping[str, Value]) -> Trial:
         """Add a feasible point that is asked before any other."""
         return self._trial(self._inner.enqueue(_dict(params)))
 
     def replicate(self, trial: Trial | int) -> Trial:
-        """Add the point of a trial once more, for an objective with noise or one that failed by chance."""
+        """Add the point of a trial once more, for a noisy objective or one that failed by chance."""
         return self._trial(self._inner.replicate(_id(trial)))
 
     def release(self, trial: Trial | int) -> None:
-        """Give back a trial of this process: it waits, and the next ask hands it out."""
+        """Give back a trial of this process, so that the next ask returns it."""
         self._inner.release(_id(trial))
 
     def heartbeat(self, trial: Trial | int, lease: float = _DAY) -> None:
@@ -219,17 +235,19 @@ class Study:
         on_error: Literal["release", "fail"] = "release",
         progress: bool | None = None,
     ) -> Study:
-        """Evaluate ``objective(params)`` until the study has ``trials`` trials, those that it has included.
+        """Evaluate ``objective(params)`` until the study has ``trials`` trials, including those already there.
+
+        The objective returns a number, or a mapping with the number of the goal and whatever else it measured.
 
         :param workers: evaluations at the same time, in threads of this process or in other ``"processes"``; or
             give any executor of ``concurrent.futures``.
         :param timeout: no trial begins after this many seconds.
-        :param target: no trial begins once the best value is at least this good.
+        :param target: no trial begins once the value of the best trial is at least this good.
         :param callbacks: called as ``callback(study, trial)`` after each told trial; ``study.stop()`` ends the loop.
         :param catch: exceptions that make a trial fail and let the loop go on.
-        :param on_error: what becomes of the trial of any other exception, which passes on unchanged after the trials
-            that run have ended: it waits for the next ask (``"release"``), or has failed (``"fail"``).
-        :param progress: whether to show a bar by tqdm; by default where it is installed and somebody looks.
+        :param on_error: what any other exception does to its trial: it waits for the next ask (``"release"``) or fails
+            (``"fail"``). The exception itself is raised unchanged, once the running trials have ended.
+        :param progress: whether to show a bar by tqdm; by default if it is installed, on a terminal or in a notebook.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -255,18 +273,18 @@ class Study:
         return self
 
     def stop(self) -> None:
-        """End the loop of :meth:`optimize` after the trials that run; for callbacks."""
+        """End the loop of :meth:`optimize` once the running trials have ended; for callbacks."""
         self._stop = True
 
     # What was found
 
     @property
     def best(self) -> Trial:
-        """The feasible trial with the best value."""
+        """The best feasible trial. Those that keep every limit come first, and then those with the better value."""
         return Trial(**self._inner.best())
 
     def recommend(self) -> Recommendation:
-        """Find the feasible point of the best posterior mean: the better answer where values are noisy."""
+        """Find the feasible point with the best posterior mean: a better answer than ``best`` if values are noisy."""
         params, mean = self._inner.recommend()
         return Recommendation(params, mean)
 
@@ -289,8 +307,7 @@ class Study:
 
         facts = ["value", "state", "feasible", "origin", "seconds", "reason"]
         trials = self.trials
-        goal = next(iter(self._definition.get("goals") or {"value": None}))
-        results = [_beside(trial, goal) for trial in trials]
+        results = [_beside(trial, self._goal) for trial in trials]
         others = list(dict.fromkeys(key for result in results for key in result if key != "result.value"))
         column = _columns(self.space.names, {"trial", *facts, *others})
         rows = []
@@ -300,7 +317,7 @@ class Study:
         return pandas.DataFrame(rows, columns=["trial", *column.values(), *facts, *others]).set_index("trial")
 
     def view(self) -> dict[str, Any]:
-        """All that is known of the study as one document: the same that ``mivabo export --format json`` prints.
+        """Return everything that is known of the study as one document, which ``mivabo export --format json`` prints.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -317,7 +334,7 @@ class Study:
     def importance(self) -> Importance:
         """Compute which parameters matter, and which pairs of them, by a model of the told trials."""
         effects, pairs, n_trials = self._inner.importance()
-        return Importance(dict(effects), {(one, other): share for one, other, share in pairs}, n_trials)
+        return Importance(dict(effects), dict(pairs), n_trials)
 
     def report(self) -> Report:
         """Write the study as one HTML page: charts, constraints, times, trials. Shows itself in a notebook."""
@@ -346,9 +363,18 @@ class Study:
     @property
     def direction(self) -> Direction:
         """Whether low or high values are good."""
-        goals: dict[str, Direction] = self._definition.get("goals", {})
-        direction: Direction = self._definition["direction"] if not goals else next(iter(goals.values()))
-        return direction
+        return self.goals[self._goal]
+
+    @property
+    def goals(self) -> dict[str, Direction]:
+        """The measure that is optimised, and whether low or high values of it are good. There is one, at present."""
+        goals: dict[str, Direction] = self._definition.get("goals") or {"value": self._definition["direction"]}
+        return dict(goals)
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """Bounds that measures should keep, such as ``<= 20``."""
+        return dict(self._definition.get("limits", {}))
 
     @property
     def strategy(self) -> str:
@@ -400,6 +426,24 @@ class Study:
         self._space = None
         self._definition = json.loads(native.definition())
 
+    @property
+    def _goal(self) -> str:
+        return next(iter(self.goals))
+
+    def _answer(
+        self, of: str, value: object, failed: bool | str, result: object
+    ) -> tuple[tuple[Any, str | None], str | None]:
+        """The number of the goal, or why there is none, and what else the evaluation gave as JSON."""
+        reason = _reason(f"the result{of}", value, failed)
+        number, beside = parted(f"the value{of}", value, self._goal)
+        if result is None:
+            return (number, reason), beside
+        if not isinstance(result, Mapping):
+            raise TypeError(f"the result{of}: expected a mapping, not {type(result).__name__}")
+        if isinstance(value, Mapping):
+            raise TypeError(f"the result{of}: the value is a mapping already; put all of it there")
+        return (number, reason), as_json(result)
+
     def _ask(self, lease: float, max_trials: int | None) -> Trial | None:
         claimed: list[int] = []
         try:
@@ -432,8 +476,8 @@ class Report:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the page to a file, whole or not at all.
 
-        It replaces an older report. Any other file and a link are refused with ``FileExistsError`` unless ``force`` is
-        true; folders and databases always are.
+        It replaces an older report. Any other file or a link raises ``FileExistsError`` unless ``force`` is true; a
+        folder or a database always does.
         """
         _native.save_page(path, self.html, force)
 
@@ -456,6 +500,7 @@ def minimize(
     seed: int = 0,
     n_initial: int | None = None,
     linked: Iterable[tuple[str, str]] = (),
+    limits: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Study:
     """Find where ``objective(params)`` is low; ``options`` are those of :meth:`Study.optimize`.
@@ -469,7 +514,14 @@ def minimize(
     {'a': 4, 'b': 6}
     """
     study = Study(
-        space, name=name, storage=storage, strategy=strategy, seed=seed, n_initial=n_initial, linked=linked
+        space,
+        name=name,
+        storage=storage,
+        limits=limits,
+        strategy=strategy,
+        seed=seed,
+        n_initial=n_initial,
+        linked=linked,
     )
     return study.optimize(objective, trials, **options)
 
@@ -485,6 +537,7 @@ def maximize(
     seed: int = 0,
     n_initial: int | None = None,
     linked: Iterable[tuple[str, str]] = (),
+    limits: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Study:
     """Find where ``objective(params)`` is high; see :func:`minimize`."""
@@ -493,6 +546,7 @@ def maximize(
         name=name,
         storage=storage,
         direction="maximize",
+        limits=limits,
         strategy=strategy,
         seed=seed,
         n_initial=n_initial,
@@ -509,6 +563,12 @@ def _beside(trial: Trial, goal: str) -> dict[str, Any]:
         **{f"result.{key}": value for key, value in given.items()},
         **{f"measured.{key}": number for key, number in measured.items()},
     }
+
+
+def _by_measure(what: str, given: Mapping[str, str] | None) -> dict[str, str] | None:
+    if given is None or isinstance(given, Mapping):
+        return None if given is None else dict(given)
+    raise TypeError(f"{what}: expected a mapping from measures to texts, not {given!r:.60}")
 
 
 def _links(linked: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -548,9 +608,9 @@ def _id(trial: Trial | int) -> int:
 def _reason(what: str, value: object, failed: bool | str) -> str | None:
     """Why there is no value; None where there is one."""
     if value is None and failed is False:
-        raise TypeError(f"{what}: expected a value, or failed=True, and there is neither")
+        raise TypeError(f"{what}: expected a value or failed=True; neither is given")
     if value is not None and failed is not False:
-        raise TypeError(f"{what}: a value and failed are given; expected one of them")
+        raise TypeError(f"{what}: expected a value or failed=True; both are given")
     if failed is False:
         return None
     return "" if failed is True else failed
@@ -583,7 +643,7 @@ def _path(storage: Storage | None) -> str | None:
 
 def _study_name(name: str | None, path: str | None) -> str:
     if name is None:
-        # Bytes of a path that are no text have no place in a name.
+        # Bytes of a path that are not text have no place in a name.
         return "study" if path is None else Path(path).stem.encode("utf-8", "replace").decode()
     if not isinstance(name, str):
         raise TypeError(f"the name of a study: expected a text, not {name!r:.60}")

@@ -35,19 +35,19 @@ class Trial:
     state: State = "running"
     """What became of it."""
     value: float | None = None
-    """Its value, if it has one."""
+    """The number of the study's goal, if it has one."""
     measured: dict[str, float] = field(default_factory=dict)
-    """All numbers that its evaluation gave, by name; the value is one of them."""
+    """All numbers that its evaluation gave, by name, including the goal's."""
     reason: str | None = None
     """Why it failed, if it did."""
     feasible: bool = True
-    """Whether it breaks no constraint; only a result from elsewhere can."""
+    """Whether it satisfies every constraint; only a result from elsewhere may not."""
     keeps_limits: bool | None = None
-    """Whether it keeps every limit, once it has ended, in a study that has limits."""
+    """Whether it keeps every limit; None before it has ended, and in a study without limits."""
     origin: str = ""
     """Who proposed it: ``design``, ``improvement``, ``queue``, …"""
     result: dict[str, Any] | None = None
-    """What else came of it, if that was told: see ``Study.tell``."""
+    """What else its evaluation gave, if that was told: see ``Study.tell``."""
     attempts: int = 1
     """How many workers took it and did not give it back."""
     worker: str | None = None

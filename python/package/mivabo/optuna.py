@@ -1,4 +1,4 @@
-"""mivabo as a sampler of Optuna: Optuna's trials enter, feasible parameters leave.
+"""mivabo as a sampler for Optuna.
 
 >>> import optuna
 >>> from mivabo.optuna import MivaboSampler
@@ -55,29 +55,29 @@ _logger = logging.get_logger("optuna.mivabo")
 class MivaboSampler(BaseSampler):
     """A sampler for one objective, whose suggestions satisfy constraints that are known.
 
-    Parameters are sampled together by mivabo, those that only some trials have among them: from trials that ended
-    it finds out which ones appear for which values of others, or ``space`` says so.
+    mivabo samples all parameters together, including those that only some trials have. When these appear it learns
+    from finished trials, unless ``space`` says so.
 
-    * Without ``space`` and ``search_space`` the first trial is drawn independently, since nobody knows its parameters
-      yet, and so are parameters that no trial had so far, such as those of a branch that was never taken.
+    * Without ``space`` and ``search_space`` the first trial is drawn independently, since its parameters are not known
+      yet. So are parameters that no trial had so far, such as those of a branch that was never taken.
     * Parameters go to ``independent_sampler``, with a warning, if their range differs between trials or if no values
       of choices and integers tell when they appear.
-    * Constraints hold from the first trial on: they need ``space`` or ``search_space``. What only some trials have,
-      they can name in ``space`` alone.
-    * The choices ``None`` and objects of other kinds are texts in constraints: ``activation == 'None'``.
+    * Constraints hold from the first trial on, so they need ``space`` or ``search_space``. Parameters that only some
+      trials have can be in constraints of a ``space`` alone.
+    * The choice ``None`` and objects of other types are strings in constraints: ``activation == 'None'``.
     * Pruned trials count with their last intermediate value, but never as better than the best complete trial
       before them; without a value they count as failed. The model learns where failed trials are likely, and
-      they are not tried again.
+      their points are not tried again.
     * Running trials of all workers are taken into account. What an enqueued trial leaves open is drawn at
       random from what is feasible with the rest of it.
-    * When all points of a finite space were tried, points are drawn at random once more.
+    * Once every point of a finite space has been tried, points are drawn at random.
 
-    :param seed: equal seeds and equal trials give equal suggestions; by default a random one.
+    :param seed: the same seed and the same trials give the same suggestions; by default a random one.
     :param space: a ``mivabo.Space`` with all parameters, conditions and constraints; the objective suggests the same
         names with the same ranges or choices, each where it is active.
-    :param search_space: the parameters of every trial that are known before, as ``{name: distribution}``.
-    :param constraints: on those of ``search_space``, in mivabo's language, as texts or expressions; a dict gives them
-        names.
+    :param search_space: the parameters that every trial has, if known in advance, as ``{name: distribution}``.
+    :param constraints: on parameters of ``search_space``, as strings in mivabo's language or expressions; a dict gives
+        them names.
     :param strategy: one of ``mivabo.STRATEGIES``, with settings if need be: ``"improvement:draws=no"``.
     :param n_startup: trials before the model is asked; by default 6, and by the space for Thompson sampling.
     :param independent_sampler: for all other parameters; by default Optuna's ``TPESampler``.
