@@ -90,14 +90,12 @@ impl StudyFile {
         let (mut typed, lines) = typed::read::<Typed>(path, text)?;
         let at = At { lines: &lines };
         at.check_keys(&typed)?;
-        let stem = stem(path);
-        let default_storage = Location::from(PathBuf::from(format!("{stem}.db")));
-        let location = typed.run.storage.clone().unwrap_or(default_storage);
+        // The space goes out of `typed` here, and with it most of what was typed.
         let definition = at.definition(&mut typed)?;
         Ok(StudyFile {
             path: path.to_owned(),
-            name: at.name(&typed, stem)?,
-            location: location.within(path.parent().unwrap_or(Path::new(""))),
+            name: at.name(&typed, stem(path))?,
+            location: location(&typed, path),
             objective: at.objective(&typed, &definition.space)?,
             definition,
             trials: typed.run.trials,
@@ -137,6 +135,16 @@ impl StudyFile {
     }
 }
 
+/// Where a study is kept: beside its file, whatever folder the caller is in.
+fn location(typed: &Typed, path: &Path) -> Location {
+    let storage = typed.run.storage.clone();
+    let location = storage.unwrap_or_else(|| {
+        let file = format!("{}.db", stem(path));
+        Location::from(PathBuf::from(file))
+    });
+    location.within(path.parent().unwrap_or(Path::new("")))
+}
+
 /// The name of a file without its ending.
 fn stem(path: &Path) -> String {
     match path.file_stem() {
@@ -163,13 +171,12 @@ impl At<'_> {
         let Some(problem) = typed.unknown_key() else {
             return Ok(());
         };
-        Err(match &problem {
-            Problem::UnknownKey { key, table: "", .. } => self.key(key, problem.clone()),
-            Problem::UnknownKey { key, table, .. } => {
-                self.key(&format!("{table}.{key}"), problem.clone())
-            }
-            _ => problem.into(),
-        })
+        let path = match &problem {
+            Problem::UnknownKey { key, table: "", .. } => key.clone(),
+            Problem::UnknownKey { key, table, .. } => format!("{table}.{key}"),
+            _ => return Err(problem.into()),
+        };
+        Err(self.key(&path, problem))
     }
 
     fn name(&self, typed: &Typed, stem: String) -> Result<String, Mistake> {
@@ -200,11 +207,10 @@ impl At<'_> {
     /// The strategy as it was typed; it goes with the links and the space.
     fn strategy(&self, typed: &Typed, space: &Space) -> Result<String, Mistake> {
         let text = typed.run.strategy.as_deref().unwrap_or(default_strategy());
-        let strategy = Strategy::named(text).map_err(|why| self.bad_strategy(why))?;
-        let linked = strategy.with_links(&typed.model.linked);
-        linked
-            .and_then(|strategy| strategy.check(space))
-            .map_err(|why| self.bad_strategy(why))?;
+        let strategy = Strategy::named(text);
+        let linked = strategy.and_then(|strategy| strategy.with_links(&typed.model.linked));
+        let checked = linked.and_then(|strategy| strategy.check(space));
+        checked.map_err(|why| self.bad_strategy(why))?;
         Ok(text.to_owned())
     }
 
@@ -230,11 +236,11 @@ impl At<'_> {
         let Some(keys) = &typed.objective else {
             return Ok(None);
         };
-        let objective = Objective::new(keys, space).map_err(|why| match why.key() {
-            Some(key) => self.key(&format!("objective.{key}"), why.clone()),
-            None => self.key("objective", why.clone()),
-        })?;
-        Ok(Some(objective))
+        let objective = Objective::new(keys, space);
+        objective.map(Some).map_err(|why| {
+            let path = why.key().map(|key| format!("objective.{key}"));
+            self.key(path.as_deref().unwrap_or("objective"), why)
+        })
     }
 
     /// Workers are threads, so their number is bounded.
@@ -249,8 +255,8 @@ impl At<'_> {
         let Some(lease) = &typed.run.lease else {
             return Ok(LEASE);
         };
-        time::at_least(SHORTEST_LEASE, lease)
-            .map_err(|why| self.key("run.lease", Problem::Lease { why }))
+        let lease = time::at_least(SHORTEST_LEASE, lease);
+        lease.map_err(|why| self.key("run.lease", Problem::Lease { why }))
     }
 }
 
@@ -402,7 +408,7 @@ mod tests {
             ),
             (
                 format!("{SPACE}[run]\nstrategy = 'thompson:serach=dual'"),
-                "line 4: [run] strategy: `serach=dual` is not a setting of the strategy; expected one of search=…, features=…",
+                "line 4: [run] strategy: `serach=dual` is not a setting of the strategy; expected one of search=…, reals=…, features=…",
             ),
             (
                 format!(
