@@ -231,7 +231,7 @@ impl<'a> Crew<'a> {
     fn attempt(&self, asked: &Asked, attempt: u32) -> End {
         match evaluator(self.job.plan, asked) {
             Ok(Evaluator::Function(builtin)) => End::Value(builtin.value(&asked.values), None),
-            Ok(Evaluator::Program(program)) => self.watch(program, asked.id, attempt),
+            Ok(Evaluator::Program(program)) => self.watch(*program, asked.id, attempt),
             Err(why) => End::failed(why.to_string()),
         }
     }

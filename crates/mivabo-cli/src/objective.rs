@@ -16,7 +16,7 @@ pub enum Evaluator {
     /// A function inside this program.
     Function(Builtin),
     /// Another program.
-    Program(Program),
+    Program(Box<Program>),
 }
 
 /// A program that is ready to start, and what it reads.
@@ -46,10 +46,8 @@ pub fn evaluator(plan: &Plan, asked: &Asked) -> Result<Evaluator, ProgramError> 
     };
     set_environment(&mut command, plan, asked);
     command.current_dir(&plan.folder);
-    Ok(Evaluator::Program(Program {
-        command,
-        input: input(asked)?,
-    }))
+    let input = input(asked)?;
+    Ok(Evaluator::Program(Box::new(Program { command, input })))
 }
 
 fn shell(line: &str) -> Command {

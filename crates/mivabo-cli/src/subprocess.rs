@@ -7,7 +7,7 @@
 //! Whatever may happen next has a descriptor or a deadline, and one `poll` waits for all of them.
 
 use std::collections::BTreeMap;
-use std::io::{self, PipeReader, Read, Write as _};
+use std::io::{self, Read, Write as _};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdio};
@@ -299,7 +299,11 @@ fn end_of(child: &Child) -> io::Result<OwnedFd> {
     if let Ok(end) = rustix::process::pidfd_open(child, rustix::process::PidfdFlags::empty()) {
         return Ok(end);
     }
-    // Other systems, and old kernels: a thread that waits, and whose pipe closes then.
+    end_by_thread(child)
+}
+
+/// For other systems and old kernels: a thread that waits, and a pipe that it closes then.
+fn end_by_thread(child: rustix::process::Pid) -> io::Result<OwnedFd> {
     let (reader, writer) = io::pipe()?;
     let wait = move || {
         let only_look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -307,7 +311,7 @@ fn end_of(child: &Child) -> io::Result<OwnedFd> {
         drop(writer);
     };
     Builder::new().stack_size(SMALL_STACK).spawn(wait)?;
-    Ok(PipeReader::into(reader))
+    Ok(reader.into())
 }
 
 /// Standard output and standard error of a program, as long as they are open.
@@ -484,7 +488,7 @@ fn in_quotes(line: &str) -> String {
     out
 }
 
-/// What stands there and is no number for JSON.
+/// A number there that JSON does not know.
 fn odd_number(text: &str) -> Option<&'static str> {
     let all = ["NaN", "Infinity", "-Infinity"];
     all.into_iter().find(|odd| text.starts_with(odd))
@@ -511,7 +515,30 @@ fn short(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+
+    #[test]
+    fn the_end_of_a_program_is_heard_with_and_without_a_thread() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let id = rustix::process::Pid::from_child(&child);
+        let ends = [end_of(&child).unwrap(), end_by_thread(id).unwrap()];
+        let n_heard = |until: Instant| {
+            let heard = |end: &&OwnedFd| {
+                let mut polled = [PollFd::new(end.as_fd(), PollFlags::POLLIN)];
+                poll(&mut polled, left_until(Some(until))).unwrap() == 1
+            };
+            ends.iter().filter(heard).count()
+        };
+
+        let n_before = n_heard(Instant::now());
+        drop(child.stdin.take());
+        let n_after = n_heard(Instant::now() + Duration::from_secs(60));
+
+        assert_eq!((n_before, n_after), (0, 2));
+        assert!(child.wait().unwrap().success());
+    }
 
     #[test]
     fn a_measure_is_looked_for_by_its_name() {

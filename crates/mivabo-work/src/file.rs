@@ -371,9 +371,21 @@ mod tests {
         );
     }
 
+    /// What is said of each text; a `…` at the end stands for more.
+    fn assert_said(mistakes: &[(String, &str)]) {
+        for (text, message) in mistakes {
+            let said = file(text).unwrap_err().to_string();
+            let cut = message.strip_suffix('…').unwrap_or(message);
+            assert!(
+                said == *message || cut != *message && said.starts_with(cut),
+                "{said}"
+            );
+        }
+    }
+
     #[test]
     fn mistakes_are_named_with_their_line_and_what_was_meant() {
-        for (text, message) in [
+        assert_said(&[
             (
                 format!("nmae = 'a'\n{SPACE}"),
                 "line 1: unknown key `nmae`; did you mean `name`?",
@@ -384,7 +396,7 @@ mod tests {
             ),
             (
                 format!("{SPACE}[objective]\nq = 3"),
-                "line 4: unknown key `q` in [objective]; known are command, shell, builtin, timeout, grace, retries, env",
+                "line 4: unknown key `q` in [objective]; expected one of command, shell, builtin, timeout, grace, retries, env",
             ),
             (
                 format!("direction = 'up'\n{SPACE}"),
@@ -402,6 +414,12 @@ mod tests {
                 format!("{SPACE}[run]\nworkers = 0"),
                 "line 4: [run] workers: expected 1 to 1024, not 0",
             ),
+        ]);
+    }
+
+    #[test]
+    fn strategies_are_checked_with_their_settings_and_links() {
+        assert_said(&[
             (
                 format!("{SPACE}[run]\nstrategy = 'randm'"),
                 "line 4: [run] strategy: there is no strategy `randm`; did you mean `random`?",
@@ -418,8 +436,14 @@ mod tests {
             ),
             (
                 format!("{SPACE}[model]\nlinks = 3"),
-                "line 4: unknown key `links` in [model]; did you mean `linked`?",
+                "line 4: unknown key `links` in [model]; expected `linked`",
             ),
+        ]);
+    }
+
+    #[test]
+    fn durations_and_functions_are_checked() {
+        assert_said(&[
             (
                 format!("{SPACE}[run]\nlease = 'soon'"),
                 "line 4: [run] lease: `soon` is not a duration; write it like \"30s\", \"10m\" or \"2h 30m\"",
@@ -438,17 +462,10 @@ mod tests {
             ),
             (
                 format!("{SPACE}[objective]\nbuiltin = 'pressure-vesel'"),
-                "line 4: [objective]: builtin: there is no function `pressure-vesel`; did you mean `pressure-vessel`?",
+                "line 4: [objective]: builtin: unknown function `pressure-vesel`; did you mean `pressure-vessel`?",
             ),
-            (String::new(), "[parameters]: there are none"),
-        ] {
-            let said = file(&text).unwrap_err().to_string();
-            let cut = message.strip_suffix('…').unwrap_or(message);
-            assert!(
-                said == message || cut != message && said.starts_with(cut),
-                "{said}"
-            );
-        }
+            (String::new(), "[parameters] is empty or missing"),
+        ]);
     }
 
     #[test]

@@ -137,8 +137,8 @@ impl Lines {
 
 /// The line of a byte, counted from 1.
 fn line_at(text: &str, byte: usize) -> usize {
-    let before = &text.as_bytes()[..byte.min(text.len())];
-    1 + before.iter().filter(|byte| **byte == b'\n').count()
+    let before = &text[..byte.min(text.len())];
+    1 + before.matches('\n').count()
 }
 
 /// Reads TOML, or JSON where the name of the file ends in `.json`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mivabo::Space;
-use mivabo::space::{Domain, Value};
+use mivabo::space::{Domain, Parameter, Value};
 use mivabo_store::{Object, Told};
 use serde_json::Map;
 
@@ -38,7 +38,7 @@ impl<'a> Sheet<'a> {
         space: &'a Space,
     ) -> Result<Sheet<'a>, ImportError> {
         columns::check(header.iter().map(String::as_str), value_column, space)?;
-        let names = visible(space).map(|p| p.name());
+        let names = visible(space).map(Parameter::name);
         let columns = names
             .map(|name| column_of(name, value_column, &header))
             .collect();
