@@ -17,16 +17,16 @@ use crate::source::Source;
     arg_required_else_help = true,
     after_help = "Exit codes:
   0    done
-  1    a file, its contents or the disk is the problem, or no point is left; the message says which
-  2    the call is wrong
+  1    a file, its contents or the disk is at fault, or no point is left: see the message
+  2    wrong usage
   3    no feasible trial has a value
   130  stopped by Ctrl-C (143 by SIGTERM, 129 by SIGHUP)
 
 Examples:
-  mivabo init study.toml     a study file to begin with
-  mivabo check study.toml    whether it makes sense
-  mivabo run study.toml      the trials, as many as it says
-  mivabo best study.toml     the best of them"
+  mivabo init study.toml     write a study file to start from
+  mivabo check study.toml    validate it
+  mivabo run study.toml      run its trials
+  mivabo best study.toml     print the best of them"
 )]
 pub struct Args {
     /// What to do.
@@ -37,46 +37,46 @@ pub struct Args {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Write a study file to begin with
-    Init(Init),
+    /// Write a study file to start from
+    Init(InitArgs),
     /// Validate a study file: its parameters, its constraints and how each is enforced
-    Check(Check),
-    /// Run a study: evaluate its objective until all trials are done
-    Run(Run),
-    /// Print the next point to evaluate, for a loop of your own
-    Ask(Ask),
-    /// Store the value of a trial that was asked for
-    Tell(Tell),
-    /// Print the best trial and how it meets each constraint
-    Best(Best),
+    Check(CheckArgs),
+    /// Run a study: evaluate its objective until all its trials are done
+    Run(RunArgs),
+    /// Print the next point to evaluate, for your own loop
+    Ask(AskArgs),
+    /// Store the result of a trial
+    Tell(TellArgs),
+    /// Print the best trial and how it meets each limit and constraint
+    Best(BestArgs),
     /// List trials
-    Show(Show),
-    /// Write one HTML page: convergence, parameters, constraints, times, trials
-    Report(Report),
-    /// Print all trials as CSV or JSON
-    Export(Export),
-    /// Add results from elsewhere
-    Import(Import),
+    Show(ShowArgs),
+    /// Write an HTML report: convergence, parameters, constraints, times, trials
+    Report(ReportArgs),
+    /// Print all trials as CSV, or the whole study as JSON
+    Export(ExportArgs),
+    /// Add results obtained elsewhere
+    Import(ImportArgs),
     /// List the strategies and their settings
-    Strategies(Strategies),
-    /// Solve binary quadratic programs, one JSON line each
-    Solve(Solve),
-    /// Print completions for a shell
-    Completions(Completions),
+    Strategies(StrategiesArgs),
+    /// Solve binary quadratic programs, one per line of JSON
+    Solve(SolveArgs),
+    /// Print a shell completion script
+    Completions(CompletionsArgs),
     /// Print a manual page
-    Man(Man),
+    Man(ManArgs),
 }
 
 /// `mivabo init`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "On a terminal it asks for the name, the direction and the command; a file that exists is kept.
+    after_help = "On a terminal it asks for the study's name, direction and command. It never overwrites a file.
 
 Examples:
   mivabo init                write study.toml
   mivabo init tuning.toml"
 )]
-pub struct Init {
+pub struct InitArgs {
     /// The file to write
     #[arg(default_value = "study.toml")]
     pub file: PathBuf,
@@ -85,15 +85,16 @@ pub struct Init {
 /// `mivabo run`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Results are in the study's database (`storage` in [run]; beside the study file by default), \
-what the objective prints is in the folder <database>.logs/<study>. The same command again goes on where the last \
-one stopped; several at the same time share the work.
+    after_help = "Results are kept in the study's database (`storage` in [run]; by default beside the study file), \
+and whatever the objective prints in the folder <database>.logs/<study>. Run the same command again to continue where \
+the last run stopped. Several runs at the same time share the work.
 
-Ctrl-C: no new trials, running ones finish. Again: running ones are killed and wait for the next run.
+Press Ctrl-C to start no new trials and let the running ones finish. Press it again to kill those, too: the next run \
+takes them up.
 
 `strategy` in [run] says how points are chosen: see `mivabo strategies`.
 
-Exit codes: 0 all trials are done; 1 a file or the disk is the problem; 2 the call is wrong; 3 no feasible trial \
+Exit codes: 0 all trials are done; 1 a file or the disk is at fault; 2 wrong usage; 3 no feasible trial \
 has a value; 130 stopped by Ctrl-C.
 
 Examples:
@@ -101,16 +102,16 @@ Examples:
   mivabo run study.toml --trials 200 --workers 4
   mivabo run study.toml --quiet --json > best.json"
 )]
-pub struct Run {
+pub struct RunArgs {
     /// The study file
     pub file: PathBuf,
     /// Total number of trials, including those already there
     #[arg(long, value_name = "N")]
     pub trials: Option<u64>,
-    /// How many are evaluated at the same time
+    /// How many trials to evaluate at the same time
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_WORKERS as u64))]
     pub workers: Option<usize>,
-    /// Where all randomness comes from; a study that exists opens only with its own
+    /// Random seed; an existing study opens only with the seed it was created with
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Print the result as JSON
@@ -125,19 +126,19 @@ pub struct Run {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Each line is a JSON object: {\"trial\": 12, \"params\": {\"x\": 3}, \"origin\": \"thompson\", \"attempts\": 1}.
-A trial that is not told when its lease ends may be handed out again; the first tell counts.
+A trial that has not been told when its lease ends may be handed out again; the first result counts.
 
 Examples:
   mivabo ask study.toml
   mivabo ask study.toml --count 8 --lease 3d"
 )]
-pub struct Ask {
+pub struct AskArgs {
     #[command(flatten)]
     pub source: Source,
-    /// How many points
+    /// How many points to print
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub count: u64,
-    /// How long until a point that is not told may be handed out again
+    /// How long to reserve each point; after that it may be handed out again
     #[arg(long, value_name = "TIME", default_value = "1d")]
     pub lease: humantime::Duration,
 }
@@ -145,7 +146,7 @@ pub struct Ask {
 /// `mivabo tell`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without a trial, JSON objects are read from standard input, one a line:
+    after_help = "Without a trial, reads JSON objects from standard input, one per line:
   {\"trial\": 12, \"value\": 0.31, \"result\": {\"accuracy\": 0.94}}
   {\"trial\": 13, \"failed\": \"out of memory\"}
 
@@ -154,7 +155,7 @@ Examples:
   mivabo tell study.toml 13 --failed 'out of memory'
   mivabo tell study.toml < results.jsonl"
 )]
-pub struct Tell {
+pub struct TellArgs {
     /// The study file (.toml or .json), or a database
     pub file: PathBuf,
     /// The trial's number
@@ -163,13 +164,13 @@ pub struct Tell {
     /// Its value
     #[arg(allow_hyphen_values = true, group = "outcome")]
     pub value: Option<f64>,
-    /// It has no value, and this is why
+    /// Why it has no value
     #[arg(long, value_name = "REASON", requires = "trial", group = "outcome")]
     pub failed: Option<String>,
-    /// What else came of it, as a JSON object; it is kept with the trial
+    /// What else the evaluation gave, as a JSON object; its numbers are measures
     #[arg(long, value_name = "JSON", requires = "trial")]
     pub result: Option<String>,
-    /// The study's name, for a database that holds several
+    /// The study's name, if the database holds several
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
 }
@@ -178,12 +179,12 @@ pub struct Tell {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   mivabo best study.toml
-  mivabo best study.toml --recommend   the best point by the model, which sees through noise
+  mivabo best study.toml --recommend   the best point according to the model
   mivabo best study.db --study cnn --json")]
-pub struct Best {
+pub struct BestArgs {
     #[command(flatten)]
     pub source: Source,
-    /// The point of the best posterior mean instead of the best trial
+    /// Print the point with the best posterior mean instead of the best trial
     #[arg(long)]
     pub recommend: bool,
     /// Print JSON
@@ -198,16 +199,16 @@ pub struct Best {
   mivabo show study.toml --best 5
   mivabo show study.toml --state failed
   mivabo show study.toml --json | jq .value")]
-pub struct Show {
+pub struct ShowArgs {
     #[command(flatten)]
     pub source: Source,
-    /// Only trials in this state; may be given several times
+    /// Show only trials in this state; may be repeated
     #[arg(long, value_name = "STATE", value_parser = states())]
     pub state: Vec<Status>,
-    /// Only the best N feasible trials, the best first
+    /// Show only the best N feasible trials, best first
     #[arg(long, value_name = "N")]
     pub best: Option<usize>,
-    /// Print a JSON object for each trial
+    /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
 }
@@ -215,19 +216,19 @@ pub struct Show {
 /// `mivabo report`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The page needs nothing else: no network, no script from elsewhere. Its path is printed. It replaces an older report, \
-and nothing else without --force; databases never.
+The page is self-contained: it needs no network and no other file. Prints the path of the page. Overwrites an older \
+report, any other file only with --force, and a database never.
 
 Examples:
-  mivabo report study.toml                       writes study.html
+  mivabo report study.toml                          write study.html
   mivabo report study.db --study cnn --out cnn.html")]
-pub struct Report {
+pub struct ReportArgs {
     #[command(flatten)]
     pub source: Source,
-    /// Where to write; - for standard output [default: the file's name with .html]
+    /// Where to write; - for standard output [default: the name of FILE, with .html]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Replace a file that is not a report, or a link
+    /// Overwrite a file that is not a report, or a link
     #[arg(long)]
     pub force: bool,
 }
@@ -237,10 +238,10 @@ pub struct Report {
 #[command(after_help = "Examples:
   mivabo export study.toml > trials.csv
   mivabo export study.toml --format json > trials.json")]
-pub struct Export {
+pub struct ExportArgs {
     #[command(flatten)]
     pub source: Source,
-    /// The format
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     pub format: Format,
 }
@@ -248,9 +249,9 @@ pub struct Export {
 /// How trials are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// A table with a header
+    /// One row per trial, with a header
     Csv,
-    /// One object with everything that is known of the study
+    /// One object with everything that is known about the study
     Json,
 }
 
@@ -258,22 +259,22 @@ pub enum Format {
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A CSV file has a header with the names of the parameters and `value`; a JSON file is a list of objects. \
-What `mivabo export` writes can be read. Points that break a constraint are kept: the model learns from them, and they \
-are never the best. Nothing is imported if a row is wrong.
+Whatever `mivabo export` writes can be imported. Points that break a constraint are kept: the model learns from them, \
+but they are never the best. If any row is wrong, nothing is imported.
 
 Examples:
   mivabo import study.toml old-results.csv
   mivabo import study.toml old-results.json --value loss"
 )]
-pub struct Import {
+pub struct ImportArgs {
     /// The study file (.toml or .json), or a database
     pub file: PathBuf,
-    /// The results (JSON when it ends in .json); - for CSV on standard input
+    /// The results: JSON if the name ends in .json, CSV otherwise; - for CSV on standard input
     pub results: PathBuf,
-    /// The column of the value
+    /// The column that holds the value
     #[arg(long, value_name = "COLUMN", default_value = "value")]
     pub value: String,
-    /// The study's name, for a database that holds several
+    /// The study's name, if the database holds several
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
 }
@@ -283,7 +284,7 @@ pub struct Import {
 #[command(after_help = "Examples:
   mivabo completions bash > ~/.local/share/bash-completion/completions/mivabo
   mivabo completions fish > ~/.config/fish/completions/mivabo.fish")]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
 }
@@ -293,8 +294,8 @@ pub struct Completions {
 #[command(after_help = "Examples:
   mivabo man > mivabo.1
   mivabo man run | man -l -")]
-pub struct Man {
-    /// A command, for its own page
+pub struct ManArgs {
+    /// The command to document instead of the program
     #[arg(value_parser = command_name)]
     pub command: Option<String>,
 }
@@ -302,10 +303,10 @@ pub struct Man {
 /// `mivabo check`
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  mivabo check study.toml          what the file says, and a feasible point
-  mivabo check --json study.toml   the same for a program")]
-pub struct Check {
-    /// The study file (TOML, or JSON when it ends in .json); - for standard input
+  mivabo check study.toml          what the file means, and a feasible point
+  mivabo check --json study.toml   the same, for a program")]
+pub struct CheckArgs {
+    /// The study file: JSON if the name ends in .json, TOML otherwise; - for standard input
     pub file: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -315,11 +316,11 @@ pub struct Check {
 /// `mivabo strategies`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A strategy is one word in a study file. Settings follow its name, each after a colon, in any order:
+    after_help = "In a study file a strategy is its name, followed by settings in any order, each after a colon:
   [run]
   strategy = \"thompson:search=dual:order=1\"
 
-Which parameters interact, for products=linked:
+With products=linked, say which parameters interact:
   [model]
   linked = [[\"units\", \"rate\"], [\"layers\", \"rate\"]]
 
@@ -327,7 +328,7 @@ Examples:
   mivabo strategies
   mivabo strategies --json"
 )]
-pub struct Strategies {
+pub struct StrategiesArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -335,9 +336,9 @@ pub struct Strategies {
 
 /// `mivabo solve`
 #[derive(Debug, clap::Args)]
-#[command(after_help = "A line of input is a JSON object:
+#[command(after_help = "Each line of input is a JSON object:
   {\"name\": \"small\", \"n\": 3, \"linear\": [1, -2, 0.5], \"quadratic\": [[0, 1, 1.5], [1, 2, -1]]}
-minimises over n bits the sum of linear[i] x[i] and of value x[i] x[j] for each [i, j, value]. More keys:
+It minimises over n bits x the sum of linear[i] x[i], plus value x[i] x[j] for each [i, j, value]. Optional keys:
   \"rows\": [{\"idx\": [0, 1, 2], \"coef\": [1, 1, 1], \"sense\": \"<=\", \"rhs\": 2}]
   \"groups\": [[0, 1]]                                bits of which exactly one is set
   \"tables\": [{\"bits\": [1, 2], \"allowed\": [0, 3]}]   allowed patterns, the first bit lowest
@@ -346,19 +347,19 @@ Examples:
   mivabo solve instances.jsonl
   mivabo solve --limit 10 instances.jsonl
   mivabo solve --heuristic - < instances.jsonl")]
-pub struct Solve {
-    /// The instances, one JSON object a line; - for standard input
+pub struct SolveArgs {
+    /// The instances, one JSON object per line; - for standard input
     pub file: PathBuf,
-    /// Seconds after which an instance is given up, with the best point and bound so far
+    /// Give up on an instance after this long, with the best point and bound so far
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub limit: Option<f64>,
-    /// Nodes after which an instance is given up: unlike seconds, the same in every run
+    /// Give up on an instance after this many nodes: unlike seconds, the same in every run
     #[arg(long, value_name = "N")]
     pub nodes: Option<u64>,
-    /// Threads that expand nodes side by side
+    /// Number of threads
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub threads: usize,
-    /// Only look for a good point, without a proof
+    /// Only look for a good point, without proving anything about it
     #[arg(long)]
     pub heuristic: bool,
 }

@@ -7,12 +7,11 @@ use mivabo_store::{Asked, Session};
 use mivabo_work::MAX_ATTEMPTS;
 use serde_json::json;
 
-use crate::args::Ask;
+use crate::args::AskArgs;
 use crate::error::Error;
 
-/// Prints the next points, each as soon as it is claimed: a call that is stopped keeps at most one for itself. Where there
-/// are no more, those that there are; that there is none is an error.
-pub fn run(args: &Ask) -> Result<String, Error> {
+/// Prints the next points. Where there are fewer than were asked for, those that there are; that there is none is an error.
+pub fn run(args: &AskArgs) -> Result<String, Error> {
     let mut session = args.source.write()?;
     session.release_expired(MAX_ATTEMPTS)?;
     for count in 0..args.count {
@@ -25,9 +24,10 @@ pub fn run(args: &Ask) -> Result<String, Error> {
                 break;
             }
         };
-        match print(&asked) {
-            Ok(()) => {}
-            Err(why) => return unprinted(&mut session, asked.id, why),
+        // Each as soon as it is claimed: a call that is stopped keeps at most one to itself.
+        if let Err(why) = print(&asked) {
+            give_back(&mut session, asked.id, why)?;
+            break;
         }
     }
     Ok(String::new())
@@ -42,10 +42,10 @@ fn print(asked: &Asked) -> io::Result<()> {
 }
 
 /// Gives back a trial that nobody heard of. A reader that has seen enough is not an error.
-fn unprinted(session: &mut Session, trial: u64, why: io::Error) -> Result<String, Error> {
+fn give_back(session: &mut Session, trial: u64, why: io::Error) -> Result<(), Error> {
     session.release(trial)?;
-    if why.kind() == io::ErrorKind::BrokenPipe {
-        return Ok(String::new());
+    match why.kind() {
+        io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(Error::Unprinted { trial, why }),
     }
-    Err(Error::Unprinted { trial, why })
 }

@@ -1,19 +1,21 @@
-//! `mivabo best`: the best trial of a stored study, or what the model recommends, and how it meets each constraint.
+//! `mivabo best`: the best trial of a stored study, or what the model recommends, and how it meets limits and constraints.
 
+use mivabo::measure::Limit;
 use mivabo::space::Value;
 use mivabo::view::{MarginView, Status, StudyView, TrialView};
 use mivabo_store::Session;
 use serde::Serialize;
 use serde_json::{Map, json};
 
-use crate::args::Best;
+use crate::Answer;
+use crate::args::BestArgs;
 use crate::error::Error;
+use crate::exit::Exit;
 use crate::objective::shown;
-use crate::text::{brief, table};
-use crate::{Answer, NO_VALUE};
+use crate::text::{brief, counted, table};
 
 /// The best trial, or what the model recommends.
-pub fn run(args: &Best) -> Result<Answer, Error> {
+pub fn run(args: &BestArgs) -> Result<Answer, Error> {
     let mut session = args.source.read()?;
     if args.recommend && session.best().is_some() {
         return recommended(&mut session, args.json);
@@ -29,8 +31,11 @@ pub fn answer(session: &Session, is_json: bool) -> Result<Answer, Error> {
     } else {
         as_text(&view)
     };
-    let code = if view.best.is_none() { NO_VALUE } else { 0 };
-    Ok(Answer { output, code })
+    let exit = match view.best {
+        Some(_) => Exit::Done,
+        None => Exit::NoValue,
+    };
+    Ok(Answer { output, exit })
 }
 
 /// What `--json` prints: how many trials there are, and the best one.
@@ -59,8 +64,8 @@ impl<'a> Summary<'a> {
 
 /// JSON with a line for each value.
 pub fn pretty(what: &impl Serialize) -> Result<String, Error> {
-    let text = serde_json::to_string_pretty(what);
-    text.map(|text| text + "\n").map_err(Error::from)
+    let text = serde_json::to_string_pretty(what).map_err(Error::Json)?;
+    Ok(text + "\n")
 }
 
 fn recommended(session: &mut Session, is_json: bool) -> Result<Answer, Error> {
@@ -68,75 +73,108 @@ fn recommended(session: &mut Session, is_json: bool) -> Result<Answer, Error> {
     let space = session.space();
     let margins = MarginView::at(space, found.point());
     let values = space.values(found.point());
-    let output = if is_json {
-        let params: Map<_, _> = values
-            .map(|(name, value)| (name.to_owned(), json!(value)))
-            .collect();
-        pretty(&json!({
-            "study": session.name(),
-            "mean": found.mean(),
-            "params": params,
-            "constraints": margins,
-        }))?
-    } else {
+    if !is_json {
         let rows = values.map(|(name, value)| value_row(name, &value));
+        let values = section("", rows);
+        let constraints = section("constraints\n", margins.iter().map(margin_row));
         let mean = brief(found.mean());
-        let point = described(&rows.collect::<Vec<_>>(), &margins);
-        format!("recommended: {mean} expected\n{point}")
-    };
-    Ok(output.into())
+        return Ok(format!("recommended: {mean} expected\n{values}{constraints}").into());
+    }
+    let params: Map<_, _> = values
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
+    let answer = json!({
+        "study": session.name(),
+        "mean": found.mean(),
+        "params": params,
+        "constraints": margins,
+    });
+    Ok(pretty(&answer)?.into())
 }
 
 fn as_text(view: &StudyView) -> String {
-    let n = view.trials.len();
     let best = view.best_trial().and_then(|best| Some((best, best.value?)));
     let Some((best, value)) = best else {
-        let n_told = view.n_told();
-        let n_failed = view.count(Status::Failed);
-        return format!(
-            "no feasible trial has a value: {n} trials, {n_told} told, {n_failed} failed\n"
-        );
+        return without_best(view);
     };
-    let parameters = view.parameters.iter();
-    let rows = parameters.filter_map(|one| {
-        let value = best.params.get(&one.name)?;
+    let trials = counted(view.trials.len(), "trial");
+    // The ranking puts those that keep the limits first: if the best one does not, none does.
+    let limits_broken = match best.keeps_limits {
+        Some(false) => "; no trial keeps every limit",
+        _ => "",
+    };
+    let number = best.id;
+    let headline = format!("best of {trials}: {value} (trial {number}){limits_broken}\n");
+    headline + &described(view, best)
+}
+
+fn without_best(view: &StudyView) -> String {
+    let trials = counted(view.trials.len(), "trial");
+    let n_told = view.n_told();
+    let n_failed = view.count(Status::Failed);
+    format!("no feasible trial has a value: {trials}, {n_told} told, {n_failed} failed\n")
+}
+
+/// Parameters, limits and constraints at a trial.
+fn described(view: &StudyView, trial: &TrialView) -> String {
+    let values = view.parameters.iter().filter_map(|one| {
+        let value = trial.params.get(&one.name)?;
         Some(value_row(&one.name, value))
     });
-    let margins = best.margins.as_deref().unwrap_or_default();
-    let point = described(&rows.collect::<Vec<_>>(), margins);
-    format!("best of {n} trials: {value} (trial {})\n{point}", best.id)
+    let limits = view.limits.iter().map(|limit| limit_row(limit, trial));
+    let margins = trial.margins.iter().flatten().map(margin_row);
+    let values = section("", values);
+    let limits = section("limits\n", limits);
+    let constraints = section("constraints\n", margins);
+    values + &limits + &constraints
+}
+
+/// Rows under a title; nothing where there are none.
+fn section(title: &str, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!("{title}{}", table(&rows))
 }
 
 fn value_row(name: &str, value: &Value) -> Vec<String> {
     vec![format!("  {name}"), shown(value)]
 }
 
-/// Parameters and constraints at a point.
-fn described(values: &[Vec<String>], margins: &[MarginView]) -> String {
-    let values = table(values);
-    if margins.is_empty() {
-        return values;
-    }
-    let rows: Vec<Vec<String>> = margins.iter().map(margin_row).collect();
-    format!("{values}constraints\n{}", table(&rows))
+/// What was measured, the bound, and how far apart they are.
+fn limit_row(limit: &Limit, trial: &TrialView) -> Vec<String> {
+    let measured = trial.measured.get(&limit.measure);
+    let number = measured.map_or("not measured".to_owned(), brief);
+    let sides = format!("{number} {} {}", limit.relation, brief(limit.bound));
+    let slack = measured.map(|measured| (measured - limit.bound).abs());
+    let how = verdict(limit.is_kept(&trial.measured), slack);
+    vec![format!("  {}", limit.measure), sides, how]
 }
 
 /// Name, both sides, and how far they are from failing.
 fn margin_row(margin: &MarginView) -> Vec<String> {
-    let side = |side: &Value| match side {
-        Value::Float(x) => brief(*x),
-        value => shown(value),
-    };
     let sides = match (&margin.left, &margin.right) {
         (Some(left), Some(right)) => {
             format!("{} {} {}", side(left), margin.relation, side(right))
         }
         _ => margin.statement.clone(),
     };
-    let how = match margin.slack {
-        _ if !margin.holds => "VIOLATED".to_owned(),
+    let how = verdict(margin.holds, margin.slack);
+    vec![format!("  {}", margin.constraint), sides, how]
+}
+
+fn side(side: &Value) -> String {
+    match side {
+        Value::Float(x) => brief(*x),
+        value => shown(value),
+    }
+}
+
+fn verdict(holds: bool, slack: Option<f64>) -> String {
+    match slack {
+        _ if !holds => "VIOLATED".to_owned(),
         Some(slack) => format!("slack {}", brief(slack)),
         None => "holds".to_owned(),
-    };
-    vec![format!("  {}", margin.constraint), sides, how]
+    }
 }

@@ -10,17 +10,17 @@ use mivabo::{Error, Space, encoding};
 use mivabo_bqp::{Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
 
-use crate::args::Check;
+use crate::args::CheckArgs;
 use crate::error::Error as Failure;
 use crate::objective::check_program;
 use crate::source::read_study_file;
-use crate::text::{padded, width};
+use crate::text::{counted, padded, width};
 
 /// Work for counting the feasible combinations, and for finding one, before giving up.
 const NODES: u64 = 200_000;
 
 /// Describes the space of a study file.
-pub fn run(args: &Check) -> Result<String, Failure> {
+pub fn run(args: &CheckArgs) -> Result<String, Failure> {
     let file = read_study_file(&args.file)?;
     let path = || args.file.clone();
     if let Some(objective) = &file.objective {
@@ -45,8 +45,8 @@ struct Facts {
     n_feasible: Option<u128>,
     /// All combinations, feasible or not.
     n_combinations: f64,
-    /// A feasible point, or what was tried to find one.
-    example: Result<Point, String>,
+    /// A feasible point, or why none was found.
+    example: Result<Point, acquire::Error>,
 }
 
 impl Facts {
@@ -62,8 +62,10 @@ impl Facts {
     }
 }
 
-/// A point with all continuous parameters in the middle where that is feasible, otherwise a random one.
-fn example(space: &Space) -> Result<Result<Point, String>, Error> {
+/// A point with all continuous parameters in the middle where that is feasible, otherwise a random one. That none was found is
+/// an answer; that there is none is an error.
+fn example(space: &Space) -> Result<Result<Point, acquire::Error>, Error> {
+    // A reader sees at once what a middle means, and the search for it is over the bits alone.
     if let Some(point) = example_in_the_middle(space) {
         return Ok(Ok(point));
     }
@@ -72,20 +74,19 @@ fn example(space: &Space) -> Result<Result<Point, String>, Error> {
         Err(acquire::Error::Encoding(error @ encoding::Error::Infeasible { .. })) => {
             Err(error.into())
         }
-        Err(unproved) => Ok(Err(unproved.to_string())),
+        Err(unproved) => Ok(Err(unproved)),
     }
 }
 
 fn example_in_the_middle(space: &Space) -> Option<Point> {
     let encoding = space.encoding();
     let middle = vec![0.5; encoding.n_reals()];
-    let Feasibility::Found(bits) = feasible(&encoding.given_reals(&middle).ok()?, NODES) else {
+    let problem = encoding.given_reals(&middle).ok()?;
+    let Feasibility::Found(bits) = feasible(&problem, NODES) else {
         return None;
     };
-    encoding
-        .decode(&bits, &middle)
-        .ok()
-        .filter(|point| space.check(point).is_feasible())
+    let point = encoding.decode(&bits, &middle).ok()?;
+    space.check(&point).is_feasible().then_some(point)
 }
 
 fn as_text(space: &Space, facts: &Facts) -> String {
@@ -95,53 +96,52 @@ fn as_text(space: &Space, facts: &Facts) -> String {
 }
 
 fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Result {
-    let encoding = space.encoding();
-    let n = space.parameters().len();
-    let n_discrete = n - encoding.n_reals();
-    writeln!(
-        out,
-        "{}: {n_discrete} discrete in {}, {} continuous",
-        counted(n, "parameter"),
-        counted(encoding.n_bits(), "bit"),
-        encoding.n_reals()
-    )?;
+    write_size(out, space)?;
     write_parameters(out, space)?;
     write_constraints(out, space)?;
     write_combinations(out, space, facts)?;
     match &facts.example {
-        Ok(point) => {
-            let values: Vec<String> = space
-                .values(point)
-                .map(|(name, value)| format!("{name} = {value}"))
-                .collect();
-            writeln!(out, "for example: {}", values.join(", "))?;
-        }
-        Err(tried) => writeln!(out, "{tried}")?,
+        Ok(point) => writeln!(out, "for example: {}", assignments(space, point))?,
+        Err(unproved) => writeln!(out, "{unproved}")?,
     }
     writeln!(out, "fingerprint: {}", space.fingerprint())
+}
+
+fn write_size(out: &mut String, space: &Space) -> std::fmt::Result {
+    let encoding = space.encoding();
+    let n_parameters = space.parameters().len();
+    let n_continuous = encoding.n_reals();
+    let n_discrete = n_parameters - n_continuous;
+    let parameters = counted(n_parameters, "parameter");
+    let bits = counted(encoding.n_bits(), "bit");
+    writeln!(
+        out,
+        "{parameters}: {n_discrete} discrete in {bits}, {n_continuous} continuous"
+    )
+}
+
+fn assignments(space: &Space, point: &Point) -> String {
+    let values = space.values(point);
+    let values: Vec<String> = values
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect();
+    values.join(", ")
 }
 
 fn write_parameters(out: &mut String, space: &Space) -> std::fmt::Result {
     let widest = width(space.parameters().iter().map(Parameter::name));
     for parameter in space.parameters() {
-        writeln!(
-            out,
-            "  {}  {}",
-            padded(parameter.name(), widest),
-            described(parameter)
-        )?;
+        let name = padded(parameter.name(), widest);
+        writeln!(out, "  {name}  {}", described(parameter))?;
     }
     Ok(())
 }
 
 fn write_constraints(out: &mut String, space: &Space) -> std::fmt::Result {
-    writeln!(
-        out,
-        "\n{}",
-        counted(space.constraints().len(), "constraint")
-    )?;
-    let widest = width(space.constraints().iter().map(Constraint::name));
-    for constraint in space.constraints() {
+    let constraints = space.constraints();
+    writeln!(out, "\n{}", counted(constraints.len(), "constraint"))?;
+    let widest = width(constraints.iter().map(Constraint::name));
+    for constraint in constraints {
         let class = constraint.class().to_string();
         let name = padded(constraint.name(), widest);
         writeln!(out, "  {name}  {class:20}  {}", constraint.expression())?;
@@ -156,11 +156,8 @@ fn write_combinations(out: &mut String, space: &Space, facts: &Facts) -> std::fm
         None => write!(out, "{what}: too many to count")?,
     }
     // A constraint that also speaks of continuous parameters excludes combinations only together with them.
-    let n_mixed = space
-        .constraints()
-        .iter()
-        .filter(|c| c.class() >= Class::LinearContinuous)
-        .count();
+    let is_mixed = |one: &&Constraint| one.class() >= Class::LinearContinuous;
+    let n_mixed = space.constraints().iter().filter(is_mixed).count();
     match n_mixed {
         0 => writeln!(out),
         n => writeln!(
@@ -169,11 +166,6 @@ fn write_combinations(out: &mut String, space: &Space, facts: &Facts) -> std::fm
             counted(n, "constraint")
         ),
     }
-}
-
-/// So many of something.
-fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A count that may be beyond all integers.

@@ -2,26 +2,29 @@
 //!
 //! They share one session; a thread of its own gives signs of life for all trials that are held here.
 
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, Scope, scope};
+use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::{Duration, Instant};
 
 use mivabo_store::{Asked, Error, Object, Session, Told};
-use mivabo_work::{Done, Ended, Ending, Kind, MAX_FAILURES, Next, Plan, Terms, Work};
+use mivabo_work::{Done, Ended, Ending, MAX_FAILURES, Next, Plan, Terms, Work};
 
-use crate::log::{self, Log};
-use crate::objective;
+use crate::log::{self, Log, LogError};
+use crate::objective::{Evaluator, Program, evaluator};
 use crate::progress::{Facts, Progress, rounded};
 use crate::stop::{Stop, Wish};
 use crate::subprocess::{self, End, Rules};
 use crate::text::brief;
+use crate::trouble::{FailedTrial, Trouble};
 
 /// All workers of this process.
 pub struct Crew<'a> {
     job: Job<'a>,
     progress: Progress,
     began: Instant,
+    /// Whoever holds this may take the tally too, never the other way round.
     desk: Mutex<Desk>,
     tally: Mutex<Tally>,
 }
@@ -32,7 +35,7 @@ pub struct Job<'a> {
     /// What is evaluated, and how often.
     pub plan: &'a Plan,
     /// The folder of the logs.
-    pub logs: &'a std::path::Path,
+    pub logs: &'a Path,
     /// What ends it before its time.
     pub stop: &'a Stop,
 }
@@ -49,24 +52,29 @@ struct Tally {
     /// Trials that ended here, and how long they took together.
     n_ended: u32,
     time: Duration,
-    /// The last trial that failed, as a sentence.
-    last_failure: String,
+    last_failure: Option<FailedTrial>,
     /// Why the last trial without a log has none.
-    unlogged: Option<String>,
+    unlogged: Option<LogError>,
     /// Why nothing new begins.
     done: Option<Done>,
-    /// What does not work.
-    broken: Vec<String>,
+    troubles: Vec<Trouble>,
 }
 
-/// How a run ended.
-pub struct Outcome {
+/// What the run of a crew came to.
+pub struct CrewEnd {
     /// The study, as this process knows it.
     pub session: Session,
-    /// What did not work, each as a sentence.
-    pub broken: Vec<String>,
-    /// Why it was given up, where the objective never had a value.
-    pub hopeless: Option<String>,
+    /// What did not work.
+    pub troubles: Vec<Trouble>,
+    /// The last failure, where the run was given up because the objective never had a value.
+    pub hopeless: Option<FailedTrial>,
+}
+
+/// An evaluation that ended here.
+struct Evaluation {
+    trial: u64,
+    end: End,
+    time: Duration,
 }
 
 impl<'a> Crew<'a> {
@@ -89,54 +97,62 @@ impl<'a> Crew<'a> {
     }
 
     /// Works until there is nothing left to do, or somebody wants to stop.
-    pub fn run(self) -> Outcome {
-        self.progress.show(&self.facts(&lock(&self.desk)));
+    pub fn run(self) -> CrewEnd {
+        self.progress.show(|| self.facts(&lock(&self.desk)));
         let (alive, end) = channel();
         let crew = &self;
         scope(|threads| {
+            // Before the workers: without signs of life others would take over trials that still run here.
             match Builder::new().spawn_scoped(threads, move || crew.keep_alive(&end)) {
                 Ok(_) => crew.work_together(threads),
-                Err(error) => crew.give_up(format!("no thread for signs of life: {error}")),
+                Err(error) => crew.give_up(Trouble::NoPulse(error)),
             }
+            // Ends the signs of life, for which the scope waits.
             drop(alive);
         });
         self.progress.end();
         let tally = into_inner(self.tally);
-        let hopeless = tally.done == Some(Done::Hopeless);
-        Outcome {
+        let is_hopeless = tally.done == Some(Done::Hopeless);
+        CrewEnd {
             session: into_inner(self.desk).session,
-            broken: tally.broken,
-            hopeless: hopeless.then(|| {
-                let last = tally.last_failure;
-                format!("{MAX_FAILURES} trials failed and none has a value; the last one: {last}")
-            }),
+            troubles: tally.troubles,
+            hopeless: tally.last_failure.filter(|_| is_hopeless),
         }
     }
 
     /// As many workers as wanted, or as this machine has threads for.
     fn work_together<'s>(&'s self, threads: &'s Scope<'s, '_>) {
+        for worker in self.workers(threads) {
+            if worker.join().is_err() {
+                self.give_up(Trouble::Panicked);
+            }
+        }
+    }
+
+    fn workers<'s>(&'s self, threads: &'s Scope<'s, '_>) -> Vec<ScopedJoinHandle<'s, ()>> {
         let n_workers = self.job.plan.workers;
         let mut workers = Vec::new();
-        for k in 0..n_workers {
+        while workers.len() < n_workers {
             match Builder::new().spawn_scoped(threads, || self.work()) {
                 Ok(worker) => workers.push(worker),
-                Err(error) if k == 0 => {
-                    self.give_up(format!("no thread for a worker: {error}"));
-                    break;
-                }
                 Err(error) => {
-                    self.progress.say(&format!(
-                        "{k} of {n_workers} workers: no thread for more: {error}"
-                    ));
+                    self.do_with(workers.len(), error);
                     break;
                 }
             }
         }
-        for worker in workers {
-            if worker.join().is_err() {
-                self.give_up("a worker of this program panicked; please report it".to_owned());
-            }
+        workers
+    }
+
+    /// Fewer workers than wanted do the same work. Without any there is none.
+    fn do_with(&self, n: usize, error: std::io::Error) {
+        if n == 0 {
+            return self.give_up(Trouble::NoWorker(error));
         }
+        let wanted = self.job.plan.workers;
+        self.progress.say(&format!(
+            "{n} of {wanted} workers: no thread for more: {error}"
+        ));
     }
 
     /// Signs of life, until the other end of the channel is dropped.
@@ -159,7 +175,8 @@ impl<'a> Crew<'a> {
                     self.job.stop.rest_until(until);
                 }
                 Ok(Next::Done(why)) => return self.finish(why),
-                Err(error) => self.give_up(error.to_string()),
+                // Giving up makes the next turn the last one, and that says why all is done.
+                Err(error) => self.give_up(Trouble::Store(Box::new(error))),
             }
         }
     }
@@ -168,7 +185,7 @@ impl<'a> Crew<'a> {
         let desk = &mut *self.desk();
         let next = desk.work.next(&mut desk.session);
         if let Ok(Next::Evaluate(_)) = next {
-            self.progress.show(&self.facts(desk));
+            self.progress.show(|| self.facts(desk));
         }
         next
     }
@@ -196,139 +213,154 @@ impl<'a> Crew<'a> {
         let began = Instant::now();
         for attempt in 1.. {
             let end = self.attempt(asked, attempt);
+            // Held until the outcome is shown: lines come in the order of the tells, each with the best value of its time.
             let desk = &mut *self.desk();
             let ended = desk.work.ended(&mut desk.session, asked.id, ending(&end));
-            match ended {
-                Ok(Ended::Again) => continue,
-                Ok(Ended::Told) => self.count(desk, asked.id, &end, began.elapsed()),
-                Ok(Ended::TakenOver) => self.progress.say(&format!(
-                    "trial {} was told by another worker meanwhile",
-                    asked.id
-                )),
-                Ok(Ended::GivenBack) => {}
-                Err(error) => self.blame(desk, self.unstored(asked.id, &end, &error)),
+            if let Ok(Ended::Again) = ended {
+                continue;
             }
-            if let End::Unable(why) = &end {
-                let waits = format!(
-                    "{why}\nhint: fewer workers may do; trial {} waits",
-                    asked.id
-                );
-                self.blame(desk, waits);
-            }
-            return;
+            let evaluation = Evaluation {
+                trial: asked.id,
+                end,
+                time: began.elapsed(),
+            };
+            return self.conclude(desk, evaluation, ended);
         }
     }
 
     fn attempt(&self, asked: &Asked, attempt: u32) -> End {
-        let plan = self.job.plan;
-        if let Kind::Builtin(builtin) = &plan.objective.kind {
-            return End::Value(builtin.value(&asked.values), None);
+        match evaluator(self.job.plan, asked) {
+            Ok(Evaluator::Function(builtin)) => End::Value(builtin.value(&asked.values), None),
+            Ok(Evaluator::Program(program)) => self.watch(*program, asked.id, attempt),
+            Err(why) => End::failed(why.to_string()),
         }
-        let program = objective::command(plan, asked).and_then(|command| {
-            let input = objective::input(asked)?;
-            Ok(command.map(|command| (command, input)))
-        });
-        let (command, input) = match program {
-            Ok(Some(program)) => program,
-            Ok(None) => return End::Stopped,
-            Err(why) => {
-                return End::Failed {
-                    reason: why.to_string(),
-                    again: true,
-                };
-            }
-        };
-        let what = format!("trial {}, attempt {attempt}: {input}", asked.id);
-        let mut log = Log::begin(self.job.logs, asked.id, what.trim_end());
-        self.say_unlogged(asked.id, log.trouble());
+    }
+
+    fn watch(&self, program: Program, trial: u64, attempt: u32) -> End {
+        let plan = self.job.plan;
+        let what = format!("trial {trial}, attempt {attempt}: {}", program.input);
+        let mut log = Log::begin(self.job.logs, trial, what.trim_end());
+        self.say_unlogged(trial, log.trouble());
         let rules = Rules {
             measure: &plan.definition.aims.goal().measure,
             timeout: plan.objective.timeout,
             grace: plan.objective.grace,
+            stop: self.job.stop,
         };
-        subprocess::evaluate(command, input, rules, &mut log, self.job.stop)
+        subprocess::evaluate(program, &rules, &mut log)
     }
 
     /// Says why a trial has no log, but not the same for each trial.
-    fn say_unlogged(&self, id: u64, trouble: Option<&String>) {
+    fn say_unlogged(&self, trial: u64, trouble: Option<&LogError>) {
         let Some(why) = trouble else { return };
         let before = lock(&self.tally).unlogged.replace(why.clone());
         if before.as_ref() != Some(why) {
-            self.progress.say(&format!("trial {id} has no log: {why}"));
+            self.progress
+                .say(&format!("trial {trial} has no log: {why}"));
+        }
+    }
+
+    /// Counts, says and blames what became of an evaluation.
+    fn conclude(&self, desk: &mut Desk, evaluation: Evaluation, ended: Result<Ended, Error>) {
+        let trial = evaluation.trial;
+        match ended {
+            Ok(Ended::Told) => self.count(desk, &evaluation),
+            Ok(Ended::TakenOver) => self.progress.say(&format!(
+                "trial {trial} was told by another worker meanwhile"
+            )),
+            Ok(Ended::GivenBack | Ended::Again) => {}
+            Err(error) => self.blame(desk, self.unstored(&evaluation, error)),
+        }
+        if let End::Unable(why) = evaluation.end {
+            self.blame(desk, Trouble::Unable { trial, why });
         }
     }
 
     /// An outcome is stored: it is counted, and said.
-    fn count(&self, desk: &Desk, id: u64, end: &End, time: Duration) {
-        let (what, has_failed) = match end {
-            End::Value(value, _) => (
-                format!("trial {id}: {} in {}", brief(*value), rounded(time)),
-                false,
-            ),
-            End::Failed { reason, .. } => (self.failure(id, reason), true),
-            End::Stopped | End::Unable(_) => return,
-        };
-        let mut tally = lock(&self.tally);
+    fn count(&self, desk: &Desk, evaluation: &Evaluation) {
+        let trial = evaluation.trial;
+        match &evaluation.end {
+            End::Value(value, _) => {
+                self.add(evaluation.time, None);
+                let (value, time) = (brief(*value), rounded(evaluation.time));
+                let what = format!("trial {trial}: {value} in {time}");
+                self.progress.told(&what, || self.facts(desk));
+            }
+            End::Failed { reason, .. } => {
+                let failed = FailedTrial {
+                    id: trial,
+                    reason: reason.clone(),
+                    log: self.log_of(trial),
+                };
+                let what = failed.to_string();
+                self.add(evaluation.time, Some(failed));
+                self.progress.failed(&what, || self.facts(desk));
+            }
+            End::Stopped | End::Unable(_) => {}
+        }
+    }
+
+    fn add(&self, time: Duration, failed: Option<FailedTrial>) {
+        let tally = &mut *lock(&self.tally);
         tally.n_ended += 1;
         tally.time += time;
-        if has_failed {
-            tally.last_failure.clone_from(&what);
-        }
-        drop(tally);
-        self.progress.told(&what, has_failed, &self.facts(desk));
-    }
-
-    fn failure(&self, id: u64, reason: &str) -> String {
-        let log = log::path(self.job.logs, id);
-        let has_log = log.symlink_metadata().is_ok_and(|data| data.is_file());
-        if has_log {
-            format!("trial {id} failed: {reason} (log: {})", log.display())
-        } else {
-            format!("trial {id} failed: {reason}")
+        if failed.is_some() {
+            tally.last_failure = failed;
         }
     }
 
-    /// An outcome that could not be stored. A value is said with the command that stores it later.
-    fn unstored(&self, id: u64, end: &End, error: &Error) -> String {
-        let End::Value(value, _) = end else {
-            return error.to_string();
-        };
-        format!(
-            "trial {id} has the value {value}, which could not be stored: {error}\n\
-             hint: once the database can be written again, `mivabo tell {} {id} {value}` stores it",
-            self.job.plan.path.display(),
-        )
+    fn log_of(&self, trial: u64) -> Option<PathBuf> {
+        let log = log::path(self.job.logs, trial);
+        let is_there = log.symlink_metadata().is_ok_and(|data| data.is_file());
+        is_there.then_some(log)
+    }
+
+    /// An outcome that could not be stored. A value took long to find: it is said, with the command that stores it later.
+    fn unstored(&self, evaluation: &Evaluation, error: Error) -> Trouble {
+        let why = Box::new(error);
+        match evaluation.end {
+            End::Value(value, _) => Trouble::Unstored {
+                trial: evaluation.trial,
+                value,
+                study_file: self.job.plan.path.clone(),
+                why,
+            },
+            _ => Trouble::Store(why),
+        }
     }
 
     fn facts(&self, desk: &Desk) -> Facts {
         let session = &desk.session;
-        let budget = self.job.plan.trials;
         let (n_told, n_failed) = counts(session);
-        let tally = lock(&self.tally);
+        let budget = self.job.plan.trials;
         let n_left = u32::try_from(budget.saturating_sub(n_told)).unwrap_or(u32::MAX);
         let best = session.best();
-        let pace = |time: Duration| time.checked_div(tally.n_ended);
+        let tally = lock(&self.tally);
+        let per_trial = |time: Duration| time.checked_div(tally.n_ended);
         Facts {
             n_told,
             budget,
             n_failed,
             n_running: desk.work.n_held(),
             best: best.and_then(|trial| session.study().value(trial)),
-            mean: pace(tally.time),
-            left: pace(self.began.elapsed()).map(|each| each.saturating_mul(n_left)),
+            mean: per_trial(tally.time),
+            // By the clock and not by the mean, for several workers evaluate at the same time.
+            left: per_trial(self.began.elapsed()).map(|each| each.saturating_mul(n_left)),
         }
     }
 
-    fn give_up(&self, why: String) {
-        self.blame(&mut lock(&self.desk), why);
+    fn give_up(&self, trouble: Trouble) {
+        self.blame(&mut lock(&self.desk), trouble);
     }
 
-    /// No new trials. Every reason is kept: each may hold a value that could not be stored.
-    fn blame(&self, desk: &mut Desk, why: String) {
+    /// No new trials. Every trouble is kept, for each may hold a value that could not be stored; but the same one is said once,
+    /// however many workers meet it.
+    fn blame(&self, desk: &mut Desk, trouble: Trouble) {
         desk.work.stop();
-        let broken = &mut lock(&self.tally).broken;
-        if !broken.contains(&why) {
-            broken.push(why);
+        let text = trouble.to_string();
+        let troubles = &mut lock(&self.tally).troubles;
+        if troubles.iter().all(|known| known.to_string() != text) {
+            troubles.push(trouble);
         }
     }
 }
@@ -353,7 +385,7 @@ fn ending(end: &End) -> Ending {
 }
 
 /// Told trials, and those of them without a value.
-pub fn counts(session: &Session) -> (u64, u64) {
+fn counts(session: &Session) -> (u64, u64) {
     let study = session.study();
     let mut counts = (0, 0);
     for trial in session.trials().iter().filter(|trial| trial.is_told()) {
@@ -363,6 +395,7 @@ pub fn counts(session: &Session) -> (u64, u64) {
     counts
 }
 
+/// A panic of a worker is reported when it is joined, and the others end their trials: the session mends what it left half done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

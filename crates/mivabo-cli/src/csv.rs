@@ -1,6 +1,12 @@
 //! Comma-separated values (RFC 4180), written and read.
 
-use crate::Failure;
+/// A quote that is opened in the row of this line and not closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: a quote is opened and never closed")]
+pub struct UnclosedQuote {
+    /// The line on which the row begins, counted from 1.
+    pub line: usize,
+}
 
 /// A row of cells as a line; cells with commas, quotes or line breaks are quoted.
 pub fn line<S: AsRef<str>>(cells: &[S]) -> String {
@@ -17,7 +23,7 @@ fn quoted(cell: &str) -> String {
 }
 
 /// All rows, with the numbers of the lines on which they begin. Blank lines are skipped.
-pub fn read(text: &str) -> Result<Vec<(usize, Vec<String>)>, Failure> {
+pub fn read(text: &str) -> Result<Vec<(usize, Vec<String>)>, UnclosedQuote> {
     let mut reader = Reader::new();
     let mut characters = text.trim_start_matches('\u{feff}').chars().peekable();
     while let Some(c) = characters.next() {
@@ -94,10 +100,9 @@ impl Reader {
         self.begun = self.line;
     }
 
-    fn finished(mut self) -> Result<Vec<(usize, Vec<String>)>, Failure> {
+    fn finished(mut self) -> Result<Vec<(usize, Vec<String>)>, UnclosedQuote> {
         if self.is_quoted {
-            let line = self.begun;
-            return Err(format!("line {line}: a quote is opened and not closed"));
+            return Err(UnclosedQuote { line: self.begun });
         }
         self.end_row();
         Ok(self.rows)
@@ -140,8 +145,8 @@ mod tests {
             ]
         );
         assert_eq!(
-            read("a\n\"b\n\n").unwrap_err(),
-            "line 2: a quote is opened and not closed"
+            read("a\n\"b\n\n").unwrap_err().to_string(),
+            "line 2: a quote is opened and never closed"
         );
     }
 }

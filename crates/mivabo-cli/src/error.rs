@@ -6,13 +6,17 @@ use std::path::PathBuf;
 use mivabo_store::Location;
 use mivabo_work::Mistake;
 
-use crate::NO_VALUE;
+use crate::exit::Exit;
+use crate::import::ImportError;
+use crate::input::named;
+use crate::tell::TellError;
+use crate::trouble::{FailedTrial, Trouble};
 
 /// What went wrong after the arguments were understood.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A study file that makes no sense.
-    #[error("{}: {mistake}", path.display())]
+    #[error("{}: {mistake}", named(path))]
     StudyFile {
         /// The file.
         path: PathBuf,
@@ -20,7 +24,7 @@ pub enum Error {
         mistake: Mistake,
     },
     /// The space of a study file has a flaw that only a search finds.
-    #[error("{}: {why}", path.display())]
+    #[error("{}: {why}", named(path))]
     Space {
         /// The file.
         path: PathBuf,
@@ -28,7 +32,7 @@ pub enum Error {
         why: Box<mivabo::Error>,
     },
     /// A study file whose program cannot be started.
-    #[error("{}: [objective]: {why}", path.display())]
+    #[error("{}: [objective]: {why}", named(path))]
     Objective {
         /// The file.
         path: PathBuf,
@@ -37,15 +41,15 @@ pub enum Error {
     },
     /// A study file that keeps its trials in memory.
     #[error(
-        "{}: [run] storage: what is kept in memory is gone when the command ends; name a file",
-        path.display()
+        "{}: [run] storage: a study in memory would be gone when the command ends; name a file",
+        named(path)
     )]
     InMemory {
         /// The file.
         path: PathBuf,
     },
     /// A study that no run has begun.
-    #[error("{place} does not exist yet; `mivabo run {}` makes it", file.display())]
+    #[error("{place} does not exist yet; `mivabo run {}` creates it", file.display())]
     NotBegun {
         /// Where it would be.
         place: Location,
@@ -59,13 +63,13 @@ pub enum Error {
         place: Location,
     },
     /// A database without a study.
-    #[error("{place}: there is no study in it")]
+    #[error("{place} holds no study")]
     NoStudy {
         /// The database.
         place: Location,
     },
     /// A database whose studies have to be told apart.
-    #[error("{place}: there are several studies; choose one by --study: `{}`", names.join("`, `"))]
+    #[error("{place} holds several studies; choose one with --study: `{}`", names.join("`, `"))]
     SeveralStudies {
         /// The database.
         place: Location,
@@ -93,13 +97,13 @@ pub enum Error {
         why: io::Error,
     },
     /// A database where a text is expected.
-    #[error("{} is a database; a text is expected", path.display())]
+    #[error("{} is a database; expected a text file", path.display())]
     DatabaseNotText {
         /// The file.
         path: PathBuf,
     },
     /// Bytes that are not a text.
-    #[error("{} is not a text in UTF-8", path.display())]
+    #[error("{} is not UTF-8 text", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -107,23 +111,35 @@ pub enum Error {
     /// Standard input cannot be read.
     #[error("standard input: {0}")]
     StandardInput(io::Error),
-    /// Something that was read is wrong, and where.
-    #[error("{place}: {why}")]
-    At {
-        /// A file, a line, a row, or an argument.
-        place: String,
-        /// What is wrong.
-        why: Box<Error>,
+    /// Results from elsewhere that cannot be added.
+    #[error("{}: {why}", named(path))]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong in it.
+        why: ImportError,
     },
-    /// A text that cannot be read as what it should be.
+    /// What was typed of a trial cannot be told.
     #[error(transparent)]
-    Syntax(#[from] serde_json::Error),
+    Tell(#[from] TellError),
+    /// A line of results cannot be told.
+    #[error("line {line}: {why}")]
+    TellLine {
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong in it.
+        why: TellError,
+    },
     /// A problem of `solve` that makes no sense.
-    #[error(transparent)]
-    Instance(#[from] mivabo_bqp::ReadError),
-    /// What is told of a trial is neither a value nor a reason, or both.
-    #[error("expected a value, or why there is none")]
-    NotOneOutcome,
+    #[error("{}: line {line}: {why}", named(path))]
+    Instance {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: mivabo_bqp::ReadError,
+    },
 
     /// Signals cannot be listened to.
     #[error("signals: {0}")]
@@ -139,16 +155,20 @@ pub enum Error {
         path: PathBuf,
     },
     /// A run broke off.
-    #[error("{}", reasons.join("\nerror: "))]
+    #[error("{}{}", sentences(troubles), lost.as_deref().unwrap_or_default())]
     BrokenOff {
-        /// Every reason, each a sentence: several may hold values that could not be stored.
-        reasons: Vec<String>,
+        /// All of them: several may hold values that could not be stored.
+        troubles: Vec<Trouble>,
+        /// Results that were stored and are gone, in a form that can be imported.
+        lost: Option<String>,
     },
     /// The objective never had a value.
-    #[error("{why}")]
+    #[error("{n} trials failed and none has a value; the last one: {last}")]
     Hopeless {
-        /// How often it failed, and how the last time.
-        why: String,
+        /// How many.
+        n: u64,
+        /// The last of them.
+        last: FailedTrial,
     },
     /// The points that were asked for cannot be printed.
     #[error("writing the output: {why}; trial {trial} waits for the next ask")]
@@ -160,7 +180,7 @@ pub enum Error {
     },
 
     /// `init` writes new files only.
-    #[error("{} exists; it was left as it is", path.display())]
+    #[error("{} already exists; it was left as it is", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
@@ -201,26 +221,17 @@ pub enum Error {
     /// A manual page that cannot be made.
     #[error("the manual page: {0}")]
     Manual(io::Error),
-
-    /// A sentence of a command that has no variant of its own.
-    #[error("{0}")]
-    Said(String),
+    /// Something that is to be printed has no form as JSON.
+    #[error("writing JSON: {0}")]
+    Json(serde_json::Error),
 }
 
 impl Error {
-    /// The same, met at a place.
-    pub fn at(self, place: impl Into<String>) -> Error {
-        Error::At {
-            place: place.into(),
-            why: Box::new(self),
-        }
-    }
-
-    /// The exit code of a program that ends so.
-    pub fn code(&self) -> u8 {
+    /// How a program ends that fails so.
+    pub fn exit(&self) -> Exit {
         match self {
-            Error::Hopeless { .. } => NO_VALUE,
-            _ => 1,
+            Error::Hopeless { .. } => Exit::NoValue,
+            _ => Exit::Failed,
         }
     }
 }
@@ -231,16 +242,10 @@ impl From<mivabo_store::Error> for Error {
     }
 }
 
-impl From<String> for Error {
-    fn from(text: String) -> Error {
-        Error::Said(text)
-    }
-}
-
-impl From<Error> for String {
-    fn from(error: Error) -> String {
-        error.to_string()
-    }
+/// Each on a line that begins as the first one will.
+fn sentences(troubles: &[Trouble]) -> String {
+    let sentences: Vec<String> = troubles.iter().map(Trouble::to_string).collect();
+    sentences.join("\nerror: ")
 }
 
 /// Why a program cannot be started.
@@ -258,8 +263,8 @@ pub enum ProgramError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is not for running.
-    #[error("`{}` is not a program that may be run", path.display())]
+    /// The file must not be run.
+    #[error("`{}` is not executable", path.display())]
     NotExecutable {
         /// The file.
         path: PathBuf,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use mivabo::view::{StudyView, TrialView};
+use mivabo::view::{StudyView, Time, TrialView};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use crate::args::{Export, Format};
+use crate::args::{ExportArgs, Format};
 use crate::best::pretty;
 use crate::csv::line;
 use crate::error::Error;
@@ -25,7 +25,7 @@ pub const MEASURED: &str = "measured.";
 pub const RESULT: &str = "result.";
 
 /// Prints the study.
-pub fn run(args: &Export) -> Result<String, Error> {
+pub fn run(args: &ExportArgs) -> Result<String, Error> {
     let view = args.source.view()?;
     match args.format {
         Format::Json => pretty(&view),
@@ -57,36 +57,29 @@ struct Columns<'a> {
 
 impl Columns<'_> {
     fn header(&self) -> Vec<String> {
-        let facts = COLUMNS.map(ToOwned::to_owned).into_iter();
-        let parameters = self.parameters.iter().map(|name| column(name));
-        let measures = self.measures.iter().map(|name| format!("{MEASURED}{name}"));
-        let results = self.keys.iter().map(|key| format!("{RESULT}{key}"));
-        let all = facts.chain(parameters).chain(measures).chain(results);
-        all.collect()
+        let mut header = COLUMNS.map(ToOwned::to_owned).to_vec();
+        header.extend(self.parameters.iter().map(|name| column(name)));
+        header.extend(self.measures.iter().map(|name| format!("{MEASURED}{name}")));
+        header.extend(self.keys.iter().map(|key| format!("{RESULT}{key}")));
+        header
     }
 
     fn row(&self, trial: &TrialView, result: &Map<String, Value>) -> Vec<String> {
-        let parameters = self.parameters.iter().map(|name| {
-            let value = trial.params.get(*name);
-            value.map_or(String::new(), shown)
-        });
-        let measures = self.measures.iter();
-        let measures = measures.map(|name| number(trial.measured.get(name)));
-        let results = self.keys.iter().map(|key| {
-            let given = result.get(*key);
-            given.map_or(String::new(), written)
-        });
-        let facts = facts(trial).into_iter();
-        let all = facts.chain(parameters).chain(measures).chain(results);
-        all.collect()
+        let parameter = |name: &&str| trial.params.get(*name).map_or(String::new(), shown);
+        let measure = |name: &&str| number(trial.measured.get(name));
+        let part = |key: &&String| result.get(*key).map_or(String::new(), written);
+        let mut row = facts(trial).to_vec();
+        row.extend(self.parameters.iter().map(parameter));
+        row.extend(self.measures.iter().map(measure));
+        row.extend(self.keys.iter().map(part));
+        row
     }
 }
 
 /// The cells of [`COLUMNS`].
 fn facts(trial: &TrialView) -> [String; COLUMNS.len()] {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let time =
-        |time: Option<mivabo::view::Time>| time.map_or(String::new(), |time| time.to_string());
+    let time = |time: Option<Time>| time.map_or(String::new(), |time| time.to_string());
     [
         trial.id.to_string(),
         trial.state.to_string(),

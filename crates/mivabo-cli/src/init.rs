@@ -5,7 +5,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use mivabo::measure::Sense;
 use mivabo_report::{Over, save};
 
-use crate::args::Init;
+use crate::args::InitArgs;
 use crate::error::Error;
 
 const TEMPLATE: &str = include_str!("template.toml");
@@ -18,7 +18,7 @@ struct Answers {
 }
 
 /// Writes a study file that does not exist yet.
-pub fn run(args: &Init) -> Result<String, Error> {
+pub fn run(args: &InitArgs) -> Result<String, Error> {
     let path = args.file.clone();
     if path.symlink_metadata().is_ok() {
         return Err(Error::Exists { path });

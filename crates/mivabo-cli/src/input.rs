@@ -5,24 +5,44 @@ use std::path::Path;
 
 use crate::error::Error;
 
+/// What is typed for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// An input in a message.
+pub fn named(path: &Path) -> String {
+    if is_standard_input(path) {
+        return "standard input".to_owned();
+    }
+    path.display().to_string()
+}
+
+/// Whether this argument means standard input.
+pub fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == STANDARD_INPUT
+}
+
+/// The text of standard input.
+pub fn read_standard_input() -> Result<String, Error> {
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    read.map(|_| text).map_err(Error::StandardInput)
+}
+
 /// The text of a file; of standard input for `-`.
 pub fn read(file: &Path) -> Result<String, Error> {
-    if file.as_os_str() == "-" {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        return read.map(|_| text).map_err(Error::StandardInput);
+    if is_standard_input(file) {
+        return read_standard_input();
     }
-    let path = file.to_owned();
-    let bytes = match std::fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(why) => return Err(Error::Unreadable { path, why }),
-    };
+    let path = || file.to_owned();
+    let bytes = std::fs::read(file).map_err(|why| Error::Unreadable { path: path(), why })?;
     let is_database = bytes.starts_with(b"SQLite format 3");
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(text),
-        Err(_) if is_database => Err(Error::DatabaseNotText { path }),
-        Err(_) => Err(Error::NotText { path }),
-    }
+    String::from_utf8(bytes).map_err(|_| {
+        if is_database {
+            Error::DatabaseNotText { path: path() }
+        } else {
+            Error::NotText { path: path() }
+        }
+    })
 }
 
 #[cfg(test)]
@@ -39,8 +59,9 @@ mod tests {
         };
 
         assert!(
-            said(b"SQLite format 3\0\x10\xff").ends_with("p.db is a database; a text is expected")
+            said(b"SQLite format 3\0\x10\xff")
+                .ends_with("p.db is a database; expected a text file")
         );
-        assert!(said(b"\xff").ends_with("p.db is not a text in UTF-8"));
+        assert!(said(b"\xff").ends_with("p.db is not UTF-8 text"));
     }
 }

@@ -18,6 +18,33 @@ use nix::sys::stat::{Mode, mkdirat};
 
 use crate::error::Error;
 
+/// Why a trial has no log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// Something else has its name, or that of its folder.
+    #[error("{} is a link or not a {expected}", path.display())]
+    Taken {
+        /// What is in the way.
+        path: PathBuf,
+        /// A file, or a folder.
+        expected: &'static str,
+    },
+    /// It cannot be opened.
+    #[error("{}: {}", path.display(), std::io::Error::from(*errno))]
+    Unopened {
+        /// The log or its folder.
+        path: PathBuf,
+        /// Why not.
+        errno: Errno,
+    },
+    /// It cannot be written.
+    #[error("it cannot be written: {why}")]
+    Unwritten {
+        /// Why not.
+        why: String,
+    },
+}
+
 /// Bytes of an attempt that its log holds from the beginning.
 pub const HEAD: usize = 8 << 20;
 
@@ -33,7 +60,7 @@ const MAX_FOLDER: usize = 200;
 /// The log of one attempt.
 pub struct Log {
     /// Or why it cannot be written: an evaluation does not fail for want of a log.
-    file: Result<File, String>,
+    file: Result<File, LogError>,
     n_bytes: usize,
     /// Standard output.
     pub out: Tail,
@@ -63,7 +90,7 @@ impl Log {
     }
 
     /// Why there is no log.
-    pub fn trouble(&self) -> Option<&String> {
+    pub fn trouble(&self) -> Option<&LogError> {
         self.file.as_ref().err()
     }
 
@@ -79,26 +106,29 @@ impl Log {
     /// The line that says how it ended.
     pub fn end(&mut self, how: &str) {
         if self.n_bytes > HEAD {
-            let left_out = format!(
-                "\n--- output is cut after {HEAD} of {} bytes; the end of it:\n",
-                self.n_bytes
-            );
-            self.write(left_out.as_bytes());
-            let tails = [
-                std::mem::take(&mut self.out.bytes),
-                std::mem::take(&mut self.err.bytes),
-            ];
-            for tail in tails {
-                self.write(&tail[tail.len().saturating_sub(LOGGED)..]);
-            }
+            self.write_tails();
         }
         self.write(format!("\n--- {how}\n").as_bytes());
     }
 
+    /// What was cut off is at its most useful at its end, where the error is.
+    fn write_tails(&mut self) {
+        let n_bytes = self.n_bytes;
+        let cut = format!("\n--- output is cut after {HEAD} of {n_bytes} bytes; the end of it:\n");
+        self.write(cut.as_bytes());
+        let out = std::mem::take(&mut self.out.bytes);
+        let err = std::mem::take(&mut self.err.bytes);
+        for tail in [out, err] {
+            self.write(&tail[tail.len().saturating_sub(LOGGED)..]);
+        }
+    }
+
+    /// Nothing waits for the disk here: what a log lacks after a loss of power is not worth a flush for each trial.
     fn write(&mut self, bytes: &[u8]) {
         let written = self.file.as_mut().map(|file| file.write_all(bytes));
         if let Ok(Err(error)) = written {
-            self.file = Err(format!("it cannot be written: {error}"));
+            let why = error.to_string();
+            self.file = Err(LogError::Unwritten { why });
         }
     }
 }
@@ -106,8 +136,8 @@ impl Log {
 impl Tail {
     fn push(&mut self, bytes: &[u8]) {
         self.is_cut |= bytes.len() > TAIL;
-        self.bytes
-            .extend_from_slice(&bytes[bytes.len().saturating_sub(TAIL)..]);
+        let end = &bytes[bytes.len().saturating_sub(TAIL)..];
+        self.bytes.extend_from_slice(end);
         // Not at each byte: moving the rest to the front costs as much as reading it did.
         if self.bytes.len() > 2 * TAIL {
             self.is_cut = true;
@@ -120,12 +150,16 @@ impl Tail {
         let text = String::from_utf8_lossy(&self.bytes);
         let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
         if self.is_cut && line.as_ptr() == text.as_ptr() {
-            let n_before = line.chars().count().saturating_sub(40);
-            let end: String = line.chars().skip(n_before).collect();
+            let end = last_characters(line, 40);
             return Some(format!("… {end} (a line of more than {TAIL} bytes)"));
         }
         Some(line.trim().to_owned())
     }
+}
+
+fn last_characters(line: &str, n: usize) -> String {
+    let n_before = line.chars().count().saturating_sub(n);
+    line.chars().skip(n_before).collect()
 }
 
 /// The folder of the logs of a study in a database.
@@ -177,7 +211,7 @@ pub fn check_folder(folder: &Path) -> Result<(), Error> {
 }
 
 /// The log of a trial, to append to, in folders that are made where they are missing.
-fn opened(folder: &Path, trial: u64) -> Result<File, String> {
+fn opened(folder: &Path, trial: u64) -> Result<File, LogError> {
     let logs = folder.parent().unwrap_or(Path::new("."));
     let outer = folder_at(AT_FDCWD, logs).map_err(|errno| refused(logs, "folder", errno))?;
     let study = folder.strip_prefix(logs).unwrap_or(folder);
@@ -186,13 +220,13 @@ fn opened(folder: &Path, trial: u64) -> Result<File, String> {
 }
 
 /// Why a log or its folder cannot be opened.
-fn refused(path: &Path, expected: &str, errno: Errno) -> String {
-    let place = path.display();
+fn refused(path: &Path, expected: &'static str, errno: Errno) -> LogError {
+    let path = path.to_owned();
     match errno {
         Errno::ELOOP | Errno::ENOTDIR | Errno::EISDIR | Errno::ENXIO => {
-            format!("{place} is a link or not a {expected}")
+            LogError::Taken { path, expected }
         }
-        errno => format!("{place}: {}", std::io::Error::from(errno)),
+        errno => LogError::Unopened { path, errno },
     }
 }
 
@@ -217,12 +251,8 @@ fn folder_at(parent: impl AsFd, name: &Path) -> Result<OwnedFd, Errno> {
 fn file_at(folder: OwnedFd, name: &str) -> Result<File, Errno> {
     let append = OFlag::O_WRONLY | OFlag::O_APPEND | OFlag::O_CREAT;
     let safely = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-    let file = File::from(openat(
-        folder,
-        name,
-        append | safely,
-        Mode::from_bits_truncate(0o666),
-    )?);
+    let mode = Mode::from_bits_truncate(0o666);
+    let file = File::from(openat(folder, name, append | safely, mode)?);
     let data = file.metadata().map_err(|_| Errno::EIO)?;
     // A hard link is another name of a file that is not a log.
     if data.is_file() && data.nlink() <= 1 {

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 pub fn named(session: &Session, plan: &Plan) -> Option<String> {
     let there = still_told(&plan.location, &plan.name)?;
     let told = session.trials().iter().filter(|trial| trial.is_told());
-    let lost: Vec<String> = told
-        .filter(|trial| !there.contains(&trial.id))
+    let lost = told.filter(|trial| !there.contains(&trial.id));
+    let lost: Vec<String> = lost
         .map(|trial| written(trial, session.study()).to_string())
         .collect();
     if lost.is_empty() {

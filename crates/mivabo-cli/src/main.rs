@@ -1,7 +1,6 @@
 //! The `mivabo` program: data on standard output, everything else on standard error.
 //!
-//! One file per command; [`run`] is their index. Exit codes: 0 done, 1 the input is wrong, 2 the call is wrong, 3 no
-//! feasible trial has a value, 128 + n stopped by signal n.
+//! One file per command; [`run`] is their index. How the program ends is an [`Exit`].
 
 /// A line on standard error. A run goes on where it cannot be written.
 macro_rules! say {
@@ -18,6 +17,7 @@ mod check;
 mod crew;
 mod csv;
 mod error;
+mod exit;
 mod export;
 mod import;
 mod init;
@@ -37,6 +37,7 @@ mod strategies;
 mod subprocess;
 mod tell;
 mod text;
+mod trouble;
 mod wait;
 
 use std::io::Write as _;
@@ -46,61 +47,60 @@ use clap::Parser;
 
 use crate::args::{Args, Command};
 use crate::error::Error;
+use crate::exit::Exit;
 
-/// A failure as a sentence, for commands whose failures are told apart by nobody.
-type Failure = String;
-
-/// The exit code of a study without a feasible trial that has a value.
-const NO_VALUE: u8 = 3;
-
-/// What a command prints, and its exit code.
+/// What a command prints, and how it ended.
 struct Answer {
     output: String,
-    code: u8,
+    exit: Exit,
 }
 
 impl From<String> for Answer {
     fn from(output: String) -> Answer {
-        Answer { output, code: 0 }
+        let exit = Exit::Done;
+        Answer { output, exit }
     }
 }
 
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
+    let exit = match run(&Args::parse().command) {
         Ok(answer) => print(&answer),
         Err(error) => {
             say!("error: {error}");
-            ExitCode::from(error.code())
+            error.exit()
         }
-    }
+    };
+    ExitCode::from(exit.code())
 }
 
-fn run(args: &Args) -> Result<Answer, Error> {
-    match &args.command {
-        Command::Init(init) => init::run(init).map(Answer::from),
-        Command::Check(check) => check::run(check).map(Answer::from),
-        Command::Run(run) => run::run(run),
-        Command::Ask(ask) => ask::run(ask).map(Answer::from),
-        Command::Tell(tell) => tell::run(tell).map(Answer::from),
-        Command::Best(best) => Ok(best::run(best)?),
-        Command::Show(show) => Ok(show::run(show)?.into()),
-        Command::Report(report) => Ok(report::run(report)?.into()),
-        Command::Export(export) => Ok(export::run(export)?.into()),
-        Command::Import(import) => import::run(import).map(Answer::from),
-        Command::Strategies(strategies) => Ok(strategies::run(strategies).into()),
-        Command::Solve(solve) => solve::run(solve).map(Answer::from),
-        Command::Completions(completions) => Ok(shell::completions(completions).into()),
-        Command::Man(man) => shell::man(man).map(Answer::from),
-    }
+fn run(command: &Command) -> Result<Answer, Error> {
+    let output = match command {
+        // These two know more of how they ended than whether they failed.
+        Command::Run(args) => return run::run(args),
+        Command::Best(args) => return best::run(args),
+        Command::Init(args) => init::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Ask(args) => ask::run(args),
+        Command::Tell(args) => tell::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Export(args) => export::run(args),
+        Command::Import(args) => import::run(args),
+        Command::Strategies(args) => Ok(strategies::run(args)),
+        Command::Solve(args) => solve::run(args),
+        Command::Completions(args) => Ok(shell::completions(args)),
+        Command::Man(args) => shell::man(args),
+    };
+    output.map(Answer::from)
 }
 
 /// A reader that has seen enough (`mivabo … | head`) is not an error.
-fn print(answer: &Answer) -> ExitCode {
+fn print(answer: &Answer) -> Exit {
     match std::io::stdout().write_all(answer.output.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             say!("error: writing the output: {e}");
-            ExitCode::from(1)
+            Exit::Failed
         }
-        _ => ExitCode::from(answer.code),
+        _ => answer.exit,
     }
 }

@@ -40,36 +40,35 @@ pub struct Facts {
 impl Progress {
     /// A bar on a terminal, lines elsewhere, nothing if the user wants nothing.
     pub fn new(quiet: bool, budget: u64) -> Progress {
-        let shape = if quiet {
-            Shape::Quiet
-        } else if std::io::stderr().is_terminal() {
-            let bar = ProgressBar::with_draw_target(Some(budget), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            Shape::Bar(bar)
-        } else {
-            Shape::Lines
+        let shape = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Shape::Quiet,
+            (false, true) => Shape::Bar(bar(budget)),
+            (false, false) => Shape::Lines,
         };
         Progress { shape }
     }
 
-    /// A trial ended so.
-    pub fn told(&self, what: &str, has_failed: bool, facts: &Facts) {
+    /// A trial has a value.
+    pub fn told(&self, what: &str, facts: impl FnOnce() -> Facts) {
         match &self.shape {
             Shape::Quiet => {}
-            Shape::Lines => say!("{what}; {}/{} told, {facts}", facts.n_told, facts.budget),
-            Shape::Bar(bar) => {
-                if has_failed {
-                    bar.println(what);
-                }
-                self.show(facts);
-            }
+            Shape::Lines => line(what, &facts()),
+            Shape::Bar(_) => self.show(facts),
         }
     }
 
-    /// Where the run is now.
-    pub fn show(&self, facts: &Facts) {
+    /// A trial failed. That is said beside the bar too.
+    pub fn failed(&self, what: &str, facts: impl FnOnce() -> Facts) {
         if let Shape::Bar(bar) = &self.shape {
+            bar.println(what);
+        }
+        self.told(what, facts);
+    }
+
+    /// Where the run is now. Those who show nothing need not find it out, which is work for each trial of the study.
+    pub fn show(&self, facts: impl FnOnce() -> Facts) {
+        if let Shape::Bar(bar) = &self.shape {
+            let facts = facts();
             bar.set_position(facts.n_told);
             bar.set_message(facts.to_string());
         }
@@ -92,6 +91,16 @@ impl Progress {
     }
 }
 
+fn bar(budget: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(budget), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg}");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn line(what: &str, facts: &Facts) {
+    say!("{what}; {}/{} told, {facts}", facts.n_told, facts.budget);
+}
+
 impl std::fmt::Display for Facts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.best {
@@ -105,7 +114,7 @@ impl std::fmt::Display for Facts {
             write!(f, ", {} failed", self.n_failed)?;
         }
         if let Some(mean) = self.mean {
-            write!(f, ", {} a trial", rounded(mean))?;
+            write!(f, ", {} per trial", rounded(mean))?;
         }
         match self.left {
             Some(left) if left.as_secs() > 0 => write!(f, ", about {} left", rounded(left)),
@@ -114,19 +123,20 @@ impl std::fmt::Display for Facts {
     }
 }
 
-/// A time with as many digits as matter.
+/// A time with as many digits as matter: `250 ms`, `1.2 s`, `21 s`, `3 min 20 s`, `1 h 2 min`.
 pub fn rounded(time: Duration) -> String {
-    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    if millis == 0 {
-        return "<1ms".to_owned();
+    let millis = time.as_millis();
+    let tenths = (millis + 50) / 100;
+    let seconds = (millis + 500) / 1_000;
+    let minutes = (seconds + 30) / 60;
+    match (millis, seconds) {
+        (0, _) => "<1 ms".to_owned(),
+        (1..1_000, _) => format!("{millis} ms"),
+        (1_000..9_950, _) => format!("{}.{} s", tenths / 10, tenths % 10),
+        (_, 0..60) => format!("{seconds} s"),
+        (_, 60..3_600) => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
     }
-    let unit = match millis {
-        0..1_000 => 1,
-        1_000..60_000 => 100,
-        60_000..3_600_000 => 1_000,
-        _ => 60_000,
-    };
-    humantime::format_duration(Duration::from_millis(millis / unit * unit)).to_string()
 }
 
 #[cfg(test)]
@@ -146,8 +156,30 @@ mod tests {
 
         assert_eq!(
             facts.to_string(),
-            "best 0.3, 2 running, 1 failed, 1s 200ms a trial, about 1h 2m left"
+            "best 0.3, 2 running, 1 failed, 1.2 s per trial, about 1 h 2 min left"
         );
         assert_eq!(Facts::default().to_string(), "no value yet");
+    }
+
+    #[test]
+    fn times_have_as_many_digits_as_matter() {
+        let shown = |millis| rounded(Duration::from_millis(millis));
+
+        let times = [0, 250, 1_234, 9_949, 9_950, 20_900, 59_600, 200_000];
+        assert_eq!(
+            times.map(shown),
+            [
+                "<1 ms",
+                "250 ms",
+                "1.2 s",
+                "9.9 s",
+                "10 s",
+                "21 s",
+                "1 min 0 s",
+                "3 min 20 s"
+            ]
+        );
+        assert_eq!(shown(3_599_900), "1 h 0 min");
+        assert_eq!(shown(90_000_000), "25 h 0 min");
     }
 }

@@ -1,12 +1,12 @@
 //! `mivabo run`: evaluates the trials of a study, then prints the best of them.
 
 use mivabo_store::Session;
-use mivabo_work::{Overrides, Plan};
+use mivabo_work::{MAX_FAILURES, Overrides, Plan};
 
 use crate::Answer;
-use crate::args::Run;
+use crate::args::RunArgs;
 use crate::best;
-use crate::crew::{Crew, Job, Outcome};
+use crate::crew::{Crew, CrewEnd, Job};
 use crate::error::Error;
 use crate::log;
 use crate::lost;
@@ -14,9 +14,10 @@ use crate::objective::check_program;
 use crate::progress::Progress;
 use crate::source::{database, open, read_study_file, say_waits};
 use crate::stop::Stop;
+use crate::trouble::FailedTrial;
 
 /// Runs a study until it has all its trials.
-pub fn run(args: &Run) -> Result<Answer, Error> {
+pub fn run(args: &RunArgs) -> Result<Answer, Error> {
     let plan = plan(args)?;
     let logs = log::folder(database(&plan.path, &plan.location)?, &plan.name);
     log::check_folder(&logs)?;
@@ -24,6 +25,7 @@ pub fn run(args: &Run) -> Result<Answer, Error> {
         say_waits(&plan.location);
     }
     let session = open(&plan.location, &plan.name, &plan.definition)?;
+    // From here on a signal is a wish. Before, nothing had begun that could be lost.
     let stop = Stop::listen()?;
     let job = Job {
         plan: &plan,
@@ -31,49 +33,48 @@ pub fn run(args: &Run) -> Result<Answer, Error> {
         stop: &stop,
     };
     let progress = Progress::new(args.quiet, plan.trials);
-    let outcome = Crew::new(job, session, progress).run();
-    answer(args, &plan, &stop, outcome)
+    let end = Crew::new(job, session, progress).run();
+    answer(args, &plan, &stop, end)
 }
 
 /// What the file says and what was typed, once everything is checked that can be before the first evaluation.
-fn plan(args: &Run) -> Result<Plan, Error> {
+fn plan(args: &RunArgs) -> Result<Plan, Error> {
     let instead = Overrides {
         trials: args.trials,
         workers: args.workers,
         seed: args.seed,
     };
-    let path = &args.file;
-    let plan = read_study_file(path)?.plan(instead);
+    let path = || args.file.clone();
+    let plan = read_study_file(&args.file)?.plan(instead);
     let plan = plan.map_err(|mistake| Error::StudyFile {
-        path: path.clone(),
+        path: path(),
         mistake,
     })?;
-    check_program(&plan.objective, &plan.folder).map_err(|why| Error::Objective {
-        path: path.clone(),
-        why,
-    })?;
+    let checked = check_program(&plan.objective, &plan.folder);
+    checked.map_err(|why| Error::Objective { path: path(), why })?;
     Ok(plan)
 }
 
-fn answer(args: &Run, plan: &Plan, stop: &Stop, outcome: Outcome) -> Result<Answer, Error> {
-    let Outcome {
+fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answer, Error> {
+    let CrewEnd {
         mut session,
-        broken: mut reasons,
+        troubles,
         hopeless,
-    } = outcome;
-    if let Some(last) = reasons.last_mut() {
-        last.push_str(&lost::named(&session, plan).unwrap_or_default());
-        return Err(Error::BrokenOff { reasons });
+    } = end;
+    if !troubles.is_empty() {
+        let lost = lost::named(&session, plan);
+        return Err(Error::BrokenOff { troubles, lost });
     }
     session.sync()?;
-    let path = plan.path.display();
-    if let Some(why) = hopeless {
-        return without_value(&session, why, args.json);
+    // A study that is given up says so even after a signal, which would only say that it may go on.
+    if let Some(last) = hopeless {
+        return without_value(&session, last, args.json);
     }
-    if let Some(code) = stop.exit_code() {
+    let path = plan.path.display();
+    if let Some(exit) = stop.exit() {
         say!("stopped; `mivabo run {path}` goes on");
         let answer = best::answer(&session, args.json)?;
-        return Ok(Answer { code, ..answer });
+        return Ok(Answer { exit, ..answer });
     }
     say_kept(&session)?;
     if !args.quiet {
@@ -83,12 +84,14 @@ fn answer(args: &Run, plan: &Plan, stop: &Stop, outcome: Outcome) -> Result<Answ
 }
 
 /// A message says it all, but a program that reads JSON gets some.
-fn without_value(session: &Session, why: String, is_json: bool) -> Result<Answer, Error> {
+fn without_value(session: &Session, last: FailedTrial, is_json: bool) -> Result<Answer, Error> {
+    let n = MAX_FAILURES;
+    let error = Error::Hopeless { n, last };
     if !is_json {
-        return Err(Error::Hopeless { why });
+        return Err(error);
     }
-    say!("error: {why}");
-    Ok(best::answer(session, true)?)
+    say!("error: {error}");
+    best::answer(session, true)
 }
 
 /// Names the trials that others keep for longer than a run waits.
@@ -99,6 +102,6 @@ fn say_kept(session: &Session) -> Result<(), Error> {
     }
     let ids: Vec<String> = kept.iter().map(|trial| trial.id.to_string()).collect();
     let ids = ids.join(", ");
-    say!("not told yet, and held by others for long: trials {ids}");
+    say!("still held by others, for longer than a run waits: trials {ids}");
     Ok(())
 }

@@ -2,18 +2,18 @@
 
 use clap::CommandFactory as _;
 
-use crate::args::{Args, Completions, Man};
+use crate::args::{Args, CompletionsArgs, ManArgs};
 use crate::error::Error;
 
 /// A script for a shell.
-pub fn completions(args: &Completions) -> String {
+pub fn completions(args: &CompletionsArgs) -> String {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "mivabo", &mut script);
     String::from_utf8_lossy(&script).into_owned()
 }
 
 /// A page for `man`.
-pub fn man(args: &Man) -> Result<String, Error> {
+pub fn man(args: &ManArgs) -> Result<String, Error> {
     let mut program = Args::command();
     program.build();
     let name = args.command.as_ref();

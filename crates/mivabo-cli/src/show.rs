@@ -1,9 +1,9 @@
 //! `mivabo show`: the trials of a stored study as a table, or as one JSON object a line.
 
 use mivabo::space::Value;
-use mivabo::view::{StudyView, TrialView};
+use mivabo::view::{Status, StudyView, TrialView};
 
-use crate::args::Show;
+use crate::args::ShowArgs;
 use crate::error::Error;
 use crate::objective::shown;
 use crate::text::{brief, table};
@@ -12,7 +12,7 @@ use crate::text::{brief, table};
 const NOTHING: &str = "-";
 
 /// Lists trials.
-pub fn run(args: &Show) -> Result<String, Error> {
+pub fn run(args: &ShowArgs) -> Result<String, Error> {
     let view = args.source.view()?;
     let trials = chosen(&view, args);
     if args.json {
@@ -25,21 +25,19 @@ pub fn run(args: &Show) -> Result<String, Error> {
 }
 
 /// The trials that were asked for, by number, or the best feasible ones, the best first.
-fn chosen<'a>(view: &'a StudyView, args: &Show) -> Vec<&'a TrialView> {
+fn chosen<'a>(view: &'a StudyView, args: &ShowArgs) -> Vec<&'a TrialView> {
     let is_chosen = |trial: &&TrialView| args.state.is_empty() || args.state.contains(&trial.state);
-    match args.best {
-        None => view.trials.iter().filter(is_chosen).collect(),
-        Some(n) => {
-            let feasible = view.ranked().filter(|trial| trial.feasible);
-            feasible.filter(is_chosen).take(n).collect()
-        }
-    }
+    let Some(n) = args.best else {
+        return view.trials.iter().filter(is_chosen).collect();
+    };
+    let feasible = view.ranked().filter(|trial| trial.feasible);
+    feasible.filter(is_chosen).take(n).collect()
 }
 
 fn lines(trials: &[&TrialView]) -> Result<String, Error> {
     let mut out = String::new();
     for trial in trials {
-        out += &serde_json::to_string(trial)?;
+        out += &serde_json::to_string(trial).map_err(Error::Json)?;
         out.push('\n');
     }
     Ok(out)
@@ -55,14 +53,12 @@ struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     fn of(view: &'a StudyView, trials: &[&TrialView]) -> Columns<'a> {
-        let is_measured = |measure: &&str| {
-            let mut numbers = trials.iter().map(|trial| trial.measured.get(measure));
-            numbers.any(|number| number.is_some())
-        };
+        let has = |trial: &&TrialView, measure: &str| trial.measured.get(measure).is_some();
+        let is_shown = |measure: &&str| trials.iter().any(|trial| has(trial, measure));
         let parameters = view.parameters.iter();
         Columns {
             goal: view.goal_name(),
-            measures: view.measures().into_iter().filter(is_measured).collect(),
+            measures: view.measures().into_iter().filter(is_shown).collect(),
             parameters: parameters.map(|one| one.name.as_str()).collect(),
         }
     }
@@ -74,22 +70,38 @@ impl<'a> Columns<'a> {
     }
 
     fn row(&self, trial: &TrialView) -> Vec<String> {
-        let infeasible = if trial.feasible { "" } else { ", infeasible" };
-        let seconds = trial.seconds.map(|seconds| format!("{seconds:.1}"));
-        let mut row = vec![
-            trial.id.to_string(),
-            format!("{}{infeasible}", trial.state),
-            number(trial.value),
-            trial.origin.clone().unwrap_or_default(),
-            seconds.unwrap_or_else(|| NOTHING.to_owned()),
-        ];
+        let mut row = facts(trial);
         let measured = self.measures.iter();
         row.extend(measured.map(|measure| number(trial.measured.get(measure))));
         let parameters = self.parameters.iter();
         row.extend(parameters.map(|name| value(trial.params.get(*name))));
+        // Last and without a heading: a reason may be long, and most trials have none.
         row.extend(trial.reason.clone());
         row
     }
+}
+
+/// The first five cells.
+fn facts(trial: &TrialView) -> Vec<String> {
+    let seconds = trial.seconds.map(|seconds| format!("{seconds:.1}"));
+    vec![
+        trial.id.to_string(),
+        state(trial),
+        number(trial.value),
+        trial.origin.clone().unwrap_or_default(),
+        seconds.unwrap_or_else(|| NOTHING.to_owned()),
+    ]
+}
+
+/// The state, and why a complete trial comes late in the ranking or is not in it.
+fn state(trial: &TrialView) -> String {
+    let breaks_limit = trial.state == Status::Complete && trial.keeps_limits == Some(false);
+    let but = match (trial.feasible, breaks_limit) {
+        (false, _) => ", infeasible",
+        (true, true) => ", breaks a limit",
+        (true, false) => "",
+    };
+    format!("{}{but}", trial.state)
 }
 
 fn number(number: Option<f64>) -> String {

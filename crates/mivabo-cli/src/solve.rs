@@ -1,39 +1,52 @@
 //! `mivabo solve`: solves binary quadratic programs, one JSON line each.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mivabo_bqp::{
-    DiscreteOracle, Infeasible, Instance, Limits, Optimality, Outcome, Solver, Tabu, read_instance,
+    DiscreteOracle, Infeasible, Instance, Limits, Optimality, Outcome, Solution, Solver, Tabu,
+    read_instance,
 };
 use serde_json::{Value, json};
 
-use crate::args::Solve;
+use crate::args::SolveArgs;
 use crate::error::Error;
 use crate::input::read;
 
 /// Solves every instance of a file.
-pub fn run(args: &Solve) -> Result<String, Error> {
+pub fn run(args: &SolveArgs) -> Result<String, Error> {
     let text = read(&args.file)?;
     let mut output = String::new();
     for (number, line) in (1..).zip(text.lines()) {
         if line.trim().is_empty() {
             continue;
         }
-        let instance = read_instance(line)
-            .map_err(|why| Error::from(why).at(format!("{}:{number}", args.file.display())))?;
-        let began = Instant::now();
-        let answer = if args.heuristic {
-            heuristic(&instance)
-        } else {
-            solve(&instance, args)
-        };
-        output.push_str(&with_time(&answer, &instance, began.elapsed()).to_string());
+        let instance = instance(&args.file, number, line)?;
+        output += &timed(&instance, args).to_string();
         output.push('\n');
     }
     Ok(output)
 }
 
-fn solve(instance: &Instance, args: &Solve) -> Value {
+fn instance(file: &Path, line: usize, text: &str) -> Result<Instance, Error> {
+    read_instance(text).map_err(|why| Error::Instance {
+        path: file.to_owned(),
+        line,
+        why,
+    })
+}
+
+fn timed(instance: &Instance, args: &SolveArgs) -> Value {
+    let began = Instant::now();
+    let answer = if args.heuristic {
+        heuristic(instance)
+    } else {
+        solve(instance, args)
+    };
+    with_time(&answer, instance, began.elapsed())
+}
+
+fn solve(instance: &Instance, args: &SolveArgs) -> Value {
     let limits = Limits {
         time: args.limit.map(Duration::from_secs_f64),
         nodes: args.nodes,
@@ -45,16 +58,17 @@ fn solve(instance: &Instance, args: &Solve) -> Value {
         Ok(Outcome::Unknown { bound, nodes }) => {
             json!({"status": "unknown", "bound": bound, "nodes": nodes})
         }
-        Ok(Outcome::Found(found)) => {
-            let status = if found.optimality == Optimality::Proved {
-                "optimal"
-            } else {
-                "limit"
-            };
-            json!({"status": status, "value": found.value, "bound": found.bound, "nodes": found.nodes,
-                "x": bits(&found.x)})
-        }
+        Ok(Outcome::Found(solution)) => found(&solution),
     }
+}
+
+fn found(solution: &Solution) -> Value {
+    let status = match solution.optimality {
+        Optimality::Proved => "optimal",
+        Optimality::LimitReached => "limit",
+    };
+    json!({"status": status, "value": solution.value, "bound": solution.bound,
+        "nodes": solution.nodes, "x": bits(&solution.x)})
 }
 
 fn heuristic(instance: &Instance) -> Value {

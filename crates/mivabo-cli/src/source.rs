@@ -7,14 +7,14 @@ use mivabo_store::{Definition, Location, Session, Store};
 use mivabo_work::StudyFile;
 
 use crate::error::Error;
-use crate::input::read;
+use crate::input::{is_standard_input, read};
 
 /// A study, as commands take it.
 #[derive(Debug, clap::Args)]
 pub struct Source {
     /// The study file (.toml or .json), or a database
     pub file: PathBuf,
-    /// The study's name, for a database that holds several
+    /// The study's name, if the database holds several
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
 }
@@ -77,7 +77,7 @@ impl Source {
 
     fn is_study_file(&self) -> bool {
         let ending = self.file.extension();
-        self.file.as_os_str() == "-" || ending.is_some_and(|end| end == "toml" || end == "json")
+        is_standard_input(&self.file) || ending.is_some_and(|end| end == "toml" || end == "json")
     }
 
     /// The place, and the study's name if it is known. Standard input can be read only once.

@@ -21,6 +21,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::error::Error;
+use crate::exit::Exit;
 use crate::wait::left_until;
 
 /// How much somebody wants to stop.
@@ -59,9 +60,11 @@ impl Stop {
         let mut signals = signals.map_err(Error::Signals)?;
         let (stop, mut writers) = Stop::silent().map_err(Error::Signals)?;
         let heard = stop.heard.clone();
+        // A thread and not a handler, in which hardly anything may be done.
         std::thread::spawn(move || {
             for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
                 let level = heard.hear(signal);
+                // Only after the level is stored: a pipe that closes makes its reader look at that.
                 writers.retain(|(wish, _)| *wish as u8 > level);
             }
         });
@@ -91,15 +94,14 @@ impl Stop {
     /// Rests until then, or until somebody wants to stop.
     pub fn rest_until(&self, until: Instant) {
         let pipe = PollFd::new(self.pipe(Wish::Stop), PollFlags::POLLIN);
-        // Whoever wakes up too early looks again.
+        // Whoever wakes up too early, as after a signal, looks again.
         poll(&mut [pipe], left_until(Some(until))).ok();
     }
 
-    /// The exit code of a program that a signal stopped, if one did.
-    pub fn exit_code(&self) -> Option<u8> {
+    /// How a program ends that a signal stopped, if one did.
+    pub fn exit(&self) -> Option<Exit> {
         let signal = self.heard.signal.load(Ordering::SeqCst);
-        self.wants(Wish::Stop)
-            .then(|| u8::try_from(128 + signal).unwrap_or(1))
+        self.wants(Wish::Stop).then_some(Exit::Signal(signal))
     }
 }
 
@@ -112,17 +114,25 @@ impl Heard {
         } else {
             before.max(Wish::Urgent as u8)
         };
+        // The signal before the level: whoever sees that somebody wants to stop may ask for the exit code at once.
         self.signal.store(signal, Ordering::SeqCst);
         self.level.store(level, Ordering::SeqCst);
-        match level {
-            _ if level == before => {}
-            1 => say!(
-                "\nstopping: running trials finish first; Ctrl-C again kills them and gives them back"
-            ),
-            2 => say!("\nkilling the running trials; they wait for the next run"),
-            3 => {}
-            _ => std::process::exit(128 + signal),
+        if level != before {
+            answer(level, signal);
         }
         level
+    }
+}
+
+/// What the user hears.
+fn answer(level: u8, signal: i32) {
+    match level {
+        1 => say!(
+            "\nstopping: running trials finish first; press Ctrl-C again to kill them and give them back"
+        ),
+        2 => say!("\nkilling the running trials; they wait for the next run"),
+        3 => {}
+        // Somebody wants this program gone, whatever it waits for. What was told is stored.
+        _ => std::process::exit(128 + signal),
     }
 }

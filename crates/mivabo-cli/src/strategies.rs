@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use mivabo::strategy::table::{Family, Listed, Row, families};
 use serde_json::{Value, json};
 
-use crate::args::Strategies;
+use crate::args::StrategiesArgs;
 use crate::text::table;
 
 /// All strategies and their settings.
-pub fn run(args: &Strategies) -> String {
+pub fn run(args: &StrategiesArgs) -> String {
     if args.json {
         let families: Vec<Value> = families().iter().map(as_json).collect();
         return format!("{}\n", json!(families));

@@ -4,10 +4,31 @@ use mivabo_store::{Error as StoreError, Object, Session, Told};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::args::Tell;
+use crate::args::TellArgs;
 use crate::error::Error;
-use crate::input::read;
+use crate::input::read_standard_input;
 use crate::source::Source;
+use crate::text::without_place;
+
+/// Why something cannot be told of a trial.
+#[derive(Debug, thiserror::Error)]
+pub enum TellError {
+    /// A line that is not an object of the right keys.
+    #[error("{}, at column {}", without_place(.0), .0.column())]
+    Syntax(serde_json::Error),
+    /// It gives neither a value nor a reason, or both.
+    #[error("expected either a `value` or, in `failed`, why there is none")]
+    NotOneOutcome,
+    /// The rest of what the evaluation gave is not a JSON object.
+    #[error("the result: {0}")]
+    Result(Box<StoreError>),
+    /// An argument that is not JSON at all.
+    #[error("--result: {}", without_place(.0))]
+    ResultSyntax(serde_json::Error),
+    /// What the store refuses or fails at.
+    #[error(transparent)]
+    Store(Box<StoreError>),
+}
 
 /// A line of input.
 #[derive(Deserialize)]
@@ -20,7 +41,7 @@ struct Line {
 }
 
 /// Stores what was typed, or what standard input says.
-pub fn run(args: &Tell) -> Result<String, Error> {
+pub fn run(args: &TellArgs) -> Result<String, Error> {
     let source = Source {
         file: args.file.clone(),
         study: args.study.clone(),
@@ -36,59 +57,56 @@ pub fn run(args: &Tell) -> Result<String, Error> {
 }
 
 /// The trial of the arguments, if they name one.
-fn typed(args: &Tell) -> Result<Option<Line>, Error> {
+fn typed(args: &TellArgs) -> Result<Option<Line>, TellError> {
     let Some(trial) = args.trial else {
         return Ok(None);
     };
     let result = args.result.clone().map(RawValue::from_string).transpose();
-    let result = result.map_err(|why| Error::from(why).at("--result"))?;
     Ok(Some(Line {
         trial,
         value: args.value,
         failed: args.failed.clone(),
-        result,
+        result: result.map_err(TellError::ResultSyntax)?,
     }))
 }
 
 /// Tells what standard input says, line by line. Lines before a wrong one are stored.
 fn tell_lines(source: &Source) -> Result<(), Error> {
-    let text = read("-".as_ref())?;
+    // Read whole before the database is opened: who writes the lines may take hours, and needs the database meanwhile.
+    let text = read_standard_input()?;
     let mut session = source.existing()?;
     for (number, text) in (1..).zip(text.lines()) {
         if text.trim().is_empty() {
             continue;
         }
-        let line = serde_json::from_str(text).map_err(Error::from);
-        let told = line.and_then(|line| tell_or_known(&mut session, &line));
-        told.map_err(|why| why.at(format!("line {number}")))?;
+        tell_line(&mut session, text).map_err(|why| Error::TellLine { line: number, why })?;
     }
     Ok(())
 }
 
-/// A line that was told before is not an error, so that lines can be told again after one of them was wrong.
-fn tell_or_known(session: &mut Session, line: &Line) -> Result<(), Error> {
+fn tell_line(session: &mut Session, text: &str) -> Result<(), TellError> {
+    let line: Line = serde_json::from_str(text).map_err(TellError::Syntax)?;
     let told = line.told()?;
     match session.tell_all(line.trial, &told) {
+        // All lines can be told again once a wrong one is mended, and those before it are there already.
         Err(StoreError::AlreadyTold { outcome, .. }) if outcome == told.outcome(session.aims()) => {
             Ok(())
         }
-        other => Ok(other?),
+        other => other.map_err(|why| TellError::Store(Box::new(why))),
     }
 }
 
 impl Line {
-    fn told(&self) -> Result<Told, Error> {
+    fn told(&self) -> Result<Told, TellError> {
         if self.value.is_some() == self.failed.is_some() {
-            return Err(Error::NotOneOutcome);
+            return Err(TellError::NotOneOutcome);
         }
         let result = self.result.as_ref().map(|raw| Object::new(raw.get()));
-        let result = result
-            .transpose()
-            .map_err(|why| Error::from(why).at("`result`"))?;
+        let result = result.transpose();
         Ok(Told {
             value: self.value,
             reason: self.failed.clone(),
-            result,
+            result: result.map_err(|why| TellError::Result(Box::new(why)))?,
         })
     }
 }

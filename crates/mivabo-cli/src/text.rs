@@ -10,22 +10,35 @@ pub fn brief(x: f64) -> String {
         reason = "a logarithm of a finite number is small"
     )]
     let exponent = x.abs().log10().floor() as i32;
-    let trimmed = |text: String| {
-        if text.contains('.') {
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        } else {
-            text
-        }
-    };
     if (-5..15).contains(&exponent) {
         let places = usize::try_from(5 - exponent).unwrap_or(0);
-        return trimmed(format!("{x:.places$}"));
+        return without_zeros(&format!("{x:.places$}")).to_owned();
     }
     let text = format!("{x:.5e}");
     match text.split_once('e') {
-        Some((digits, exponent)) => format!("{}e{exponent}", trimmed(digits.to_owned())),
+        Some((digits, exponent)) => format!("{}e{exponent}", without_zeros(digits)),
         None => text,
     }
+}
+
+/// A decimal without the zeros at its end that say nothing.
+fn without_zeros(digits: &str) -> &str {
+    if !digits.contains('.') {
+        return digits;
+    }
+    digits.trim_end_matches('0').trim_end_matches('.')
+}
+
+/// So many of something: `1 row`, `2 rows`.
+pub fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// What a reader of JSON says, without the place: the texts that it reads here are single lines of something larger.
+pub fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).unwrap_or(&text).to_owned()
 }
 
 /// The widest that a column gets: a name of a megabyte does not widen each line.
@@ -33,43 +46,46 @@ const WIDEST: usize = 100;
 
 /// How wide the column of these cells is.
 pub fn width<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
-    cells
-        .map(|cell| cell.chars().count())
-        .max()
-        .unwrap_or(0)
-        .min(WIDEST)
+    let widths = cells.map(|cell| cell.chars().count());
+    widths.max().unwrap_or(0).min(WIDEST)
 }
 
-/// A cell with the space that fills its column. The width of a format is at most 65,535, and more is a panic.
+/// A cell with the space that fills its column.
 pub fn padded(cell: &str, width: usize) -> String {
+    // Not by a width in the format: one above 65,535 is a panic.
     let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
     format!("{cell}{padding}")
 }
 
-/// Rows of cells in columns, two spaces apart. Characters that a terminal would obey are spaces.
+/// Rows of cells in columns, two spaces apart.
 pub fn table(rows: &[Vec<String>]) -> String {
-    let plain = |cell: &String| cell.replace(char::is_control, " ");
-    let rows: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| row.iter().map(plain).collect())
-        .collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| plain(row)).collect();
+    let widths = widths(&rows);
+    let lines = rows.iter().map(|row| aligned(row, &widths) + "\n");
+    lines.collect()
+}
+
+/// Cells without characters that a terminal would obey, or that would end the row.
+fn plain(row: &[String]) -> Vec<String> {
+    let cells = row.iter();
+    cells
+        .map(|cell| cell.replace(char::is_control, " "))
+        .collect()
+}
+
+/// The width of each column. Rows need not be equally long.
+fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let n = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let cells = |column: usize| {
-        rows.iter()
-            .filter_map(move |row| row.get(column))
-            .map(String::as_str)
-    };
-    let widths: Vec<usize> = (0..n).map(|column| width(cells(column))).collect();
-    let mut out = String::new();
-    for row in &rows {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| padded(cell, *width));
-        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        out.push('\n');
-    }
-    out
+    let column = |k: usize| rows.iter().filter_map(move |row| row.get(k));
+    (0..n)
+        .map(|k| width(column(k).map(String::as_str)))
+        .collect()
+}
+
+fn aligned(row: &[String], widths: &[usize]) -> String {
+    let cells = row.iter().zip(widths);
+    let cells: Vec<String> = cells.map(|(cell, width)| padded(cell, *width)).collect();
+    cells.join("  ").trim_end().to_owned()
 }
 
 #[cfg(test)]

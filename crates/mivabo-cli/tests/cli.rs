@@ -70,7 +70,7 @@ fn check_finds_a_point_away_from_the_middle_or_proves_that_there_is_none() {
         corner.contains("for example: x = ") && corner.contains("-- exit code 0"),
         "{corner}"
     );
-    let conflict = "error: -: no point satisfies constraints `disc`, `above` together";
+    let conflict = "error: standard input: no point satisfies constraints `disc`, `above` together";
     assert!(
         nothing.contains(conflict) && nothing.contains("-- exit code 1"),
         "{nothing}"

@@ -168,12 +168,12 @@ fn what_is_exported_can_be_imported() {
 
         assert_eq!(
             stdout(&imported),
-            "imported 8 of 9 rows, 0 of them not feasible\n",
+            "imported 8 of 9 rows; 0 infeasible\n",
             "{}",
             stderr(&imported)
         );
         assert!(
-            stderr(&imported).contains("has no value: skipped"),
+            stderr(&imported).contains("has no value; skipped"),
             "{}",
             stderr(&imported)
         );

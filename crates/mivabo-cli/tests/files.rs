@@ -369,7 +369,7 @@ fn a_study_file_is_written_whole_or_not_at_all_and_through_no_link() {
         stderr(&linked)
     );
     assert!(
-        stderr(&linked).contains("link.toml exists; it was left as it is"),
+        stderr(&linked).contains("link.toml already exists; it was left as it is"),
         "{}",
         stderr(&linked)
     );

@@ -734,7 +734,7 @@ fn a_study_that_is_named_is_the_one_that_is_told() {
     let told = folder.run(&["tell", "a.toml", "0", "-1e-5", "--study", "b"]);
 
     assert!(told.status.success(), "{}", stderr(&told));
-    assert!(stdout(&folder.run(&["best", "b.toml"])).starts_with("best of 1 trials: -0.00001"));
+    assert!(stdout(&folder.run(&["best", "b.toml"])).starts_with("best of 1 trial: -0.00001"));
     assert_eq!(code(&folder.run(&["best", "a.toml"])), 3);
 }
 

@@ -10,8 +10,8 @@ use mivabo::Space;
 use mivabo::measure::{Aims, Goal, Limit, Measured, Outcome, Sense};
 use mivabo::space::Value as Setting;
 use mivabo::view::{Status, StudyView, TrialView};
-use mivabo_store::{Definition, Object, Revision, Session, Sqlite, Store, Tell, Told};
-use program::{Folder, stderr, stdout};
+use mivabo_store::{Definition, Object, Revision, Said, Session, Sqlite, Store, Tell, Told};
+use program::{Folder, code, stderr, stdout};
 
 const NAME: &str = "mixed <!-- </script>";
 
@@ -174,7 +174,7 @@ fn an_exported_study_is_imported_again() {
 
     assert_eq!(
         stdout(&imported),
-        "imported 4 of 7 rows, 1 of them not feasible\n",
+        "imported 4 of 7 rows; 1 infeasible\n",
         "{}",
         stderr(&imported)
     );
@@ -186,4 +186,86 @@ fn an_exported_study_is_imported_again() {
         .map(|trial| trial.outcome()?.measured().get("latency"));
     let latencies: Vec<Option<f64>> = latencies.collect();
     assert_eq!(latencies, [30.0, 20.0, 3.0, 1.0].map(Some));
+}
+
+/// A study file with these aims, whose objective has a loss of 0.5 and this latency.
+fn aiming(aims: &str, latency: &str) -> Folder {
+    let script = format!("echo '{{\"loss\": 0.5, \"latency\": {latency}}}'");
+    let folder = Folder::script(&script, "", "trials = 2");
+    let text = folder.read("study.toml");
+    folder.write("study.toml", &format!("{aims}\n{text}"));
+    folder
+}
+
+#[test]
+fn several_goals_are_refused_with_the_same_sentence_everywhere() {
+    let goal = |measure: &str| Goal {
+        measure: measure.to_owned(),
+        sense: Sense::Minimize,
+    };
+    let in_rust = Aims::new(vec![goal("latency"), goal("loss")], vec![]).unwrap_err();
+    let said = Said {
+        goals: Some(&BTreeMap::from(
+            ["latency", "loss"].map(|name| (name.to_owned(), "minimize".to_owned())),
+        )),
+        ..Said::default()
+    };
+    // What Python says is what this says, too: it builds its definitions by it.
+    let in_store = said.aims().unwrap_err();
+
+    let folder = aiming("goals = { loss = 'minimize', latency = 'minimize' }", "1");
+
+    assert_eq!(in_store, in_rust.to_string());
+    for command in ["check", "run", "ask"] {
+        let refused = folder.run(&[command, "study.toml"]);
+        assert_eq!(code(&refused), 1, "{command}");
+        let expected = format!("error: study.toml: {in_rust}\n");
+        assert_eq!(stderr(&refused), expected, "{command}");
+    }
+}
+
+#[test]
+fn limits_are_shown_with_what_was_measured() {
+    let aims = "goals = { loss = 'minimize' }\nlimits = { latency = '<= 20' }";
+    let kept = aiming(aims, "12.5");
+    let broken = aiming(aims, "30");
+    let best = |folder: &Folder| {
+        let run = folder.run(&["run", "study.toml", "--quiet"]);
+        assert!(run.status.success(), "{}", stderr(&run));
+        stdout(&run)
+    };
+
+    let (of_kept, of_broken) = (best(&kept), best(&broken));
+
+    assert!(
+        of_kept.starts_with("best of 2 trials: 0.5 (trial 0)\n"),
+        "{of_kept}"
+    );
+    assert!(
+        of_kept.contains("limits\n  latency  12.5 <= 20  slack 7.5\n"),
+        "{of_kept}"
+    );
+    assert!(
+        of_broken.starts_with("best of 2 trials: 0.5 (trial 0); no trial keeps every limit\n"),
+        "{of_broken}"
+    );
+    assert!(
+        of_broken.contains("limits\n  latency  30 <= 20  VIOLATED\n"),
+        "{of_broken}"
+    );
+    let shown = stdout(&broken.run(&["show", "study.toml"]));
+    assert_eq!(
+        shown.matches("complete, breaks a limit").count(),
+        2,
+        "{shown}"
+    );
+    // What Rust and Python see is this document.
+    let exported = broken.run(&["export", "study.toml", "--format", "json"]);
+    let view = StudyView::from_json(&stdout(&exported)).unwrap();
+    assert_eq!(view.limits, [Limit::parse("latency", "<= 20").unwrap()]);
+    assert!(
+        view.trials
+            .iter()
+            .all(|trial| trial.keeps_limits == Some(false))
+    );
 }

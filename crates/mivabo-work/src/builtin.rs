@@ -58,9 +58,9 @@ impl Builtin {
     pub fn value(self, values: &[(String, Value)]) -> f64 {
         let number = |name: &str| {
             let found = values.iter().find(|(known, _)| known == name);
-            found
-                .and_then(|(_, value)| value.as_f64())
-                .unwrap_or(f64::NAN)
+            let number = found.and_then(|(_, value)| value.as_f64());
+            // Never: the space was checked. But a value that is not one is a failed trial, and a panic a lost run.
+            number.unwrap_or(f64::NAN)
         };
         match self {
             Builtin::PressureVessel => {

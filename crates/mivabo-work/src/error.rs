@@ -59,7 +59,7 @@ pub enum Problem {
         known: &'static [&'static str],
     },
     /// There is nothing to choose.
-    #[error("[parameters]: there are none")]
+    #[error("[parameters] is empty or missing")]
     NoParameters,
     /// What the space or the study refuses.
     #[error(transparent)]
@@ -102,12 +102,12 @@ pub enum Problem {
     },
     /// A run needs something to evaluate.
     #[error(
-        "there is no [objective] to evaluate\n\
+        "no [objective] to evaluate\n\
          hint: add one, or use `mivabo ask` and `mivabo tell`"
     )]
     NoObjective,
     /// A run needs an end.
-    #[error("how many trials? Set `trials` in [run], or call with --trials")]
+    #[error("the number of trials is missing: set `trials` in [run], or pass --trials")]
     NoTrials,
 }
 
@@ -121,8 +121,8 @@ fn in_table(table: &str) -> String {
 fn hint(nearest: Option<&str>, known: &[&str]) -> String {
     match (nearest, known) {
         (Some(nearest), _) => format!("did you mean `{nearest}`?"),
-        (None, []) => "no keys are known there".to_owned(),
-        (None, known) => format!("known are {}", known.join(", ")),
+        (None, [only]) => format!("expected `{only}`"),
+        (None, known) => format!("expected one of {}", known.join(", ")),
     }
 }
 
@@ -183,7 +183,7 @@ pub enum ObjectiveError {
     },
     /// There is no such function here.
     #[error(
-        "builtin: there is no function `{name}`{}",
+        "builtin: unknown function `{name}`{}",
         or_known(nearest.as_deref(), known)
     )]
     UnknownBuiltin {

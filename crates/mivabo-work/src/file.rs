@@ -90,14 +90,12 @@ impl StudyFile {
         let (mut typed, lines) = typed::read::<Typed>(path, text)?;
         let at = At { lines: &lines };
         at.check_keys(&typed)?;
-        let stem = stem(path);
-        let default_storage = Location::from(PathBuf::from(format!("{stem}.db")));
-        let location = typed.run.storage.clone().unwrap_or(default_storage);
+        // The space goes out of `typed` here, and with it most of what was typed.
         let definition = at.definition(&mut typed)?;
         Ok(StudyFile {
             path: path.to_owned(),
-            name: at.name(&typed, stem)?,
-            location: location.within(path.parent().unwrap_or(Path::new(""))),
+            name: at.name(&typed, stem(path))?,
+            location: location(&typed, path),
             objective: at.objective(&typed, &definition.space)?,
             definition,
             trials: typed.run.trials,
@@ -137,6 +135,16 @@ impl StudyFile {
     }
 }
 
+/// Where a study is kept: beside its file, whatever folder the caller is in.
+fn location(typed: &Typed, path: &Path) -> Location {
+    let storage = typed.run.storage.clone();
+    let location = storage.unwrap_or_else(|| {
+        let file = format!("{}.db", stem(path));
+        Location::from(PathBuf::from(file))
+    });
+    location.within(path.parent().unwrap_or(Path::new("")))
+}
+
 /// The name of a file without its ending.
 fn stem(path: &Path) -> String {
     match path.file_stem() {
@@ -163,13 +171,12 @@ impl At<'_> {
         let Some(problem) = typed.unknown_key() else {
             return Ok(());
         };
-        Err(match &problem {
-            Problem::UnknownKey { key, table: "", .. } => self.key(key, problem.clone()),
-            Problem::UnknownKey { key, table, .. } => {
-                self.key(&format!("{table}.{key}"), problem.clone())
-            }
-            _ => problem.into(),
-        })
+        let path = match &problem {
+            Problem::UnknownKey { key, table: "", .. } => key.clone(),
+            Problem::UnknownKey { key, table, .. } => format!("{table}.{key}"),
+            _ => return Err(problem.into()),
+        };
+        Err(self.key(&path, problem))
     }
 
     fn name(&self, typed: &Typed, stem: String) -> Result<String, Mistake> {
@@ -200,11 +207,10 @@ impl At<'_> {
     /// The strategy as it was typed; it goes with the links and the space.
     fn strategy(&self, typed: &Typed, space: &Space) -> Result<String, Mistake> {
         let text = typed.run.strategy.as_deref().unwrap_or(default_strategy());
-        let strategy = Strategy::named(text).map_err(|why| self.bad_strategy(why))?;
-        let linked = strategy.with_links(&typed.model.linked);
-        linked
-            .and_then(|strategy| strategy.check(space))
-            .map_err(|why| self.bad_strategy(why))?;
+        let strategy = Strategy::named(text);
+        let linked = strategy.and_then(|strategy| strategy.with_links(&typed.model.linked));
+        let checked = linked.and_then(|strategy| strategy.check(space));
+        checked.map_err(|why| self.bad_strategy(why))?;
         Ok(text.to_owned())
     }
 
@@ -230,11 +236,11 @@ impl At<'_> {
         let Some(keys) = &typed.objective else {
             return Ok(None);
         };
-        let objective = Objective::new(keys, space).map_err(|why| match why.key() {
-            Some(key) => self.key(&format!("objective.{key}"), why.clone()),
-            None => self.key("objective", why.clone()),
-        })?;
-        Ok(Some(objective))
+        let objective = Objective::new(keys, space);
+        objective.map(Some).map_err(|why| {
+            let path = why.key().map(|key| format!("objective.{key}"));
+            self.key(path.as_deref().unwrap_or("objective"), why)
+        })
     }
 
     /// Workers are threads, so their number is bounded.
@@ -249,8 +255,8 @@ impl At<'_> {
         let Some(lease) = &typed.run.lease else {
             return Ok(LEASE);
         };
-        time::at_least(SHORTEST_LEASE, lease)
-            .map_err(|why| self.key("run.lease", Problem::Lease { why }))
+        let lease = time::at_least(SHORTEST_LEASE, lease);
+        lease.map_err(|why| self.key("run.lease", Problem::Lease { why }))
     }
 }
 
@@ -365,9 +371,21 @@ mod tests {
         );
     }
 
+    /// What is said of each text; a `…` at the end stands for more.
+    fn assert_said(mistakes: &[(String, &str)]) {
+        for (text, message) in mistakes {
+            let said = file(text).unwrap_err().to_string();
+            let cut = message.strip_suffix('…').unwrap_or(message);
+            assert!(
+                said == *message || cut != *message && said.starts_with(cut),
+                "{said}"
+            );
+        }
+    }
+
     #[test]
     fn mistakes_are_named_with_their_line_and_what_was_meant() {
-        for (text, message) in [
+        assert_said(&[
             (
                 format!("nmae = 'a'\n{SPACE}"),
                 "line 1: unknown key `nmae`; did you mean `name`?",
@@ -378,7 +396,7 @@ mod tests {
             ),
             (
                 format!("{SPACE}[objective]\nq = 3"),
-                "line 4: unknown key `q` in [objective]; known are command, shell, builtin, timeout, grace, retries, env",
+                "line 4: unknown key `q` in [objective]; expected one of command, shell, builtin, timeout, grace, retries, env",
             ),
             (
                 format!("direction = 'up'\n{SPACE}"),
@@ -396,10 +414,36 @@ mod tests {
                 format!("{SPACE}[run]\nworkers = 0"),
                 "line 4: [run] workers: expected 1 to 1024, not 0",
             ),
+        ]);
+    }
+
+    #[test]
+    fn strategies_are_checked_with_their_settings_and_links() {
+        assert_said(&[
             (
                 format!("{SPACE}[run]\nstrategy = 'randm'"),
                 "line 4: [run] strategy: there is no strategy `randm`; did you mean `random`?",
             ),
+            (
+                format!("{SPACE}[run]\nstrategy = 'thompson:serach=dual'"),
+                "line 4: [run] strategy: `serach=dual` is not a setting of the strategy; expected one of search=…, reals=…, features=…",
+            ),
+            (
+                format!(
+                    "{SPACE}[run]\nstrategy = 'thompson:products=linked'\n[model]\nlinked = [['x', 'y']]"
+                ),
+                "line 6: [model] linked: `x` and `y` cannot be linked: there is no parameter `y`",
+            ),
+            (
+                format!("{SPACE}[model]\nlinks = 3"),
+                "line 4: unknown key `links` in [model]; expected `linked`",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn durations_and_functions_are_checked() {
+        assert_said(&[
             (
                 format!("{SPACE}[run]\nlease = 'soon'"),
                 "line 4: [run] lease: `soon` is not a duration; write it like \"30s\", \"10m\" or \"2h 30m\"",
@@ -418,35 +462,10 @@ mod tests {
             ),
             (
                 format!("{SPACE}[objective]\nbuiltin = 'pressure-vesel'"),
-                "line 4: [objective]: builtin: there is no function `pressure-vesel`; did you mean `pressure-vessel`?",
+                "line 4: [objective]: builtin: unknown function `pressure-vesel`; did you mean `pressure-vessel`?",
             ),
-            (String::new(), "[parameters]: there are none"),
-        ] {
-            assert_eq!(file(&text).unwrap_err().to_string(), message);
-        }
-    }
-
-    #[test]
-    fn a_strategy_and_links_that_do_not_fit_are_named_with_their_line() {
-        for (text, message) in [
-            (
-                format!("{SPACE}[run]\nstrategy = 'thompson:serach=dual'"),
-                "line 4: [run] strategy: `serach=dual` is not a setting of the strategy; expected one of search=…, reals=…",
-            ),
-            (
-                format!(
-                    "{SPACE}[run]\nstrategy = 'thompson:products=linked'\n[model]\nlinked = [['x', 'y']]"
-                ),
-                "line 6: [model] linked: `x` and `y` cannot be linked: there is no parameter `y`",
-            ),
-            (
-                format!("{SPACE}[model]\nlikned = 3"),
-                "line 4: unknown key `likned` in [model]; did you mean `linked`?",
-            ),
-        ] {
-            let said = file(&text).unwrap_err().to_string();
-            assert!(said.starts_with(message.trim_end_matches('…')), "{said}");
-        }
+            (String::new(), "[parameters] is empty or missing"),
+        ]);
     }
 
     #[test]

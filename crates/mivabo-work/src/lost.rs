@@ -1,30 +1,44 @@
 //! What a database still has after it was damaged.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use mivabo_store::{Location, Session, Store};
+use mivabo_store::{Error, Location, Session, Store};
+use tempfile::TempDir;
+
+/// The file and its log: what was told last may be in the log alone.
+const PARTS: [&str; 2] = ["", "-wal"];
 
 /// The told trials that a file still has; none where it is elsewhere or cannot be read.
-///
-/// A copy is asked: the file itself is refused while it is open here, and when something is missing in it.
 pub fn still_told(location: &Location, study: &str) -> Option<BTreeSet<u64>> {
     let path = location.path().filter(|path| path.is_file())?;
-    let folder = tempfile::tempdir().ok()?;
-    let copy = folder.path().join("copy.db");
-    for ending in ["", "-wal"] {
+    // A copy is asked: the file itself is refused while it is open here, and when something is missing in it.
+    let folder = copied(path).ok()?;
+    // What is left may not be a database any more: then nothing of it is.
+    Some(told_in(&folder.path().join(COPY), study).unwrap_or_default())
+}
+
+const COPY: &str = "copy.db";
+
+/// A folder with a copy of the database.
+fn copied(path: &Path) -> io::Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    let copy = folder.path().join(COPY);
+    for ending in PARTS {
         let part = with_ending(path, ending);
         if part.is_file() {
-            std::fs::copy(part, with_ending(&copy, ending)).ok()?;
+            std::fs::copy(part, with_ending(&copy, ending))?;
         }
     }
-    // What is left may not be a database any more: then nothing of it is.
-    let session = Store::open(&Location::from(copy)).and_then(|store| Session::load(store, study));
-    let Ok(session) = session else {
-        return Some(BTreeSet::new());
-    };
+    Ok(folder)
+}
+
+fn told_in(database: &Path, study: &str) -> Result<BTreeSet<u64>, Error> {
+    let store = Store::open(&Location::from(database))?;
+    let session = Session::load(store, study)?;
     let told = session.trials().iter().filter(|trial| trial.is_told());
-    Some(told.map(|trial| trial.id).collect())
+    Ok(told.map(|trial| trial.id).collect())
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

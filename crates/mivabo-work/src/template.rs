@@ -30,12 +30,7 @@ impl Template {
         let arguments = command.iter().map(|text| Argument::parse(text, space));
         let arguments: Vec<Argument> = arguments.collect::<Result<_, _>>()?;
         let program = arguments.first().ok_or(ObjectiveError::EmptyCommand)?;
-        let is_conditional = |name: &str| {
-            let mut parameters = space.parameters().iter();
-            parameters.any(|p| p.name() == name && p.condition().is_some())
-        };
-        let conditional = program.names().find(|name| is_conditional(name));
-        if let Some(name) = conditional {
+        if let Some(name) = program.names().find(|name| is_conditional(name, space)) {
             let name = name.to_owned();
             return Err(ObjectiveError::ConditionalProgram { name });
         }
@@ -174,6 +169,11 @@ fn name_length(inner: &str, space: &Space) -> usize {
         Some(length) if is_visible(&inner[..length], space) => length,
         _ => inner.find(|c| !is_in_word(c)).unwrap_or(inner.len()),
     }
+}
+
+fn is_conditional(name: &str, space: &Space) -> bool {
+    let mut parameters = space.parameters().iter();
+    parameters.any(|p| p.name() == name && p.condition().is_some())
 }
 
 fn is_visible(name: &str, space: &Space) -> bool {

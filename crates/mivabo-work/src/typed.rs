@@ -74,19 +74,15 @@ impl Typed {
 
     /// The first key that means nothing, table by table.
     pub(crate) fn unknown_key(&self) -> Option<Problem> {
-        let objective = self.objective.as_ref().map(|keys| &keys.unknown);
-        let none = BTreeMap::new();
+        let objective = self.objective.as_ref();
         let tables = [
-            ("", Typed::KNOWN, &self.unknown),
-            (
-                "objective",
-                objective::Keys::KNOWN,
-                objective.unwrap_or(&none),
-            ),
-            ("run", Run::KNOWN, &self.run.unknown),
-            ("model", Model::KNOWN, &self.model.unknown),
+            Some(("", Typed::KNOWN, &self.unknown)),
+            objective.map(|keys| ("objective", objective::Keys::KNOWN, &keys.unknown)),
+            Some(("run", Run::KNOWN, &self.run.unknown)),
+            Some(("model", Model::KNOWN, &self.model.unknown)),
         ];
-        tables.into_iter().find_map(|(table, known, unknown)| {
+        let mut tables = tables.into_iter().flatten();
+        tables.find_map(|(table, known, unknown)| {
             let key = unknown.keys().next()?;
             Some(Problem::UnknownKey {
                 key: key.clone(),
@@ -125,19 +121,24 @@ impl Lines {
 
     fn add(&mut self, table: &DeTable<'_>, prefix: &str, text: &str) {
         for (key, value) in table {
+            let name = key.get_ref();
             let path = match prefix {
-                "" => key.get_ref().to_string(),
-                prefix => format!("{prefix}.{}", key.get_ref()),
+                "" => name.to_string(),
+                prefix => format!("{prefix}.{name}"),
             };
-            let before = &text[..key.span().start.min(text.len())];
-            self.0
-                .insert(path.clone(), 1 + before.matches('\n').count());
+            self.0.insert(path.clone(), line_at(text, key.span().start));
             // Parameters and constraints are named in messages, so two levels are enough.
             if let (DeValue::Table(inner), "") = (value.get_ref(), prefix) {
                 self.add(inner, &path, text);
             }
         }
     }
+}
+
+/// The line of a byte, counted from 1.
+fn line_at(text: &str, byte: usize) -> usize {
+    let before = &text[..byte.min(text.len())];
+    1 + before.matches('\n').count()
 }
 
 /// Reads TOML, or JSON where the name of the file ends in `.json`.

@@ -204,7 +204,8 @@ impl Work {
         if let Some(why) = self.is_over() {
             return Ok(Next::Done(why));
         }
-        // Signs of life may have had to wait for this very turn.
+        // Signs of life may have had to wait for this very turn: first they are made up for, or the next line would take the
+        // trials that run here from us.
         self.beat(session);
         session.release_expired(MAX_ATTEMPTS)?;
         // What was written so far stands alone, so the search for a point may be interrupted.
@@ -213,13 +214,10 @@ impl Work {
             return Ok(Next::Done(Done::TargetMet));
         }
         match session.ask(self.max_trials(), self.terms.lease) {
-            Ok(Some(asked)) => {
-                self.held.insert(asked.id, Held::default());
-                self.wait = None;
-                Ok(Next::Evaluate(asked))
-            }
+            Ok(Some(asked)) => Ok(self.hold(asked)),
             Ok(None) => self.nothing_to_begin(session),
             Err(Error::Study(mivabo::Error::Search(why))) if is_exhaustion(&why) => {
+                // Not yet the end: a trial of somebody else may fail, or come back, and then there is a point again.
                 self.exhausted = Some(why);
                 self.nothing_to_begin(session)
             }
@@ -227,12 +225,19 @@ impl Work {
         }
     }
 
+    fn hold(&mut self, asked: Asked) -> Next {
+        self.held.insert(asked.id, Held::default());
+        self.wait = None;
+        Next::Evaluate(asked)
+    }
+
     fn is_over(&self) -> Option<Done> {
-        let is_late = |time| self.began.elapsed() >= time;
-        let out_of_time = self.terms.time.is_some_and(is_late);
-        self.end
-            .clone()
-            .or_else(|| out_of_time.then_some(Done::OutOfTime))
+        if self.end.is_some() {
+            return self.end.clone();
+        }
+        let is_late = |time: &Duration| self.began.elapsed() >= *time;
+        let time = self.terms.time.as_ref();
+        time.is_some_and(is_late).then_some(Done::OutOfTime)
     }
 
     /// Where all points were tried, only what comes back is left: waiting trials are handed out beyond any limit.
@@ -244,14 +249,17 @@ impl Work {
     }
 
     fn meets_target(&self, session: &Session) -> bool {
+        // Only those who want one pay for the best trial.
+        let Some(target) = self.terms.target else {
+            return false;
+        };
         let best = session.best();
-        let best = best.and_then(|trial| session.study().value(trial));
-        match (self.terms.target, best) {
-            (Some(target), Some(best)) => match session.aims().goal().sense {
-                Sense::Minimize => best <= target,
-                Sense::Maximize => best >= target,
-            },
-            _ => false,
+        let Some(best) = best.and_then(|trial| session.study().value(trial)) else {
+            return false;
+        };
+        match session.aims().goal().sense {
+            Sense::Minimize => best <= target,
+            Sense::Maximize => best >= target,
         }
     }
 
@@ -291,18 +299,21 @@ impl Work {
         id: u64,
         ending: Ending,
     ) -> Result<Ended, Error> {
-        let told = match ending {
-            Ending::Told(told) => told,
-            Ending::GivenBack => return self.give_back(session, id),
+        match ending {
+            Ending::Told(told) => self.tell(session, id, &told),
+            Ending::GivenBack => self.give_back(session, id),
             Ending::Stumbled { reason } => match self.another_try(id) {
-                Some(Ended::GivenBack) => return self.give_back(session, id),
-                Some(ended) => return Ok(ended),
-                None => Told::failed(reason),
+                Some(Ended::GivenBack) => self.give_back(session, id),
+                Some(ended) => Ok(ended),
+                None => self.tell(session, id, &Told::failed(reason)),
             },
-        };
+        }
+    }
+
+    fn tell(&mut self, session: &mut Session, id: u64, told: &Told) -> Result<Ended, Error> {
         // Before the tell, and held until after it: an interrupt in between must lose neither the outcome nor the trial.
-        self.remember(id, &told);
-        let answer = session.tell_all(id, &told);
+        self.remember(id, told);
+        let answer = session.tell_all(id, told);
         if answer.is_err() {
             // An interrupted wait for the turn to write is an error, too, and unwinds here.
             interrupt::check();
@@ -310,15 +321,11 @@ impl Work {
         self.held.remove(&id);
         match answer {
             Ok(()) => {
-                self.count(session, id, &told);
+                self.count(session, id, told);
                 Ok(Ended::Told)
             }
-            Err(Error::AlreadyTold { .. }) => {
-                self.reports.remove(&id);
-                Ok(Ended::TakenOver)
-            }
-            // The tell may have been stored, and only what followed have failed.
-            Err(_) if is_told(session, id) => {
+            // Another one was faster. Or the tell was stored, and only what followed has failed.
+            Err(error) if is_told_already(&error) || is_told(session, id) => {
                 self.reports.remove(&id);
                 Ok(Ended::TakenOver)
             }
@@ -370,11 +377,16 @@ impl Work {
             Some(_) => self.has_value = true,
             None => self.n_failed += 1,
         }
-        let n_failed = self.n_failed;
-        let is_too_many = self.terms.max_failures.is_some_and(|max| n_failed >= max);
-        if is_too_many && !self.has_value && session.best().is_none() {
+        if self.is_hopeless(session) {
             self.end.get_or_insert(Done::Hopeless);
         }
+    }
+
+    /// Only failures from here count, so that the study can be gone on with once the objective is mended.
+    fn is_hopeless(&self, session: &Session) -> bool {
+        let max = self.terms.max_failures;
+        let is_too_many = max.is_some_and(|max| self.n_failed >= max);
+        is_too_many && !self.has_value && session.best().is_none()
     }
 
     /// How often a sign of life is needed.
@@ -385,9 +397,13 @@ impl Work {
     /// A sign of life: renews the leases of all trials that are held here, unless that was just done, for each time is a turn to
     /// write. Where it fails the trials go on: their results count if they come first.
     pub fn beat(&mut self, session: &mut Session) {
+        // Half of a pulse: a beat that comes a little early still counts as one.
+        let is_due = self.renewed.elapsed() >= self.terms.lease / 8;
+        if self.held.is_empty() || !is_due {
+            return;
+        }
         let held: Vec<u64> = self.held.keys().copied().collect();
-        let is_due = !held.is_empty() && self.renewed.elapsed() >= self.terms.lease / 8;
-        if is_due && session.heartbeat_all(&held, self.terms.lease).is_ok() {
+        if session.heartbeat_all(&held, self.terms.lease).is_ok() {
             self.renewed = Instant::now();
         }
     }
@@ -403,23 +419,29 @@ impl Work {
     pub fn unstored(&self, session: Option<&Session>) -> Vec<String> {
         let is_there = |id: u64| session.is_some_and(|session| is_told(session, id));
         let reports = self.reports.iter();
-        reports
-            .filter(|(id, report)| !report.is_stored && !is_there(**id))
-            .map(|(id, report)| phrase(*id, &report.told))
-            .collect()
+        let missing = reports.filter(|(id, report)| !report.is_stored && !is_there(**id));
+        phrases(missing)
     }
 
     /// What was stored from here and is not there any more, as when the file was cut off; each as a phrase.
     pub fn missing_in(&self, location: &Location, study: &str) -> Vec<String> {
-        let stored = self.reports.iter().filter(|(_, report)| report.is_stored);
         let Some(there) = still_told(location, study) else {
             return Vec::new();
         };
-        stored
-            .filter(|(id, _)| !there.contains(id))
-            .map(|(id, report)| phrase(*id, &report.told))
-            .collect()
+        let reports = self.reports.iter();
+        let missing = reports.filter(|(id, report)| report.is_stored && !there.contains(id));
+        phrases(missing)
     }
+}
+
+fn phrases<'a>(reports: impl Iterator<Item = (&'a u64, &'a Report)>) -> Vec<String> {
+    reports
+        .map(|(id, report)| phrase(*id, &report.told))
+        .collect()
+}
+
+fn is_told_already(error: &Error) -> bool {
+    matches!(error, Error::AlreadyTold { .. })
 }
 
 fn is_exhaustion(why: &acquire::Error) -> bool {
@@ -437,17 +459,17 @@ fn is_told(session: &Session, id: u64) -> bool {
 
 /// An outcome in a message.
 fn phrase(id: u64, told: &Told) -> String {
-    const LIMIT: usize = 200;
     match (&told.reason, told.value) {
-        (Some(reason), _) => {
-            let reason: String = reason.chars().take(LIMIT).collect();
-            format!("trial {id}: failed by {reason}")
-        }
+        (Some(reason), _) => format!("trial {id}: failed by {}", beginning(reason)),
         (None, Some(value)) => format!("trial {id}: value {value}"),
         (None, None) => {
             let result = told.result.as_ref().map_or("", |result| result.as_str());
-            let result: String = result.chars().take(LIMIT).collect();
-            format!("trial {id}: result {result}")
+            format!("trial {id}: result {}", beginning(result))
         }
     }
+}
+
+fn beginning(text: &str) -> String {
+    const LIMIT: usize = 200;
+    text.chars().take(LIMIT).collect()
 }

@@ -1,0 +1,144 @@
+//! Results as JSON: a list of objects, or an exported study.
+
+use mivabo::Space;
+use mivabo::space::Value;
+use mivabo_store::{Object, Told};
+use serde_json::{Map, Value as Json};
+
+use super::error::{ImportError, Place};
+use super::{Row, UNKNOWN_REASON, columns, object, visible};
+
+/// The rows of a JSON file.
+pub fn rows(text: &str, value_key: &str, space: &Space) -> Result<Vec<Row>, ImportError> {
+    let objects = objects(text)?;
+    let rows = (1..).zip(&objects).map(|(number, object)| {
+        let entry = Entry {
+            place: Place::Object(number),
+            object,
+            params: object.get("params").and_then(Json::as_object),
+            value_key,
+            space,
+        };
+        entry.row()
+    });
+    rows.collect()
+}
+
+/// A list of objects, or the trials of an exported study.
+fn objects(text: &str) -> Result<Vec<Map<String, Json>>, ImportError> {
+    #[derive(serde::Deserialize)]
+    struct Exported {
+        trials: Vec<Map<String, Json>>,
+    }
+    match serde_json::from_str::<Exported>(text) {
+        Ok(exported) => Ok(exported.trials),
+        // What is wrong with a list is more likely to help: few write a study by hand.
+        Err(_) => serde_json::from_str(text).map_err(ImportError::NotObjects),
+    }
+}
+
+/// An object of a JSON file.
+struct Entry<'a> {
+    place: Place,
+    object: &'a Map<String, Json>,
+    /// Its parameters, where they are apart as in an export. Otherwise they stand beside the facts.
+    params: Option<&'a Map<String, Json>>,
+    value_key: &'a str,
+    space: &'a Space,
+}
+
+impl<'a> Entry<'a> {
+    fn row(&self) -> Result<Row, ImportError> {
+        if self.params.is_none() {
+            self.check_keys()?;
+        }
+        Ok(Row {
+            place: self.place,
+            values: self.values()?,
+            told: self.told()?,
+        })
+    }
+
+    fn check_keys(&self) -> Result<(), ImportError> {
+        let is_fact =
+            |key: &str, value: &Json| ["result", "measured"].contains(&key) && value.is_object();
+        let keys = self.object.iter();
+        let columns = keys.filter(|(key, value)| !is_fact(key, value));
+        let columns = columns.map(|(key, _)| key.as_str());
+        columns::check(columns, self.value_key, self.space)
+    }
+
+    fn values(&self) -> Result<Vec<(String, Value)>, ImportError> {
+        let is_flat = self.params.is_none();
+        let params = self.params.unwrap_or(self.object).iter();
+        let given = params
+            .filter(|(name, value)| !value.is_null() && (!is_flat || self.is_parameter(name)));
+        let values = given.map(|(name, value)| self.value(name, value));
+        values.collect()
+    }
+
+    fn value(&self, name: &str, value: &Json) -> Result<(String, Value), ImportError> {
+        let name = name.to_owned();
+        match serde_json::from_value(value.clone()) {
+            Ok(value) => Ok((name, value)),
+            Err(why) => Err(ImportError::NotAValue {
+                place: self.place,
+                name,
+                why,
+            }),
+        }
+    }
+
+    fn told(&self) -> Result<Option<Told>, ImportError> {
+        let number = self.number()?;
+        let result = self.result()?;
+        let told = if self.text("state") == Some("failed") {
+            Told::failed(self.text("reason").unwrap_or(UNKNOWN_REASON))
+        } else if let Some(number) = number {
+            Told::value(number)
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(Told { result, ..told }))
+    }
+
+    fn number(&self) -> Result<Option<f64>, ImportError> {
+        let value = self.object.get(self.value_key);
+        match value.filter(|value| !value.is_null()) {
+            Some(value) if !value.is_number() => Err(ImportError::NotANumber {
+                place: self.place,
+                found: value.to_string(),
+            }),
+            number => Ok(number.and_then(Json::as_f64)),
+        }
+    }
+
+    /// What its evaluation gave: its result, and the numbers that were measured and are not in it.
+    fn result(&self) -> Result<Option<Object>, ImportError> {
+        let map = |key| self.fact(key).and_then(Json::as_object).cloned();
+        let merged = match (map("result"), map("measured")) {
+            (Some(mut result), Some(measured)) => {
+                for (name, value) in measured {
+                    result.entry(name).or_insert(value);
+                }
+                Some(result)
+            }
+            (result, measured) => result.or(measured),
+        };
+        object(merged, self.place)
+    }
+
+    fn is_parameter(&self, name: &str) -> bool {
+        visible(self.space).any(|p| p.name() == name) && name != self.value_key
+    }
+
+    /// What a key says about the trial; nothing where it is a parameter.
+    fn fact(&self, key: &str) -> Option<&'a Json> {
+        let is_parameter = self.params.is_none() && self.is_parameter(key);
+        self.object.get(key).filter(|_| !is_parameter)
+    }
+
+    fn text(&self, key: &str) -> Option<&'a str> {
+        self.fact(key).and_then(Json::as_str)
+    }
+}

@@ -1,0 +1,157 @@
+//! Results as CSV.
+
+use std::collections::BTreeMap;
+
+use mivabo::Space;
+use mivabo::space::{Domain, Parameter, Value};
+use mivabo_store::{Object, Told};
+use serde_json::Map;
+
+use super::cell::{loose, typed};
+use super::columns::{self, column_of};
+use super::error::{ImportError, Place};
+use super::{Row, UNKNOWN_REASON, object, visible};
+use crate::csv;
+use crate::export::{MEASURED, RESULT};
+
+/// The rows of a CSV file.
+pub fn rows(text: &str, value_column: &str, space: &Space) -> Result<Vec<Row>, ImportError> {
+    let mut rows = csv::read(text)?.into_iter();
+    let (_, header) = rows.next().ok_or(ImportError::Empty)?;
+    let sheet = Sheet::new(header, value_column, space)?;
+    rows.map(|(line, cells)| sheet.row(line, &cells)).collect()
+}
+
+/// A CSV file whose header was checked.
+struct Sheet<'a> {
+    space: &'a Space,
+    value_column: &'a str,
+    header: Vec<String>,
+    /// The column of each visible parameter.
+    columns: Vec<String>,
+}
+
+impl<'a> Sheet<'a> {
+    fn new(
+        header: Vec<String>,
+        value_column: &'a str,
+        space: &'a Space,
+    ) -> Result<Sheet<'a>, ImportError> {
+        columns::check(header.iter().map(String::as_str), value_column, space)?;
+        let names = visible(space).map(Parameter::name);
+        let columns = names
+            .map(|name| column_of(name, value_column, &header))
+            .collect();
+        Ok(Sheet {
+            space,
+            value_column,
+            header,
+            columns,
+        })
+    }
+
+    fn row(&self, line: usize, cells: &[String]) -> Result<Row, ImportError> {
+        if cells.len() != self.header.len() {
+            return Err(ImportError::CellCount {
+                line,
+                found: cells.len(),
+                expected: self.header.len(),
+            });
+        }
+        let names = self.header.iter().map(String::as_str);
+        let line = Line {
+            sheet: self,
+            place: Place::Line(line),
+            cells: names.zip(cells.iter().map(String::as_str)).collect(),
+        };
+        Ok(Row {
+            place: line.place,
+            values: line.values()?,
+            told: line.told()?,
+        })
+    }
+
+    fn is_parameters(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column == name)
+    }
+}
+
+/// A row, with its cells by column.
+struct Line<'a> {
+    sheet: &'a Sheet<'a>,
+    place: Place,
+    cells: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> Line<'a> {
+    fn values(&self) -> Result<Vec<(String, Value)>, ImportError> {
+        let mut values = Vec::new();
+        for (parameter, column) in visible(self.sheet.space).zip(&self.sheet.columns) {
+            if let Some(value) = self.value(column, parameter.domain())? {
+                values.push((parameter.name().to_owned(), value));
+            }
+        }
+        Ok(values)
+    }
+
+    fn value(&self, column: &str, domain: &Domain) -> Result<Option<Value>, ImportError> {
+        // An empty cell may be the empty text. Where the parameter is inactive, that is left out again later.
+        let empty = || domain.index_of(&"".into()).map(|_| "");
+        let Some(cell) = self.filled(column).or_else(empty) else {
+            return Ok(None);
+        };
+        match typed(domain, cell) {
+            Ok(value) => Ok(Some(value)),
+            Err(_) => Err(ImportError::Ambiguous {
+                place: self.place,
+                column: column.to_owned(),
+                cell: cell.to_owned(),
+            }),
+        }
+    }
+
+    fn told(&self) -> Result<Option<Told>, ImportError> {
+        let result = self.result()?;
+        let told = if self.fact("state") == Some("failed") {
+            Told::failed(self.fact("reason").unwrap_or(UNKNOWN_REASON))
+        } else if let Some(cell) = self.filled(self.sheet.value_column) {
+            Told::value(self.number(cell)?)
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(Told { result, ..told }))
+    }
+
+    fn number(&self, cell: &str) -> Result<f64, ImportError> {
+        cell.trim().parse().map_err(|_| ImportError::NotANumber {
+            place: self.place,
+            found: cell.to_owned(),
+        })
+    }
+
+    /// What else the evaluation gave.
+    fn result(&self) -> Result<Option<Object>, ImportError> {
+        let mut given = Map::new();
+        for name in self.cells.keys() {
+            let result = name.strip_prefix(RESULT);
+            let key = result.or_else(|| name.strip_prefix(MEASURED));
+            if let (Some(key), Some(cell)) = (key, self.fact(name)) {
+                given.insert(key.to_owned(), loose(cell));
+            }
+        }
+        let given = Some(given).filter(|given| !given.is_empty());
+        object(given, self.place)
+    }
+
+    /// What a column says about the trial; nothing where it is the column of a parameter.
+    fn fact(&self, name: &str) -> Option<&'a str> {
+        self.filled(name)
+            .filter(|_| !self.sheet.is_parameters(name))
+    }
+
+    /// A cell that is not empty.
+    fn filled(&self, name: &str) -> Option<&'a str> {
+        let cell = self.cells.get(name).copied();
+        cell.filter(|cell| !cell.is_empty())
+    }
+}
