@@ -1,7 +1,8 @@
 //! `mivabo best`: the best trial of a stored study, or what the model recommends, and how it meets limits and constraints.
 
+use mivabo::Space;
 use mivabo::measure::Limit;
-use mivabo::space::Value;
+use mivabo::space::{Point, Value};
 use mivabo::view::{MarginView, Status, StudyView, TrialView};
 use mivabo_store::Session;
 use serde::Serialize;
@@ -70,26 +71,34 @@ pub fn pretty(what: &impl Serialize) -> Result<String, Error> {
 
 fn recommended(session: &mut Session, is_json: bool) -> Result<Answer, Error> {
     let found = session.recommend()?;
-    let space = session.space();
-    let margins = MarginView::at(space, found.point());
-    let values = space.values(found.point());
-    if !is_json {
-        let rows = values.map(|(name, value)| value_row(name, &value));
-        let values = section("", rows);
-        let constraints = section("constraints\n", margins.iter().map(margin_row));
-        let mean = brief(found.mean());
-        return Ok(format!("recommended: {mean} expected\n{values}{constraints}").into());
-    }
+    let output = if is_json {
+        pretty(&recommended_json(session, found.point(), found.mean()))?
+    } else {
+        recommended_text(session.space(), found.point(), found.mean())
+    };
+    Ok(output.into())
+}
+
+fn recommended_json(session: &Session, point: &Point, mean: f64) -> serde_json::Value {
+    let values = session.space().values(point);
     let params: Map<_, _> = values
         .map(|(name, value)| (name.to_owned(), json!(value)))
         .collect();
-    let answer = json!({
+    json!({
         "study": session.name(),
-        "mean": found.mean(),
+        "mean": mean,
         "params": params,
-        "constraints": margins,
-    });
-    Ok(pretty(&answer)?.into())
+        "constraints": MarginView::at(session.space(), point),
+    })
+}
+
+fn recommended_text(space: &Space, point: &Point, mean: f64) -> String {
+    let values = space.values(point);
+    let values = section("", values.map(|(name, value)| value_row(name, &value)));
+    let margins = MarginView::at(space, point);
+    let constraints = section("constraints\n", margins.iter().map(margin_row));
+    let mean = brief(mean);
+    format!("recommended: {mean} expected\n{values}{constraints}")
 }
 
 fn as_text(view: &StudyView) -> String {

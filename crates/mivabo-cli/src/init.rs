@@ -1,6 +1,7 @@
 //! `mivabo init`: a study file to begin with, from a few answers.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
 
 use mivabo::measure::Sense;
 use mivabo_report::{Over, save};
@@ -19,29 +20,42 @@ struct Answers {
 
 /// Writes a study file that does not exist yet.
 pub fn run(args: &InitArgs) -> Result<String, Error> {
-    let path = args.file.clone();
+    let path = &args.file;
+    check_new(path)?;
+    let mut answers = Answers::beside(path);
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        answers = answers.asked()?;
+    }
+    save(path, &answers.filled()?, Over::Nothing)?;
+    let place = path.display();
+    say!("wrote {place}; next: edit its parameters, then run `mivabo check {place}`");
+    Ok(String::new())
+}
+
+/// Refused before anything is asked. That nothing is there is checked again when the file is written.
+fn check_new(path: &Path) -> Result<(), Error> {
+    let path = path.to_owned();
+    // Of a link itself: one that leads nowhere yet is somebody's, too.
     if path.symlink_metadata().is_ok() {
         return Err(Error::Exists { path });
     }
     if path.extension().is_some_and(|ending| ending == "json") {
         return Err(Error::NotToml { path });
     }
-    let stem = path.file_stem().unwrap_or("study".as_ref());
-    let mut answers = Answers {
-        name: stem.to_string_lossy().into_owned(),
-        direction: "minimize".to_owned(),
-        command: "python3 train.py".to_owned(),
-    };
-    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        answers = answers.asked()?;
-    }
-    save(&path, &answers.filled()?, Over::Nothing)?;
-    let place = path.display();
-    say!("wrote {place}; next: say what your parameters are, then `mivabo check {place}`");
-    Ok(String::new())
+    Ok(())
 }
 
 impl Answers {
+    /// For whom nobody can be asked.
+    fn beside(path: &Path) -> Answers {
+        let stem = path.file_stem().unwrap_or("study".as_ref());
+        Answers {
+            name: stem.to_string_lossy().into_owned(),
+            direction: "minimize".to_owned(),
+            command: "python3 train.py".to_owned(),
+        }
+    }
+
     /// What the user says instead.
     fn asked(self) -> Result<Answers, Error> {
         let name = answered("name of the study", self.name)?;
