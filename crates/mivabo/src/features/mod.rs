@@ -24,10 +24,8 @@ use std::sync::Arc;
 pub use self::error::Error;
 pub use self::mixed::Products;
 pub(crate) use self::mixed::{Group, Mixed};
-pub(crate) use self::monomials::Monomials;
-pub use self::monomials::{Basis, MAX_FEATURES};
-pub(crate) use self::waves::Waves;
-pub use self::waves::{Expansion, MAX_NODES, WaveKernel};
+pub use self::monomials::{Basis, MAX_FEATURES, Monomials};
+pub use self::waves::{Expansion, MAX_NODES, WaveKernel, Waves};
 pub(crate) use self::weights::CosineSum;
 pub use self::weights::Weights;
 use crate::encoding::Encoding;
@@ -182,12 +180,12 @@ impl Features {
     }
 
     /// φ_d.
-    pub(crate) fn monomials(&self) -> &Monomials {
+    pub fn monomials(&self) -> &Monomials {
         &self.monomials
     }
 
     /// φ_c.
-    pub(crate) fn waves(&self) -> &Waves {
+    pub fn waves(&self) -> &Waves {
         &self.waves
     }
 
@@ -202,7 +200,7 @@ impl Features {
     }
 
     /// 1 + M_c, the number of columns of W.
-    pub(crate) fn n_columns(&self) -> usize {
+    pub fn n_columns(&self) -> usize {
         1 + self.waves.len()
     }
 

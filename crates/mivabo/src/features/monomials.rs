@@ -77,6 +77,11 @@ impl Monomials {
         self.steps.len() + 1
     }
 
+    /// Never: the empty monomial is always there.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
     /// The highest degree: what was asked for, or the number of bits if that is less.
     pub(crate) fn order(&self) -> usize {
         self.order

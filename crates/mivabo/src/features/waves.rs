@@ -289,6 +289,11 @@ impl Waves {
         self.phases.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.phases.is_empty()
+    }
+
     /// Dc, the number of coordinates.
     pub fn n_reals(&self) -> usize {
         self.n_reals
@@ -310,6 +315,14 @@ impl Waves {
     /// When there is no wave `j`.
     pub fn amplitude(&self, j: usize) -> f64 {
         self.amplitudes[j]
+    }
+
+    /// bⱼ.
+    ///
+    /// # Panics
+    /// When there is no wave `j`.
+    pub fn phase(&self, j: usize) -> f64 {
+        self.phases[j]
     }
 
     /// ωⱼ, one for each coordinate.
