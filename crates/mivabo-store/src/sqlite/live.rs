@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::hold::{self, Hold, Locked};
-use super::mark::{Expected, admit, check_state, has_last, lacking};
+use super::mark::{Expected, admit, check_state, explained, has_last, lacking};
 use super::place::{Home, Place};
 use super::rows::{Tables, Turned};
 use super::{
@@ -35,7 +35,9 @@ impl Live {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         // What a dead process left to be written into the file stays where it is until the file is known to be ours.
         let is_clean = length(&beside(&path, "-wal")) == 0;
-        let connection = connect(&path, &path, flags)?;
+        let expected = Expected::of(&hold, !is_clean).filter(|_| !is_new);
+        let connection = connect(&path, &path, flags);
+        let connection = connection.map_err(|error| explained(error, expected, &path))?;
         // A link that led nowhere leads to a file now.
         let mut live = Live {
             connection,

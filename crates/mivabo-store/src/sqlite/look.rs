@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 use super::hold::{Hold, Key};
-use super::mark::{Expected, admit, check_state};
+use super::mark::{Expected, admit, check_state, explained};
 use super::{beside, cannot_open, connect, identity, in_time, refused, schema, wait};
 use crate::error::Error;
 
@@ -153,11 +153,12 @@ impl Copied {
             stamp,
             expected,
         } = self;
-        let mut connection = connect(
+        let connection = connect(
             &folder.path().join("copy"),
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE,
-        )?;
+        );
+        let mut connection = connection.map_err(|error| explained(error, expected, path))?;
         check_state(&connection, expected, path, is_checked)?;
         // The copy is ours: an older file is read as what it will be, and stays as it is.
         schema::migrate(&mut connection, path, &schema::STEPS)?;

@@ -125,15 +125,20 @@ pub(super) fn check_state(
         }
         Ok(())
     };
-    match (checked(), expected) {
+    checked().map_err(|error| explained(error, expected, path))
+}
+
+/// Why a file cannot be read, if what was acknowledged of it says more than SQLite does.
+pub(super) fn explained(error: Error, expected: Option<Expected>, path: &Path) -> Error {
+    match expected {
         // A file that was closed in order is whole and has no log. So one beside it is of another state, whether that lacks the
         // last change or makes no sense with the pages of the file.
-        (Err(error), Some(expected)) if expected.is_closed && is_of_state(&error) => {
-            Err(refused(path, &stale(path)))
-        }
+        Some(expected) if expected.is_closed && is_of_state(&error) => refused(path, &stale(path)),
         // It was ours when the last change was acknowledged, and has lost its beginning since.
-        (Err(Error::NotADatabase { .. }), Some(expected)) => Err(lacking(path, expected.last, 0)),
-        (checked, _) => checked,
+        Some(expected) if matches!(error, Error::NotADatabase { .. }) => {
+            lacking(path, expected.last, 0)
+        }
+        _ => error,
     }
 }
 
