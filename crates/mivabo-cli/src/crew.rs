@@ -286,10 +286,10 @@ impl<'a> Crew<'a> {
                 let what = format!("trial {trial}: {value} in {time}");
                 self.progress.told(&what, || self.facts(desk));
             }
-            End::Failed { reason, .. } => {
+            End::Failed(failure) => {
                 let failed = FailedTrial {
                     id: trial,
-                    reason: reason.clone(),
+                    reason: failure.reason.clone(),
                     log: self.log_of(trial),
                 };
                 let what = failed.to_string();
@@ -367,19 +367,24 @@ impl<'a> Crew<'a> {
 
 /// What the store is told of an evaluation.
 fn ending(end: &End) -> Ending {
+    // A value is not lost by what came with it.
+    let result = |object: &Option<String>| object.as_ref().and_then(|text| Object::new(text).ok());
     match end {
         End::Value(value, object) => Ending::Told(Told {
-            // A value is not lost by what came with it.
-            result: object.as_ref().and_then(|text| Object::new(text).ok()),
+            result: result(object),
             ..Told::value(*value)
         }),
-        End::Failed {
-            reason,
-            again: true,
-        } => Ending::Stumbled {
-            reason: reason.clone(),
-        },
-        End::Failed { reason, .. } => Ending::Told(Told::failed(reason)),
+        End::Failed(failure) => {
+            let told = Told {
+                result: result(&failure.object),
+                ..Told::failed(&failure.reason)
+            };
+            if failure.again {
+                Ending::Stumbled(told)
+            } else {
+                Ending::Told(told)
+            }
+        }
         End::Stopped | End::Unable(_) => Ending::GivenBack,
     }
 }

@@ -41,32 +41,44 @@ pub enum End {
     /// With a value, and with the JSON object that it came in, if it did.
     Value(f64, Option<String>),
     /// Without one.
-    Failed {
-        /// Why.
-        reason: String,
-        /// Whether it may be tried again: not when it took too long.
-        again: bool,
-    },
+    Failed(Failure),
     /// It was stopped because the user wants to stop.
     Stopped,
     /// It could not begin, which says nothing about the point: this machine has no process, thread or file left to give.
     Unable(String),
 }
 
+/// An evaluation without a value.
+#[derive(Debug, PartialEq)]
+pub struct Failure {
+    /// Why there is none.
+    pub reason: String,
+    /// The JSON object on its last line, whose numbers are measured all the same.
+    pub object: Option<String>,
+    /// Whether it may be tried again: not when it took too long.
+    pub again: bool,
+}
+
 impl End {
     /// Without a value, in a way that may not happen again.
     pub fn failed(reason: String) -> End {
-        End::Failed {
+        End::failed_with(reason, None)
+    }
+
+    /// The same, with what was measured.
+    fn failed_with(reason: String, object: Option<String>) -> End {
+        End::Failed(Failure {
             reason,
+            object,
             again: true,
-        }
+        })
     }
 
     /// The last line of the log.
     fn described(&self) -> String {
         match self {
             End::Value(value, _) => format!("value {value}"),
-            End::Failed { reason, .. } => format!("failed: {reason}"),
+            End::Failed(failure) => format!("failed: {}", failure.reason),
             End::Unable(reason) => reason.clone(),
             End::Stopped => "stopped".to_owned(),
         }
@@ -102,10 +114,11 @@ fn outcome(watched: io::Result<(ExitStatus, Cause)>, measure: &str, log: &Log) -
         Ok((status, Cause::Ended)) => value_of(status, measure, log),
         Ok((_, Cause::Timeout(timeout))) => {
             let timeout = humantime::format_duration(timeout);
-            End::Failed {
+            End::Failed(Failure {
                 reason: format!("timeout: it took longer than {timeout}"),
+                object: log.out.last_line().as_deref().and_then(object_of),
                 again: false,
-            }
+            })
         }
         Ok((_, Cause::Stopped)) => End::Stopped,
         Err(error) => End::failed(format!("it could not be watched: {error}")),
@@ -423,21 +436,25 @@ fn take<'b, P: Read>(pipe: &mut Option<P>, buffer: &'b mut [u8]) -> &'b [u8] {
 
 /// What a program that ended by itself has to say.
 fn value_of(status: ExitStatus, measure: &str, log: &Log) -> End {
+    let line = log.out.last_line();
     if !status.success() {
         let how = described(status);
-        return End::failed(match log.err.last_line() {
+        let reason = match log.err.last_line() {
             Some(line) => format!("{how}: {}", short(&line)),
             None => how,
-        });
+        };
+        return End::failed_with(reason, line.as_deref().and_then(object_of));
     }
-    let Some(line) = log.out.last_line() else {
+    let Some(line) = line else {
         let reason = "it printed nothing; expected a number on the last line";
         return End::failed(reason.to_owned());
     };
     match number(&line, measure) {
-        Some((value, _)) if !value.is_finite() => End::failed(format!("the value is {value}")),
+        Some((value, object)) if !value.is_finite() => {
+            End::failed_with(format!("the value is {value}"), object)
+        }
         Some((value, object)) => End::Value(value, object),
-        None => End::failed(not_a_number(&line, measure)),
+        None => End::failed_with(not_a_number(&line, measure), object_of(&line)),
     }
 }
 
@@ -466,10 +483,17 @@ fn number(line: &str, measure: &str) -> Option<(f64, Option<String>)> {
     if let Ok(value) = line.parse::<f64>() {
         return Some((value, None));
     }
-    let line = in_quotes(Some(line).filter(|line| line.starts_with('{'))?);
+    let line = object_of(line)?;
     let object: BTreeMap<String, &RawValue> = serde_json::from_str(&line).ok()?;
     let value = object.get(measure)?.get().trim_matches('"').parse().ok()?;
     Some((value, Some(line)))
+}
+
+/// A line that is a JSON object.
+fn object_of(line: &str) -> Option<String> {
+    let line = in_quotes(Some(line).filter(|line| line.starts_with('{'))?);
+    let is_object = serde_json::from_str::<BTreeMap<String, &RawValue>>(&line).is_ok();
+    is_object.then_some(line)
 }
 
 /// With quotes around the numbers that Python writes and JSON does not know.

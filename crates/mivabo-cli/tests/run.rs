@@ -164,6 +164,24 @@ fn a_goal_and_a_limit_are_found_in_what_is_printed() {
 }
 
 #[test]
+fn what_a_failed_evaluation_measured_is_kept() {
+    for (script, reason) in [
+        ("echo '{\"value\": NaN, \"size\": 7}'", "the value is NaN"),
+        ("echo '{\"loss\": 1, \"size\": 7}'", "has no number `value`"),
+        ("echo '{\"size\": 7}'; exit 3", "exit code 3"),
+    ] {
+        let folder = Folder::script(script, "", "trials = 1");
+
+        folder.run(&["run", "study.toml"]);
+
+        let trial = &folder.trials()[0];
+        assert_eq!(trial["measured"]["size"], 7.0, "{trial}");
+        let said = trial["reason"].as_str().unwrap();
+        assert!(said.contains(reason), "{said}");
+    }
+}
+
+#[test]
 fn an_objective_hears_its_values_in_three_ways() {
     let script =
         "printf '%s|' \"$@\" > args; cat > input; env | grep ^MIVABO_ | sort > env; echo 1";

@@ -109,10 +109,7 @@ pub enum Ending {
     /// With what is told of it.
     Told(Told),
     /// Without a value, in a way that may not happen again.
-    Stumbled {
-        /// Why.
-        reason: String,
-    },
+    Stumbled(Told),
     /// It says nothing about the point, which waits for the next worker.
     GivenBack,
 }
@@ -302,10 +299,10 @@ impl Work {
         match ending {
             Ending::Told(told) => self.tell(session, id, &told),
             Ending::GivenBack => self.give_back(session, id),
-            Ending::Stumbled { reason } => match self.another_try(id) {
+            Ending::Stumbled(told) => match self.another_try(id) {
                 Some(Ended::GivenBack) => self.give_back(session, id),
                 Some(ended) => Ok(ended),
-                None => self.tell(session, id, &Told::failed(reason)),
+                None => self.tell(session, id, &told),
             },
         }
     }

@@ -52,9 +52,7 @@ fn failed() -> Ending {
 }
 
 fn stumbled() -> Ending {
-    Ending::Stumbled {
-        reason: "exit code 1".to_owned(),
-    }
+    Ending::Stumbled(Told::failed("exit code 1"))
 }
 
 #[test]

@@ -186,6 +186,11 @@ impl Hold {
         others.into_iter().any(|bytes| self.is_locked(bytes))
     }
 
+    /// Whether others have the file open, with whatever log.
+    pub(super) fn is_used(&self) -> bool {
+        self.is_locked(LOGS)
+    }
+
     fn is_locked(&self, bytes: Bytes) -> bool {
         // To the system a length of 0 means all bytes up to the end.
         self.file()

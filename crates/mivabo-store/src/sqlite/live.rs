@@ -18,6 +18,10 @@ use crate::error::Error;
 use crate::record::StudyId;
 use crate::waiting::let_others_go_first;
 
+/// Why a file of an older version is left alone.
+const IN_OLDER_USE: &str = "it is of an older version of mivabo, and another process has it open\n\
+                            hint: end that process, then try again; the file is brought up to date when it is next opened";
+
 /// An open file, and its place.
 #[derive(Debug)]
 pub(super) struct Live {
@@ -90,6 +94,11 @@ impl Live {
         // Who has the turn may open the file once more: that waits only where something has to be written.
         let version = schema::check(connection, &home.path, schema::STEPS.len())?;
         let is_old = version < schema::STEPS.len();
+        // An older program writes rows that the new tables refuse, and it may have the turn for as long as a suggestion takes while it
+        // waits for us, who hold the door.
+        if is_old && version > 0 && home.hold.is_used() {
+            return Err(refused(&home.path, IN_OLDER_USE));
+        }
         let _turn = if is_old {
             Some(in_time(home.hold.turn(), &home.path)?)
         } else {
@@ -256,5 +265,32 @@ impl Drop for Live {
         if !self.home.leave(&self.connection) {
             self.keep_log(true).ok();
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use rusqlite::Connection;
+
+    #[test]
+    fn a_file_of_an_older_version_is_left_alone_while_another_process_has_it_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("old.db");
+        let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/old/version-1.sqlite");
+        std::fs::copy(old, &path).unwrap();
+        // As an older program holds it: with a log, and with the locks of a user.
+        let connection = Connection::open(&path).unwrap();
+        let write =
+            "PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; COMMIT; SELECT count(*) FROM trial";
+        connection.execute_batch(write).unwrap();
+        let mut hold = Hold::of(&path, false).unwrap();
+        hold.keep(&path, Place::of(&path));
+
+        let refused = Live::open(path.clone()).unwrap_err().to_string();
+        drop((hold, connection));
+
+        assert!(refused.contains("another process has it open"), "{refused}");
+        assert!(Live::open(path).is_ok());
     }
 }
