@@ -4,22 +4,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use crate::error::Error;
-
-/// What is typed for standard input.
-const STANDARD_INPUT: &str = "-";
-
-/// An input in a message.
-pub fn named(path: &Path) -> String {
-    if is_standard_input(path) {
-        return "standard input".to_owned();
-    }
-    path.display().to_string()
-}
-
-/// Whether this argument means standard input.
-pub fn is_standard_input(path: &Path) -> bool {
-    path.as_os_str() == STANDARD_INPUT
-}
+use crate::text::is_standard_input;
 
 /// The text of standard input.
 pub fn read_standard_input() -> Result<String, Error> {

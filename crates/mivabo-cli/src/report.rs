@@ -8,7 +8,7 @@ use mivabo_store::Session;
 
 use crate::args::ReportArgs;
 use crate::error::Error;
-use crate::input::is_standard_input;
+use crate::text::is_standard_input;
 
 /// Names of standard output. Opened anew it would be written from its beginning, over the page, by the line that follows.
 const STANDARD_OUTPUT: [&str; 3] = ["-", "/dev/stdout", "/dev/fd/1"];

@@ -7,7 +7,8 @@ use mivabo_store::{Definition, Location, Session, Store};
 use mivabo_work::StudyFile;
 
 use crate::error::Error;
-use crate::input::{is_standard_input, read};
+use crate::input::read;
+use crate::text::is_standard_input;
 
 /// A study, as commands take it.
 #[derive(Debug, clap::Args)]

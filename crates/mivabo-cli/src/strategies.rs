@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mivabo::strategy::table::{Family, Listed, Row, families};
+use mivabo::strategy::table::{Family, Listed, SettingRow, families};
 use serde_json::{Value, json};
 
 use crate::args::StrategiesArgs;
@@ -38,7 +38,7 @@ fn names() -> String {
 }
 
 /// `kernel=evidence|additive|product  [default: evidence; product for gp-annealing]`
-fn heading(row: &Row) -> String {
+fn heading(row: &SettingRow) -> String {
     let values = match &row.values {
         Listed::Words(words) => words.join("|"),
         Listed::Range(range) => format!("<{range}>"),
@@ -50,7 +50,7 @@ fn heading(row: &Row) -> String {
     format!("{}={values}  [default: {default}]", row.setting)
 }
 
-fn sentence(row: &Row) -> String {
+fn sentence(row: &SettingRow) -> String {
     let needs = row.needs.map(|what| format!(" Needs {what}."));
     format!("{}{}", row.what, needs.unwrap_or_default()).replace('`', "")
 }
@@ -65,7 +65,7 @@ fn as_json(family: &Family) -> Value {
     json!({"strategies": strategies, "settings": settings})
 }
 
-fn setting(row: &Row) -> Value {
+fn setting(row: &SettingRow) -> Value {
     let values = match &row.values {
         Listed::Words(words) => json!(words),
         Listed::Range(range) => json!(range),

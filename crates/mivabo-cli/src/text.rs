@@ -1,4 +1,6 @@
-//! Numbers and tables for people.
+//! Numbers, tables and names of inputs, for people.
+
+use std::path::Path;
 
 /// A number with six significant digits.
 pub fn brief(x: f64) -> String {
@@ -88,8 +90,25 @@ fn aligned(row: &[String], widths: &[usize]) -> String {
     cells.join("  ").trim_end().to_owned()
 }
 
+/// What is typed for standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// An input in a message.
+pub fn named(path: &Path) -> String {
+    if is_standard_input(path) {
+        return "standard input".to_owned();
+    }
+    path.display().to_string()
+}
+
+/// Whether this argument means standard input.
+pub fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == STANDARD_INPUT
+}
+
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     #[test]

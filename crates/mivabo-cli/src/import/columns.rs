@@ -2,7 +2,7 @@
 
 use mivabo::Space;
 
-use super::error::ImportError;
+use crate::error::ImportError;
 use crate::export::{COLUMNS, MEASURED, RESULT, column};
 
 /// The column of a parameter: its name, unless that means something else here. In an export it is then `params.NAME`.

@@ -4,7 +4,6 @@
 
 mod cell;
 mod columns;
-mod error;
 mod objects;
 mod sheet;
 
@@ -15,20 +14,19 @@ use mivabo::space::{Parameter, Point, Value};
 use mivabo_store::{Object, Session, Told};
 use serde_json::Map;
 
-pub use self::error::ImportError;
-use self::error::Place;
 use crate::args::ImportArgs;
-use crate::error::Error;
-use crate::input::{named, read};
+use crate::error::{Error, ImportError, RowPlace};
+use crate::input::read;
 use crate::source::Source;
 use crate::text::counted;
+use crate::text::named;
 
 /// Why a trial failed of which only that is known.
 const UNKNOWN_REASON: &str = "failed elsewhere";
 
 /// A row of a file: where it is, its parameters, and what is told of it, if it says that.
 struct Row {
-    place: Place,
+    place: RowPlace,
     values: Vec<(String, Value)>,
     told: Option<Told>,
 }
@@ -147,7 +145,7 @@ fn visible(space: &Space) -> impl Iterator<Item = &Parameter> {
 /// What else an evaluation gave, as it is told.
 fn object(
     result: Option<Map<String, serde_json::Value>>,
-    place: Place,
+    place: RowPlace,
 ) -> Result<Option<Object>, ImportError> {
     let text = result.map(|result| serde_json::Value::Object(result).to_string());
     let object = text.map(Object::new).transpose();

@@ -5,15 +5,15 @@ use mivabo::space::Value;
 use mivabo_store::{Object, Told};
 use serde_json::{Map, Value as Json};
 
-use super::error::{ImportError, Place};
 use super::{Row, UNKNOWN_REASON, columns, object, visible};
+use crate::error::{ImportError, RowPlace};
 
 /// The rows of a JSON file.
 pub fn rows(text: &str, value_key: &str, space: &Space) -> Result<Vec<Row>, ImportError> {
     let objects = objects(text)?;
     let rows = (1..).zip(&objects).map(|(number, object)| {
         let entry = Entry {
-            place: Place::Object(number),
+            place: RowPlace::Object(number),
             object,
             params: object.get("params").and_then(Json::as_object),
             value_key,
@@ -39,7 +39,7 @@ fn objects(text: &str) -> Result<Vec<Map<String, Json>>, ImportError> {
 
 /// An object of a JSON file.
 struct Entry<'a> {
-    place: Place,
+    place: RowPlace,
     object: &'a Map<String, Json>,
     /// Its parameters, where they are apart as in an export. Otherwise they stand beside the facts.
     params: Option<&'a Map<String, Json>>,

@@ -9,9 +9,10 @@ use serde_json::Map;
 
 use super::cell::{loose, typed};
 use super::columns::{self, column_of};
-use super::error::{ImportError, Place};
+
 use super::{Row, UNKNOWN_REASON, object, visible};
 use crate::csv;
+use crate::error::{ImportError, RowPlace};
 use crate::export::{MEASURED, RESULT};
 
 /// The rows of a CSV file.
@@ -61,7 +62,7 @@ impl<'a> Sheet<'a> {
         let names = self.header.iter().map(String::as_str);
         let line = Line {
             sheet: self,
-            place: Place::Line(line),
+            place: RowPlace::Line(line),
             cells: names.zip(cells.iter().map(String::as_str)).collect(),
         };
         Ok(Row {
@@ -79,7 +80,7 @@ impl<'a> Sheet<'a> {
 /// A row, with its cells by column.
 struct Line<'a> {
     sheet: &'a Sheet<'a>,
-    place: Place,
+    place: RowPlace,
     cells: BTreeMap<&'a str, &'a str>,
 }
 

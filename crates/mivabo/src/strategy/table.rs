@@ -552,8 +552,8 @@ impl<S> Setting<S> {
         is_set.ok_or_else(|| bad(&text(), self.values.expected(), self.values.nearest(value)))
     }
 
-    fn row(&self) -> Row {
-        Row {
+    fn row(&self) -> SettingRow {
+        SettingRow {
             setting: self.name,
             values: self.values.listed(),
             default: self.default,
@@ -598,7 +598,7 @@ impl<S> Values<S> {
 /// A setting as documents and help show it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Row {
+pub struct SettingRow {
     /// Its name.
     pub setting: &'static str,
     /// The values it may have.
@@ -629,7 +629,7 @@ pub struct Family {
     /// Names, and what each of them is.
     pub strategies: Vec<(&'static str, &'static str)>,
     /// Their settings.
-    pub settings: Vec<Row>,
+    pub settings: Vec<SettingRow>,
 }
 
 /// All strategies and their settings, in the order in which they are listed.
@@ -684,7 +684,7 @@ pub fn in_markdown() -> String {
     text
 }
 
-impl Row {
+impl SettingRow {
     fn in_markdown(&self) -> String {
         let values = match &self.values {
             Listed::Words(words) => listed(words),
@@ -714,7 +714,7 @@ mod tests {
     use super::*;
 
     /// Every value of a setting that it has words for, or the ends of its range.
-    fn values(row: &Row) -> Vec<String> {
+    fn values(row: &SettingRow) -> Vec<String> {
         match &row.values {
             Listed::Words(words) => words.iter().map(|&word| word.to_owned()).collect(),
             Listed::Range(range) => range.split(" to ").map(str::to_owned).collect(),
@@ -722,7 +722,7 @@ mod tests {
     }
 
     /// Spelled so that what the setting needs is chosen.
-    fn spelled(name: &str, row: &Row, value: &str) -> String {
+    fn spelled(name: &str, row: &SettingRow, value: &str) -> String {
         let needs = match (row.setting, name) {
             ("master", _) => ":search=dual",
             ("reals", "thompson-theory" | "annealing") => ":search=alternating",

@@ -6,18 +6,18 @@ use crate::csv::UnclosedQuote;
 
 /// Where a row stands in its file, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum RowPlace {
     /// In CSV, the line on which it begins.
     Line(usize),
     /// In JSON, its place among the objects.
     Object(usize),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RowPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(number) => write!(f, "line {number}"),
-            Place::Object(number) => write!(f, "object {number}"),
+            RowPlace::Line(number) => write!(f, "line {number}"),
+            RowPlace::Object(number) => write!(f, "object {number}"),
         }
     }
 }
@@ -65,7 +65,7 @@ pub enum ImportError {
     #[error("{place}: the value `{found}` is not a number")]
     NotANumber {
         /// The row.
-        place: Place,
+        place: RowPlace,
         /// What is there instead.
         found: String,
     },
@@ -75,7 +75,7 @@ pub enum ImportError {
     )]
     Ambiguous {
         /// The row.
-        place: Place,
+        place: RowPlace,
         /// The parameter's column.
         column: String,
         /// What it holds.
@@ -85,7 +85,7 @@ pub enum ImportError {
     #[error("{place}: `{name}`: {why}")]
     NotAValue {
         /// The row.
-        place: Place,
+        place: RowPlace,
         /// The parameter.
         name: String,
         /// What was expected.
@@ -95,7 +95,7 @@ pub enum ImportError {
     #[error("{place}: {why}")]
     Point {
         /// The row.
-        place: Place,
+        place: RowPlace,
         /// What was expected.
         why: Box<mivabo::Error>,
     },
@@ -103,7 +103,7 @@ pub enum ImportError {
     #[error("{place}: the result: {why}")]
     Result {
         /// The row.
-        place: Place,
+        place: RowPlace,
         /// Why not.
         why: Box<mivabo_store::Error>,
     },

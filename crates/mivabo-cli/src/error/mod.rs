@@ -1,15 +1,18 @@
 //! Everything that a command can fail at, as data that reads as a sentence.
 
+mod import;
+mod tell;
+
 use std::io;
 use std::path::PathBuf;
 
 use mivabo_store::Location;
 use mivabo_work::Mistake;
 
+pub use self::import::{ImportError, RowPlace};
+pub use self::tell::TellError;
 use crate::exit::Exit;
-use crate::import::ImportError;
-use crate::input::named;
-use crate::tell::TellError;
+use crate::text::named;
 use crate::trouble::{FailedTrial, Trouble};
 
 /// What went wrong after the arguments were understood.
