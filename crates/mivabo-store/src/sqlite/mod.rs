@@ -164,8 +164,9 @@ fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Err
         let connection =
             Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         // First of all: the next lines may fail because a log of another state is beside the file, and whoever closes the file last
-        // would write that log into it. Who opens the file for writing takes this back once the file is known to be whole.
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // would write that log into it. Without a log there is nothing to write, and nothing should stay beside the file.
+        let has_log = length(&beside(file, "-wal")) > 0;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log)?;
         connection.busy_handler(Some(wait))?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         // Without these two a commit on macOS waits for the disk to have the data, not for it to have written them.
