@@ -23,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "comparison"))
 
 import mivabo
+
 import tasks
 
 GROUP = 10
@@ -87,7 +88,9 @@ def check(arguments: argparse.Namespace) -> int:
         same = next((k for k, (a, b) in enumerate(zip(expected, found, strict=True)) if a != b), None)
         n_runs, n_left = n_runs + 1, n_left + (same is not None)
         if same is not None:
-            print(f"{line['task']} {line['strategy']} seed {line['seed']}: differs within suggestions {GROUP * same} to {GROUP * (same + 1) - 1}")
+            print(
+                f"{line['task']} {line['strategy']} seed {line['seed']}: differs within suggestions {GROUP * same} to {GROUP * (same + 1) - 1}"
+            )
     print(f"{n_runs - n_left} of {n_runs} runs are the same")
     return 1 if n_left or not n_runs else 0
 
