@@ -254,7 +254,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// How large the reals are of which an expression is made here, given those of definitions: 1 = 1000 - 999 is of size 1999. A
-    /// real on a linear scale is no smaller than a hundredth of its range: its decimals are those of the range.
+    /// real on a linear scale is at least a hundredth of its range: its decimals are those of the range.
     fn size(&self, e: &Expr, known: &[f64]) -> f64 {
         if !self.model.is_real(e) {
             return self.absolute(e);
