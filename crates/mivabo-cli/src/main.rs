@@ -22,6 +22,7 @@ mod export;
 mod import;
 mod init;
 mod input;
+mod interruption;
 mod log;
 mod lost;
 mod objective;
