@@ -175,6 +175,8 @@ fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Err
         connection.pragma_update(None, "foreign_keys", true)?;
         // The log is written by commits alone, so that it can be copied between two of them.
         connection.pragma_update(None, "cache_spill", false)?;
+        // It is written into the file after a commit, and not within it: see `Home::commit`.
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         Ok(connection)
     };
     prepare().map_err(|error| translate(path, &error))
