@@ -9,13 +9,14 @@ use serde_json::json;
 
 use crate::args::AskArgs;
 use crate::error::Error;
+use crate::plain::plain;
 
 /// Prints the next points. Where there are fewer than were asked for, those that there are; that there is none is an error.
 pub fn run(args: &AskArgs) -> Result<String, Error> {
     let mut session = args.source.write()?;
     session.release_expired(MAX_ATTEMPTS)?;
     for count in 0..args.count {
-        let asked = match session.ask(None, args.lease.into()) {
+        let asked = match session.ask(None, args.lease) {
             Ok(Some(asked)) => asked,
             Ok(None) => break,
             Err(error) if count == 0 => return Err(error.into()),
@@ -37,7 +38,7 @@ fn print(asked: &Asked) -> io::Result<()> {
     let params: BTreeMap<_, _> = asked.values.iter().cloned().collect();
     let line = json!({"trial": asked.id, "params": params, "origin": asked.origin, "attempts": asked.attempts});
     let mut stdout = io::stdout();
-    writeln!(stdout, "{line}")?;
+    writeln!(stdout, "{}", plain(&line.to_string()))?;
     stdout.flush()
 }
 
