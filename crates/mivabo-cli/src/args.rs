@@ -129,6 +129,7 @@ pub struct RunArgs {
 #[command(
     after_help = "Each line is a JSON object: {\"trial\": 12, \"params\": {\"x\": 3}, \"origin\": \"thompson\", \"attempts\": 1}.
 A trial that has not been told when its lease ends may be handed out again; the first result counts.
+Ctrl-C leaves no trial behind that was not printed.
 
 Examples:
   mivabo ask study.toml

@@ -23,6 +23,7 @@ mod export;
 mod import;
 mod init;
 mod input;
+mod interruption;
 mod log;
 mod lost;
 mod objective;

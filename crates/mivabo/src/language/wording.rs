@@ -14,7 +14,7 @@ pub fn counted(n: impl TryInto<u64>, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// A time with as many digits as matter: `250 ms`, `1.2 s`, `21 s`, `3 min 20 s`, `1 h 2 min`.
+/// A time with as many digits as matter: `250 ms`, `1.2 s`, `21 s`, `3 min 20 s`, `1 h 2 min`, `2 d 3 h`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,6 +27,7 @@ pub fn lasting(time: Duration) -> String {
     let tenths = (millis + 50) / 100;
     let seconds = (millis + 500) / 1_000;
     let minutes = (seconds + 30) / 60;
+    let hours = (minutes + 30) / 60;
     match (millis, seconds) {
         (0, _) if time.is_zero() => "0 s".to_owned(),
         (0, _) => "<1 ms".to_owned(),
@@ -34,7 +35,8 @@ pub fn lasting(time: Duration) -> String {
         (1_000..9_950, _) => with_tenths(tenths),
         (_, 0..60) => format!("{seconds} s"),
         (_, 60..3_600) => joined(seconds / 60, "min", seconds % 60, "s"),
-        _ => joined(minutes / 60, "h", minutes % 60, "min"),
+        (_, 3_600..172_800) => joined(minutes / 60, "h", minutes % 60, "min"),
+        _ => joined(hours / 24, "d", hours % 24, "h"),
     }
 }
 
@@ -78,6 +80,7 @@ mod tests {
         assert_eq!(shown(125_000), "2 min 5 s");
         assert_eq!(shown(3_599_900), "1 h");
         assert_eq!(shown(90_000_000), "25 h");
+        assert_eq!(shown(183_600_000), "2 d 3 h");
         assert_eq!(lasting(Duration::from_micros(3)), "<1 ms");
         assert_eq!(lasting(Duration::ZERO), "0 s");
     }
