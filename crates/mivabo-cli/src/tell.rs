@@ -79,7 +79,7 @@ fn lines() -> Result<Vec<Line>, Error> {
 /// What the store refused, with its line.
 fn error(lines: &[Line], refused: Refused) -> Error {
     let line = refused.at.and_then(|at| lines.get(at)?.number);
-    let why = Box::new(refused.why);
+    let why = refused.why;
     match line {
         Some(line) => Error::TellLine {
             line,

@@ -218,11 +218,12 @@ pub struct Refused {
     /// Which one, counted from 0; none where it is not for one of them.
     pub at: Option<usize>,
     /// Why.
-    pub why: Error,
+    pub why: Box<Error>,
 }
 
 impl From<Error> for Refused {
     fn from(why: Error) -> Refused {
+        let why = Box::new(why);
         Refused { at: None, why }
     }
 }

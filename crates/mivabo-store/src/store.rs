@@ -251,7 +251,10 @@ impl Store {
             let numbered = tells.iter().enumerate();
             let heard = numbered.map(|(at, (id, tell))| {
                 let heard = tell_or_repeat(rows, study, *id, tell);
-                heard.map_err(|why| Refused { at: Some(at), why })
+                heard.map_err(|why| Refused {
+                    at: Some(at),
+                    why: Box::new(why),
+                })
             });
             heard.collect::<Result<Vec<bool>, Refused>>().map(Some)
         })?;

@@ -6,6 +6,7 @@ use mivabo::strategy;
 use mivabo_store::AimsError;
 
 use crate::MAX_WORKERS;
+use crate::interpreter::SHELL_ARGUMENT;
 use crate::time::TimeError;
 
 /// What is wrong with a study file, and where.
@@ -253,7 +254,7 @@ fn instead(name: &str, program: &str, first: &str, variable: &str) -> String {
     match first {
         "" => environment,
         // The first argument behind the text of a shell is its name.
-        "\"$1\"" => format!(
+        SHELL_ARGUMENT => format!(
             "write \"$1\" there, in quotes, and \"{program}\", \"{{{name}}}\" behind it; or \"${variable}\""
         ),
         first => format!("write {first} there and \"{{{name}}}\" behind it; or {environment}"),

@@ -30,6 +30,9 @@ pub(crate) enum Role {
     Flag,
 }
 
+/// The first argument behind a text, in the text of a shell.
+pub(crate) const SHELL_ARGUMENT: &str = "\"$1\"";
+
 const INTERPRETERS: [Interpreter; 9] = [
     Interpreter {
         names: &[
@@ -39,7 +42,7 @@ const INTERPRETERS: [Interpreter; 9] = [
         words: &["--command"],
         valued: &["-o", "+o", "-O", "+O", "--rcfile", "--init-file"],
         goes_on: false,
-        first: "\"$1\"",
+        first: SHELL_ARGUMENT,
     },
     Interpreter {
         names: &["python", "pypy", "ipython", "micropython"],
@@ -179,9 +182,11 @@ impl Interpreter {
             return Role::Flag;
         };
         // A shell reads the letters behind `c` as options of its own.
-        match letters.len() - at > 1 && self.first != "\"$1\"" {
-            true => Role::Text(at + 2),
-            false => Role::TextNext,
+        let is_followed = letters.len() - at > 1;
+        if is_followed && self.first != SHELL_ARGUMENT {
+            Role::Text(at + 2)
+        } else {
+            Role::TextNext
         }
     }
 }

@@ -156,7 +156,7 @@ impl Met {
         )
     }
 
-    fn counted(&self, stand: Stand) -> usize {
+    fn count(&self, stand: Stand) -> usize {
         self.stands.iter().filter(|one| **one == stand).count()
     }
 
