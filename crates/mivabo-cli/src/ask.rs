@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::args::AskArgs;
 use crate::error::Error;
 use crate::interruption::Interruption;
+use crate::plain::plain;
 
 /// Prints the next points. Where there are fewer than were asked for, those that there are; that there is none is an error.
 pub fn run(args: &AskArgs) -> Result<String, Error> {
@@ -32,7 +33,7 @@ fn hand_out(
     interruption: &Interruption,
 ) -> Result<(), Error> {
     for count in 0..args.count {
-        let asked = match session.ask(None, args.lease.into()) {
+        let asked = match session.ask(None, args.lease) {
             Ok(Some(asked)) => asked,
             Ok(None) => break,
             // A wait that is broken off ends as one that took too long.
@@ -66,7 +67,7 @@ fn print(asked: &Asked) -> io::Result<()> {
     let params: BTreeMap<_, _> = asked.values.iter().cloned().collect();
     let line = json!({"trial": asked.id, "params": params, "origin": asked.origin, "attempts": asked.attempts});
     let mut stdout = io::stdout();
-    writeln!(stdout, "{line}")?;
+    writeln!(stdout, "{}", plain(&line.to_string()))?;
     stdout.flush()
 }
 

@@ -284,7 +284,7 @@ fn an_objective_that_hangs_is_stopped_with_all_its_children() {
         assert_eq!(code(&output), 3);
         assert_eq!(
             folder.trials()[0]["reason"],
-            "timeout: it took longer than 300ms"
+            "timeout: it took longer than 300 ms"
         );
         if folder.path("pid").exists() {
             let pid: i32 = folder.read("pid").trim().parse().unwrap();
