@@ -16,18 +16,23 @@ mod best;
 mod check;
 mod crew;
 mod csv;
+mod dry_run;
 mod error;
 mod exit;
 mod export;
 mod import;
 mod init;
 mod input;
+mod invocation;
+mod list;
 mod log;
 mod lost;
 mod objective;
+mod programs;
 mod progress;
 mod report;
 mod run;
+mod schema;
 mod shell;
 mod show;
 mod solve;
@@ -43,7 +48,7 @@ mod wait;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 
 use crate::args::{Args, Command};
 use crate::error::Error;
@@ -63,7 +68,9 @@ impl From<String> for Answer {
 }
 
 fn main() -> ExitCode {
-    let exit = match run(&Args::parse().command) {
+    let matches = args::program().get_matches();
+    let args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let exit = match run(&args.command) {
         Ok(answer) => print(&answer),
         Err(error) => {
             say!("error: {error}");
@@ -75,9 +82,10 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<Answer, Error> {
     let output = match command {
-        // These two know more of how they ended than whether they failed.
+        // These know more of how they ended than whether they failed.
         Command::Run(args) => return run::run(args),
         Command::Best(args) => return best::run(args),
+        Command::List(args) => return list::run(args),
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
         Command::Ask(args) => ask::run(args),
@@ -88,6 +96,7 @@ fn run(command: &Command) -> Result<Answer, Error> {
         Command::Import(args) => import::run(args),
         Command::Strategies(args) => Ok(strategies::run(args)),
         Command::Solve(args) => solve::run(args),
+        Command::Schema(_) => Ok(schema::run()),
         Command::Completions(args) => Ok(shell::completions(args)),
         Command::Man(args) => shell::man(args),
     };
