@@ -44,7 +44,7 @@ pub mod surrogate;
 mod trial;
 pub mod view;
 
-pub use crate::language::nearest;
+pub use crate::language::{counted, lasting, nearest};
 pub use crate::space::Space;
 pub use crate::study::{Error, Study};
 pub use mivabo_bqp::interrupt;

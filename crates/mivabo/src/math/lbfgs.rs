@@ -57,6 +57,10 @@ const WOLFE: f64 = 0.9;
 /// Steps that a line search tries.
 const MAX_TRIALS: usize = 30;
 
+/// Functions whose value or gradient is larger than this at the start are searched in smaller units. The tolerance and the least
+/// curvature are meant for functions of ordinary size: without it a huge one takes every step that it may, along the gradient.
+const LARGEST: f64 = 1e9;
+
 /// The least curvature s·y of a pair, as a share of |y|²: below it the pair says nothing about the Hessian.
 const LEAST_CURVATURE: f64 = 1e-12;
 
@@ -73,9 +77,14 @@ pub(crate) fn minimise(
     let mut objective = Objective {
         f,
         bounds,
+        unit: 1.0,
         n_evaluations: 0,
     };
-    let start = objective.sample(start);
+    let mut start = objective.sample(start);
+    if let Some(unit) = start.smaller_unit() {
+        start.divide(unit);
+        objective.unit = unit;
+    }
     let (end, is_converged) = if start.value.is_finite() {
         descend(&mut objective, start, settings)
     } else {
@@ -83,7 +92,7 @@ pub(crate) fn minimise(
     };
     Minimum {
         x: end.x,
-        value: end.value,
+        value: end.value * objective.unit,
         n_evaluations: objective.n_evaluations,
         is_converged,
     }
@@ -144,6 +153,8 @@ where
 struct Objective<'a, F> {
     f: F,
     bounds: &'a [(f64, f64)],
+    /// What values and gradients are divided by; a power of two, so that no digit changes.
+    unit: f64,
     n_evaluations: usize,
 }
 
@@ -157,11 +168,13 @@ impl<F: FnMut(&[f64], &mut [f64]) -> f64> Objective<'_, F> {
         let mut gradient = vec![0.0; x.len()];
         let value = (self.f)(&x, &mut gradient);
         let is_number = value.is_finite() && gradient.iter().all(|g| g.is_finite());
-        Sample {
+        let mut sample = Sample {
             x,
             value: if is_number { value } else { f64::INFINITY },
             gradient,
-        }
+        };
+        sample.divide(self.unit);
+        sample
     }
 }
 
@@ -181,6 +194,19 @@ struct Sample {
 }
 
 impl Sample {
+    /// The power of two that brings value and gradient down to about 1, where they are huge.
+    fn smaller_unit(&self) -> Option<f64> {
+        let sizes = self.gradient.iter().map(|g| g.abs());
+        let size = sizes.fold(self.value.abs(), f64::max);
+        let is_huge = size > LARGEST && size.is_finite();
+        is_huge.then(|| size.log2().floor().exp2())
+    }
+
+    fn divide(&mut self, unit: f64) {
+        self.value /= unit;
+        self.gradient.iter_mut().for_each(|g| *g /= unit);
+    }
+
     /// max |x - P(x - g)|, where P moves into the box.
     fn residual(&self, bounds: &[(f64, f64)]) -> f64 {
         let step = |k: usize| {
@@ -442,6 +468,27 @@ mod tests {
         );
 
         assert!(found.is_converged && found.value < 1e-10, "{found:?}");
+    }
+
+    #[test]
+    fn huge_functions_take_no_more_evaluations_than_ordinary_ones() {
+        let start = [-1.2, 1.0, -0.5, 2.0, 0.3];
+        let search = |size: f64| {
+            let scaled = |x: &[f64], gradient: &mut [f64]| {
+                let value = size * rosenbrock(x, gradient);
+                gradient.iter_mut().for_each(|g| *g *= size);
+                value
+            };
+            minimise(scaled, &start, &[(-5.0, 5.0); 5], LbfgsSettings::default())
+        };
+
+        let ordinary = search(1.0);
+        for size in [1e12, 1e100, 1e290] {
+            let huge = search(size);
+
+            assert!(huge.n_evaluations <= ordinary.n_evaluations, "{huge:?}");
+            assert!(huge.value / size < 1e-6 && huge.is_converged, "{huge:?}");
+        }
     }
 
     #[test]

@@ -481,6 +481,7 @@ fn of_name(name: &str) -> Result<Strategy, Error> {
         None => Err(Error::Unknown {
             name: name.to_owned(),
             nearest: nearest(name, Strategy::NAMES.iter().copied()),
+            known: Strategy::NAMES,
         }),
     }
 }
