@@ -36,7 +36,7 @@ pub(crate) struct Trials<'a> {
     pub ranked: Vec<&'a TrialView>,
     /// The feasible trial with the best value.
     pub best: Option<&'a TrialView>,
-    /// Origins in the order of their first trials.
+    /// Who proposed them, in the order of their first trials.
     pub origins: Vec<&'a str>,
     /// The scale of the goal's values.
     pub scale: Scale,
@@ -111,7 +111,7 @@ impl<'a> Trials<'a> {
 
     /// The class of the colour of a trial's origin.
     pub fn colour(&self, trial: &TrialView) -> String {
-        let own = trial.origin.as_deref();
+        let own = proposer(trial);
         let place = self.origins.iter().position(|origin| own == Some(*origin));
         format!("o{}", place.unwrap_or(0).min(N_ORIGINS - 1))
     }
@@ -155,10 +155,17 @@ impl<'a> Trials<'a> {
     }
 }
 
+/// The origin of a trial without the certified gap, which is another one for each trial.
+fn proposer(trial: &TrialView) -> Option<&str> {
+    let origin = trial.origin.as_deref()?;
+    let without = origin.split_once(", gap ").map(|(who, _)| who);
+    Some(without.unwrap_or(origin))
+}
+
 /// In the order of their first trials.
 fn origins(view: &StudyView) -> Vec<&str> {
     let mut found = Vec::new();
-    for origin in view.trials.iter().filter_map(|one| one.origin.as_deref()) {
+    for origin in view.trials.iter().filter_map(proposer) {
         // There are few of them, so a list is searched as fast as a set and keeps the order.
         if !found.contains(&origin) {
             found.push(origin);

@@ -303,6 +303,25 @@ fn a_trial_is_on_a_bound_only_where_its_slack_is_small_beside_its_sides() {
 }
 
 #[test]
+fn trials_with_certified_gaps_have_the_colour_of_their_strategy() {
+    let mut view = usual();
+    for trial in view.trials.iter_mut().filter(|trial| trial.id >= 4) {
+        let gap = 0.25 / trial.id as f64;
+        trial.origin = Some(format!("thompson, gap {gap}"));
+    }
+
+    let page = assert_drawn(&view);
+
+    assert_eq!(
+        count(&page, "<i class=\"key o"),
+        2 * 2,
+        "two proposers in two legends"
+    );
+    assert!(page.contains("</i>design</li>") && page.contains("</i>thompson</li>"));
+    assert!(page.contains("thompson, gap 0.05"), "the table has the gap");
+}
+
+#[test]
 fn of_ten_thousand_trials_charts_show_some_and_the_table_all() {
     let page = assert_drawn(&large(10, 10_000));
 
