@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 
 use crate::args::CheckArgs;
 use crate::error::Error as Failure;
-use crate::objective::check_program;
 use crate::plain::in_line;
+use crate::programs::check_programs;
 use crate::source::read_study_file;
 use crate::text::{padded, width};
 
@@ -25,7 +25,7 @@ pub fn run(args: &CheckArgs) -> Result<String, Failure> {
     let file = read_study_file(&args.file)?;
     let path = || args.file.clone();
     if let Some(objective) = &file.objective {
-        let checked = check_program(objective, file.folder());
+        let checked = check_programs(objective, &file.definition.space, file.folder());
         checked.map_err(|why| Failure::Objective { path: path(), why })?;
     }
     let space = &file.definition.space;

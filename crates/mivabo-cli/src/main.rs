@@ -17,6 +17,7 @@ mod best;
 mod check;
 mod crew;
 mod csv;
+mod dry_run;
 mod error;
 mod exit;
 mod export;
@@ -24,14 +25,18 @@ mod import;
 mod init;
 mod input;
 mod interruption;
+mod invocation;
+mod list;
 mod log;
 mod lost;
 mod objective;
 mod paste;
 mod plain;
+mod programs;
 mod progress;
 mod report;
 mod run;
+mod schema;
 mod shell;
 mod show;
 mod solve;
@@ -48,7 +53,7 @@ use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 
 use crate::args::{Args, Command};
 use crate::error::Error;
@@ -86,7 +91,8 @@ impl From<String> for Answer {
 
 fn main() -> ExitCode {
     stop::outlive_limits();
-    let args = match Args::try_parse() {
+    let parsed = args::program().try_get_matches();
+    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         Err(error) => return answer_call(&error),
     };
@@ -113,12 +119,13 @@ fn answer_call(error: &clap::Error) -> ExitCode {
 
 fn run(command: &Command) -> Result<Answer, Error> {
     let output = match command {
-        // These two know more of how they ended than whether they failed.
+        // These know more of how they ended than whether they failed.
         Command::Run(args) => return run::run(args),
         Command::Best(args) => return best::run(args),
         // These two are read by other programs.
         Command::Report(args) => return report::run(args).map(Answer::data),
         Command::Export(args) => return export::run(args).map(Answer::data),
+        Command::List(args) => return list::run(args),
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
         Command::Ask(args) => ask::run(args),
@@ -127,6 +134,7 @@ fn run(command: &Command) -> Result<Answer, Error> {
         Command::Import(args) => import::run(args),
         Command::Strategies(args) => Ok(strategies::run(args)),
         Command::Solve(args) => solve::run(args),
+        Command::Schema(_) => Ok(schema::run()),
         Command::Completions(args) => Ok(shell::completions(args)),
         Command::Man(args) => shell::man(args),
     };

@@ -250,7 +250,6 @@ fn rows_that_break_a_rule_are_kept_and_said_and_wrong_ones_refused() {
 #[test]
 fn a_new_study_file_is_valid() {
     let folder = folder();
-    folder.write("train.py", "");
 
     let output = folder.run(&["init", "tuning.toml"]);
 

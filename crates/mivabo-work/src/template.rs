@@ -68,6 +68,36 @@ impl Template {
         self.0.first().and_then(Argument::fixed)
     }
 
+    /// What the program is at any point; none where there are more than `many`, or where it depends on a real number.
+    pub fn programs(&self, space: &Space, many: usize) -> Option<Vec<String>> {
+        let mut programs = vec![String::new()];
+        for piece in self.0.first().map_or(&[][..], |program| &program.0) {
+            let texts = match piece {
+                Piece::Text(text) => vec![text.clone()],
+                Piece::Parameter(name) => values_of(name, space, many)?,
+            };
+            let longer = programs
+                .iter()
+                .flat_map(|program| texts.iter().map(move |text| format!("{program}{text}")));
+            programs = longer.collect();
+            if programs.len() > many {
+                return None;
+            }
+        }
+        Some(programs)
+    }
+
+    /// What stands right behind the program, where it does not depend on a parameter.
+    pub fn first_argument(&self) -> Option<&str> {
+        self.0.get(1).and_then(Argument::fixed)
+    }
+
+    /// Whether it has a placeholder for each of these parameters.
+    pub fn says_all<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> bool {
+        let said = |name: &str| self.0.iter().any(|a| a.names().any(|known| known == name));
+        names.all(said)
+    }
+
     /// Program and arguments at a point. What names something inactive is left out.
     pub fn filled(&self, values: &[(String, Value)]) -> Vec<String> {
         let mut arguments: Vec<String> = Vec::new();
@@ -240,6 +270,15 @@ fn name_length(inner: &str, space: &Space) -> usize {
         Some(length) if is_visible(&inner[..length], space) => length,
         _ => inner.find(|c| !is_in_word(c)).unwrap_or(inner.len()),
     }
+}
+
+/// The values of a parameter as a program reads them; none where they are many, or real numbers.
+fn values_of(name: &str, space: &Space, many: usize) -> Option<Vec<String>> {
+    let mut parameters = space.parameters().iter();
+    let domain = parameters.find(|p| p.name() == name)?.domain();
+    let n = domain.size()?;
+    let is_few = usize::try_from(n).is_ok_and(|n| n <= many);
+    is_few.then(|| domain.values().map(|value| shown(&value)).collect())
 }
 
 fn is_conditional(name: &str, space: &Space) -> bool {
@@ -438,6 +477,19 @@ mod tests {
             "command: `{x}` stands in a text that `python3` runs, and its value would be run too\n\
              hint: write sys.argv[1] there and \"{x}\" behind it; or read it there from the environment variable MIVABO_X"
         );
+    }
+
+    #[test]
+    fn the_programs_of_all_points_are_known_where_they_are_few() {
+        let programs = |program: &str| template(&[program]).unwrap().programs(&space(), 2);
+
+        let odd = "./$(rm x); \"{lr}\".sh".to_owned();
+        assert_eq!(
+            programs("./{opt}.sh"),
+            Some(vec!["./sgd.sh".to_owned(), odd])
+        );
+        assert_eq!(programs("p"), Some(vec!["p".to_owned()]));
+        assert_eq!((programs("{opt}{opt}"), programs("{lr}")), (None, None));
     }
 
     #[test]

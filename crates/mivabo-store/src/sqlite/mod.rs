@@ -12,6 +12,7 @@ mod mark;
 mod place;
 mod rows;
 mod schema;
+mod sum;
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -191,6 +192,8 @@ fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Err
         connection.pragma_update(None, "foreign_keys", true)?;
         // The log is written by commits alone, so that it can be copied between two of them.
         connection.pragma_update(None, "cache_spill", false)?;
+        // It is written into the file after a commit, and not within it: see `Home::commit`.
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         Ok(connection)
     };
     prepare().map_err(|error| translate(path, &error))
@@ -198,7 +201,9 @@ fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Err
 
 /// Looks at every page of a file: whether they belong together.
 fn check_pages(connection: &Connection, path: &Path) -> Result<(), Error> {
-    let said = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    let said = connection.query_row("PRAGMA integrity_check(1)", [], |row| {
+        row.get::<_, String>(0)
+    });
     match said.map_err(|error| translate(path, &error))? {
         said if said == "ok" => Ok(()),
         what => Err(Error::Corrupt {

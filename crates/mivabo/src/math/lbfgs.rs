@@ -18,7 +18,7 @@ use super::vector::{add_scaled, differences, dot, scale};
 /// | `tolerance` | 1e-6 | the largest component of the projected gradient at which to stop |
 /// | `memory` | 8 | pairs of steps and gradient differences |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LbfgsSettings {
+pub(crate) struct LbfgsSettings {
     /// The most steps.
     pub max_iterations: usize,
     /// Where to stop.
@@ -39,7 +39,7 @@ impl Default for LbfgsSettings {
 
 /// Where the search ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Minimum {
+pub(crate) struct Minimum {
     /// The point, inside the bounds.
     pub x: Vec<f64>,
     /// The function there; not above its value at the start, but for rounding.
@@ -68,19 +68,7 @@ const LEAST_CURVATURE: f64 = 1e-12;
 ///
 /// `f(x, gradient)` returns the value at x and writes the gradient. Where it returns NaN or an infinite value the
 /// point counts as worst; if that is so at the start, the start is the answer.
-///
-/// ```
-/// use mivabo::math::lbfgs::{LbfgsSettings, minimise};
-///
-/// let bowl = |x: &[f64], gradient: &mut [f64]| {
-///     gradient[0] = 2.0 * (x[0] - 3.0);
-///     (x[0] - 3.0).powi(2)
-/// };
-///
-/// assert!((minimise(bowl, &[0.0], &[(-9.0, 9.0)], LbfgsSettings::default()).x[0] - 3.0).abs() < 1e-6);
-/// assert_eq!(minimise(bowl, &[0.0], &[(0.0, 1.0)], LbfgsSettings::default()).x, [1.0]);
-/// ```
-pub fn minimise(
+pub(crate) fn minimise(
     f: impl FnMut(&[f64], &mut [f64]) -> f64,
     start: &[f64],
     bounds: &[(f64, f64)],
@@ -440,6 +428,18 @@ impl Step {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_bowl_has_its_minimum_at_the_bottom_or_at_the_edge_of_the_box() {
+        let bowl = |x: &[f64], gradient: &mut [f64]| {
+            gradient[0] = 2.0 * (x[0] - 3.0);
+            (x[0] - 3.0).powi(2)
+        };
+        let within = |bounds| minimise(bowl, &[0.0], &[bounds], LbfgsSettings::default()).x[0];
+
+        assert!((within((-9.0, 9.0)) - 3.0).abs() < 1e-6);
+        assert_eq!(within((0.0, 1.0)), 1.0);
+    }
 
     fn rosenbrock(x: &[f64], gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
