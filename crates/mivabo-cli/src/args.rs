@@ -117,7 +117,7 @@ pub struct RunArgs {
     #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// Total number of trials, including those already there
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub trials: Option<u64>,
     /// Start no new trials after this long; running ones finish
     #[arg(long = "for", value_name = "TIME", value_parser = mivabo_work::duration)]
@@ -129,7 +129,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_WORKERS as u64))]
     pub workers: Option<usize>,
     /// Random seed; an existing study opens only with the seed it was created with
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Print the result as JSON
     #[arg(long)]
@@ -157,7 +157,7 @@ pub struct AskArgs {
     #[command(flatten)]
     pub source: Source,
     /// How many points to print
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u64>)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u64>, allow_negative_numbers = true)]
     pub count: u64,
     /// How long to reserve each point; after that it may be handed out again
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = lease)]
@@ -167,7 +167,7 @@ pub struct AskArgs {
 /// `mivabo tell`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without a trial, reads JSON objects from standard input, one per line:
+    after_help = "Without a trial, reads JSON objects from standard input, one per line, and stores all of them or none:
   {\"trial\": 12, \"value\": 0.31, \"result\": {\"accuracy\": 0.94}}
   {\"trial\": 13, \"failed\": \"out of memory\"}
 
@@ -228,7 +228,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "STATE", value_parser = states())]
     pub state: Vec<Status>,
     /// Show only the best N feasible trials, best first
-    #[arg(long, value_name = "N", value_parser = positive::<usize>)]
+    #[arg(long, value_name = "N", value_parser = positive::<usize>, allow_negative_numbers = true)]
     pub best: Option<usize>,
     /// Print one JSON object per line
     #[arg(long)]
@@ -471,6 +471,12 @@ fn command_name(name: &str) -> Result<String, String> {
 fn positive<N: FromStr + Default + PartialEq>(text: &str) -> Result<N, String> {
     let number = text.parse().ok().filter(|n| *n != N::default());
     number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
+}
+
+/// Reads a number of things of which there may be none.
+fn whole(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| "expected a whole number, 0 or more".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -206,14 +206,14 @@ fn run_by<'a>(interpreter: &Interpreter, arguments: &'a [Argument]) -> Option<&'
         let role = interpreter.role(argument.beginning());
         match role {
             _ if std::mem::take(&mut is_value) => {}
-            Some(Role::Text(_)) if name.is_some() => return name,
-            Some(Role::Text(_)) if interpreter.goes_on() => {}
+            Some(Role::Text | Role::TextNext) if name.is_some() => return name,
+            Some(Role::Text) if interpreter.goes_on() => {}
             Some(Role::TextNext) => is_text = true,
             Some(Role::Value) => is_value = true,
             Some(Role::Flag) => {}
             None if is_text && name.is_some() => return name,
             None if is_text && interpreter.goes_on() => is_text = false,
-            Some(Role::Text(_)) | None => return None,
+            Some(Role::Text) | None => return None,
         }
     }
     None
@@ -448,6 +448,7 @@ mod tests {
             &["env", "A=b", "sh", "-c", "echo {x}"],
             &["python3.12", "-u", "-c", "print({x})"],
             &["python3", "-cprint({x})"],
+            &["python3", "-c{x}"],
             &["perl", "-e", "print 1;", "-e", "print {x}"],
         ] {
             let said = parsed(command).unwrap_err().to_string();
