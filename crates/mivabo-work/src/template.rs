@@ -72,6 +72,11 @@ impl Template {
         names.all(said)
     }
 
+    /// Program and arguments as they are written, with placeholders.
+    pub fn words(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(Argument::written)
+    }
+
     /// Program and arguments at a point. What names something inactive is left out.
     pub fn filled(&self, values: &[(String, Value)]) -> Vec<String> {
         let mut arguments: Vec<String> = Vec::new();
@@ -133,6 +138,14 @@ impl Argument {
             [Piece::Text(text)] => Some(text),
             _ => None,
         }
+    }
+
+    fn written(&self) -> String {
+        let pieces = self.0.iter().map(|piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Parameter(name) => format!("{{{name}}}"),
+        });
+        pieces.collect()
     }
 
     fn is_option(&self) -> bool {
