@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use mivabo::Space;
 use mivabo::measure::Limit;
 use mivabo::space::{Point, Value};
 use mivabo::view::{MarginView, Status, StudyView, TrialView};
+use mivabo::{Space, counted};
 use mivabo_store::Session;
 use mivabo_work::{Objective, Plan};
 use serde::Serialize;
@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::invocation;
 use crate::objective::{Call, shown};
 use crate::source::Found;
-use crate::text::{brief, counted, table};
+use crate::text::{brief, table};
 
 /// What evaluates the trials of a study, and in which folder.
 pub struct Started<'a> {
@@ -92,7 +92,10 @@ pub fn answer(
         Some(_) => Exit::Done,
         None => Exit::NoValue,
     };
-    Ok(Answer { output, exit })
+    Ok(Answer {
+        exit,
+        ..output.into()
+    })
 }
 
 /// What `--json` prints: how many trials there are, and the best one.
@@ -166,7 +169,7 @@ fn as_text(view: &StudyView, command: Option<String>) -> String {
     let Some((best, value)) = best else {
         return without_best(view);
     };
-    let trials = counted(view.trials.len(), "trial");
+    let trials = counted(view.n_told(), "trial");
     // The ranking puts those that keep the limits first: if the best one does not, none does.
     let limits_broken = match best.keeps_limits {
         Some(false) => "; no trial keeps every limit",

@@ -9,6 +9,8 @@ use mivabo_store::check_name;
 
 use crate::args::InitArgs;
 use crate::error::Error;
+use crate::paste;
+use crate::plain::plain;
 use crate::schema;
 
 const TEMPLATE: &str = include_str!("template.toml");
@@ -56,12 +58,13 @@ pub fn run(args: &InitArgs) -> Result<String, Error> {
         save(&schema, &schema::run(), Over::Nothing)?;
     }
     save(path, &answers.filled(), Over::Nothing)?;
-    let place = path.display();
-    say!("wrote {place}, and {SCHEMA} for your editor");
+    say!("wrote {}, and {SCHEMA} for your editor", path.display());
     if matches!(answers.objective, Objective::StandIn) {
-        say!("next: `mivabo run {place}` runs an example; then put your own program in");
+        let run = paste::call("run", path, &[]);
+        say!("next: `{run}` runs an example; then put your own program in");
     } else {
-        say!("next: edit its parameters, then run `mivabo check {place}`");
+        let check = paste::call("check", path, &[]);
+        say!("next: edit its parameters, then run `{check}`");
     }
     Ok(String::new())
 }
@@ -184,12 +187,12 @@ fn answered<T>(
     read: fn(&str) -> Result<T, String>,
 ) -> Result<T, Error> {
     loop {
-        let _ = write!(std::io::stderr(), "{question} [{default}]: ");
+        let _ = write!(std::io::stderr(), "{question} [{}]: ", plain(default));
         let mut line = String::new();
         let n = std::io::stdin().lock().read_line(&mut line);
         if n.map_err(Error::StandardInput)? == 0 {
             // The message begins on a line of its own.
-            say!();
+            say!("");
             return Err(Error::NoAnswer);
         }
         let answer = match line.trim() {

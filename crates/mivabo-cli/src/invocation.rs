@@ -5,6 +5,7 @@ use std::path::Path;
 use mivabo_work::{Kind, Objective, STUDY_VARIABLE, TRIAL_VARIABLE, shown};
 
 use crate::objective::{Call, input};
+use crate::paste::quoted;
 
 /// The line; none for a function inside this program, and none where no single line can be shown and pasted.
 ///
@@ -77,9 +78,4 @@ fn variables(call: &Call<'_>, says_all: bool) -> Option<Vec<(String, String)>> {
     let own = call.objective.env.iter();
     variables.extend(own.map(|(name, value)| (name.clone(), value.clone())));
     Some(variables)
-}
-
-/// A word for a shell; none for one that it cannot hold.
-pub fn quoted(word: &str) -> Option<String> {
-    shlex::try_quote(word).ok().map(Into::into)
 }

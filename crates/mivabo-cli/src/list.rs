@@ -42,7 +42,10 @@ pub fn run(args: &ListArgs) -> Result<Answer, Error> {
     } else {
         as_text(&rows)
     };
-    Ok(Answer { output, exit })
+    Ok(Answer {
+        exit,
+        ..output.into()
+    })
 }
 
 /// A study in the list.

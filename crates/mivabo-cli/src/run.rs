@@ -1,5 +1,6 @@
 //! `mivabo run`: evaluates the trials of a study, then prints the best of them.
 
+use mivabo::{counted, lasting};
 use mivabo_store::Session;
 use mivabo_work::{Budget, Done, MAX_FAILURES, Overrides, Plan};
 
@@ -11,11 +12,12 @@ use crate::dry_run;
 use crate::error::Error;
 use crate::log;
 use crate::lost;
+use crate::paste;
 use crate::programs::check_program;
 use crate::progress::Progress;
 use crate::source::{database, open, read_study_file, say_waits};
 use crate::stop::Stop;
-use crate::text::counted;
+use crate::text::trials;
 use crate::trouble::FailedTrial;
 
 /// Runs a study until it has all its trials.
@@ -68,6 +70,7 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
     let CrewEnd {
         mut session,
         troubles,
+        had_nothing_to_do,
         hopeless,
         done,
     } = end;
@@ -80,28 +83,29 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
     if let Some(last) = hopeless {
         return without_value(&session, last, args.json);
     }
-    let path = plan.path.display();
     if let Some(exit) = stop.exit() {
-        say!("stopped; `mivabo run {path}` goes on");
+        say!("stopped; `{}` goes on", paste::call("run", &plan.path, &[]));
         let answer = best::answer(&session, Some(&Started::by(plan)), args.json)?;
         return Ok(Answer { exit, ..answer });
     }
     say_end(plan, done.as_ref());
     say_kept(&session)?;
     if !args.quiet {
-        say!("`mivabo report {path}` shows more");
+        if had_nothing_to_do {
+            say_idle(&session, plan);
+        }
+        say!("`{}` shows more", paste::call("report", &plan.path, &[]));
     }
     best::answer(&session, Some(&Started::by(plan)), args.json)
 }
 
 /// Why a run ended before it had all its trials.
 fn say_end(plan: &Plan, done: Option<&Done>) {
-    let path = plan.path.display();
     let Budget { time, patience, .. } = plan.budget;
     match (done, time, patience) {
         (Some(Done::OutOfTime), Some(time), _) => {
-            let time = humantime::format_duration(time);
-            say!("{time} are over; `mivabo run {path}` goes on");
+            let run = paste::call("run", &plan.path, &[]);
+            say!("the time of {} is up; `{run}` goes on", lasting(time));
         }
         (Some(Done::NoProgress { best }), _, Some(n)) => {
             let trials = counted(usize::try_from(n).unwrap_or(usize::MAX), "trial");
@@ -122,14 +126,26 @@ fn without_value(session: &Session, last: FailedTrial, is_json: bool) -> Result<
     best::answer(session, None, true)
 }
 
+/// Why nothing happened, and how more would.
+fn say_idle(session: &Session, plan: &Plan) {
+    let Some(wanted) = plan.budget.trials else {
+        return;
+    };
+    let there = counted(session.trials().len(), "trial");
+    say!(
+        "nothing was left to do: the study has {there}, and {wanted} were asked for\n\
+         hint: for more, raise `trials` in [run] or pass --trials N"
+    );
+}
+
 /// Names the trials that others keep for longer than a run waits.
 fn say_kept(session: &Session) -> Result<(), Error> {
     let kept = session.running()?;
     if kept.is_empty() {
         return Ok(());
     }
-    let ids: Vec<String> = kept.iter().map(|trial| trial.id.to_string()).collect();
-    let ids = ids.join(", ");
-    say!("still held by others, for longer than a run waits: trials {ids}");
+    let ids: Vec<u64> = kept.iter().map(|trial| trial.id).collect();
+    let kept = trials(&ids);
+    say!("still held by others, for longer than a run waits: {kept}");
     Ok(())
 }

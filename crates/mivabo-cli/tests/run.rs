@@ -288,7 +288,7 @@ fn an_objective_that_hangs_is_stopped_with_all_its_children() {
         assert_eq!(code(&output), 3);
         assert_eq!(
             folder.trials()[0]["reason"],
-            "timeout: it took longer than 300ms"
+            "timeout: it took longer than 300 ms"
         );
         if folder.path("pid").exists() {
             let pid: i32 = folder.read("pid").trim().parse().unwrap();
@@ -701,6 +701,31 @@ fn a_database_that_is_cut_off_stops_the_run_which_names_all_that_was_told() {
 }
 
 #[test]
+fn a_database_that_is_removed_stops_the_run_which_names_all_that_was_told() {
+    let remove =
+        r#"if [ "$MIVABO_TRIAL" = 5 ]; then rm study.db study.db-*; fi; echo 0.5$MIVABO_TRIAL"#;
+    let folder = Folder::script(remove, "", "trials = 9");
+
+    let output = folder.run(&["run", "study.toml"]);
+
+    assert_eq!(code(&output), 1);
+    let said = stderr(&output);
+    assert!(
+        said.contains("trial 5 has the value 0.55, which could not be stored"),
+        "{said}"
+    );
+    assert!(said.contains("and that study.db lacks now: 5\n"), "{said}");
+    let lost = &said[said.find("\n[{").unwrap()..=said.rfind("]\n").unwrap()];
+    folder.write("lost.json", lost);
+    let output = folder.run(&["import", "study.toml", "lost.json"]);
+    assert!(
+        stdout(&output).starts_with("imported 5 of 5 rows"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_full_disk_or_a_read_only_one_is_one_clear_message() {
     let program = env!("CARGO_BIN_EXE_mivabo");
     let copy = "keep=$(cat study.toml); script=$(cat objective.sh); mount -t tmpfs -o size=1m none . && cd \"$PWD\"";
@@ -880,7 +905,7 @@ fn a_run_starts_nothing_new_when_its_time_is_up_and_lets_running_trials_finish()
 
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("400ms are over; `mivabo run study.toml` goes on"),
+        stderr(&output).contains("the time of 400 ms is up; `mivabo run study.toml` goes on"),
         "{}",
         stderr(&output)
     );

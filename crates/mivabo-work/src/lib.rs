@@ -30,6 +30,7 @@
 mod builtin;
 mod error;
 mod file;
+mod interpreter;
 mod keys;
 mod lost;
 mod objective;
@@ -37,6 +38,7 @@ mod schema;
 mod template;
 mod time;
 mod typed;
+mod value;
 mod variables;
 mod work;
 
@@ -50,7 +52,7 @@ pub use crate::lost::still_told;
 pub use crate::objective::{Kind, Objective};
 pub use crate::schema::schema;
 pub use crate::template::{Template, shown};
-pub use crate::time::{TimeError, duration};
+pub use crate::time::{TimeError, duration, lease};
 pub use crate::variables::{STUDY_VARIABLE, TRIAL_VARIABLE};
 pub use crate::work::{AwaitedTrial, Done, Ended, Ending, Next, Terms, Work};
 

@@ -6,12 +6,14 @@ mod tell;
 use std::io;
 use std::path::PathBuf;
 
+use mivabo::counted;
 use mivabo_store::Location;
 use mivabo_work::Mistake;
 
 pub use self::import::{ImportError, RowPlace};
 pub use self::tell::TellError;
 use crate::exit::Exit;
+use crate::paste;
 use crate::text::named;
 use crate::trouble::{FailedTrial, Trouble};
 
@@ -52,7 +54,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A study that no run has begun.
-    #[error("{place} does not exist yet; `mivabo run {}` creates it", file.display())]
+    #[error("{place} does not exist yet; `{}` creates it", paste::call("run", file, &[]))]
     NotBegun {
         /// Where it would be.
         place: Location,
@@ -126,7 +128,9 @@ pub enum Error {
     #[error(transparent)]
     Tell(#[from] TellError),
     /// A line of results cannot be told.
-    #[error("line {line}: {why}")]
+    #[error(
+        "line {line}: {why}\nhint: nothing was stored; mend the line and tell all of them again"
+    )]
     TellLine {
         /// Counted from 1.
         line: usize,
@@ -166,7 +170,7 @@ pub enum Error {
         lost: Option<String>,
     },
     /// The objective never had a value.
-    #[error("{n} trials failed and none has a value; the last one: {last}")]
+    #[error("{} failed and none has a value; the last one: {last}", counted(*n, "trial"))]
     Hopeless {
         /// How many.
         n: u64,
