@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::best::pretty;
 use crate::error::Error;
-use crate::invocation::quoted;
 use crate::objective::{Call, Evaluator, Program, evaluator, shown};
+use crate::paste::quoted;
 use crate::source::open;
 
 /// What a run would do first, in a study that has no trials yet.
@@ -93,8 +93,7 @@ fn as_text(plan: &Plan, asked: &Asked, program: Option<&Resolved>) -> String {
         let _ = writeln!(out, "  {name}={value}");
     }
     let _ = writeln!(out, "standard input\n  {}", program.input);
-    // A terminal must not obey what is in a value.
-    out.replace(|c: char| c.is_control() && c != '\n', " ")
+    out
 }
 
 fn as_json(plan: &Plan, asked: &Asked, program: Option<&Resolved>) -> Result<String, Error> {

@@ -7,6 +7,7 @@ use mivabo::measure::Sense;
 use mivabo::view::{Status, StudyView, TrialView};
 
 use crate::drawing::{Element, Plot, Position, Scale};
+use crate::text::text_if;
 
 /// Colours there are for origins; further ones share the last.
 pub(crate) const N_ORIGINS: usize = 6;
@@ -63,6 +64,12 @@ impl<'a> Trials<'a> {
     /// The scale of trial numbers.
     pub fn numbers(&self) -> Scale {
         Scale::Whole(self.all().last().map_or(0, |trial| trial.id))
+    }
+
+    /// What the axis of values shows.
+    pub fn value_title(&self) -> String {
+        let log = text_if(matches!(self.scale, Scale::Log(..)), " (log)");
+        format!("{}{log}", self.view.goal_name())
     }
 
     pub fn is_best(&self, trial: &TrialView) -> bool {
