@@ -35,8 +35,11 @@ impl Session {
             now: (self.clock)(),
             note: told.note()?,
         };
-        self.store.tell(self.id, id, &tell)?;
-        self.sync()
+        let since = self.replica.revision();
+        match self.store.tell_since(self.id, id, &tell, since)? {
+            Some(changes) if !self.replica.is_torn() => self.replica.take_in(&changes),
+            _ => self.sync(),
+        }
     }
 
     /// A result from elsewhere, feasible or not; values of inactive parameters are left out. Its number is the answer.
