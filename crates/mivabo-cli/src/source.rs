@@ -14,6 +14,7 @@ use crate::text::is_standard_input;
 #[derive(Debug, clap::Args)]
 pub struct Source {
     /// The study file (.toml or .json), or a database
+    #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// The study's name, if the database holds several
     #[arg(long, value_name = "NAME")]
@@ -25,6 +26,8 @@ struct Place {
     location: Location,
     /// Where it is known.
     name: Option<String>,
+    /// Where one was named.
+    file: Option<StudyFile>,
 }
 
 impl Source {
@@ -42,7 +45,12 @@ impl Source {
     pub fn read_with_place(&self) -> Result<(Session, PathBuf), Error> {
         let place = self.place()?;
         let path = database(&self.file, &place.location)?.to_owned();
-        if !place.location.exists() && self.is_study_file() {
+        Ok((self.look(place)?, path))
+    }
+
+    fn look(&self, place: Place) -> Result<Session, Error> {
+        database(&self.file, &place.location)?;
+        if !place.location.exists() && is_study_file(&self.file) {
             return Err(Error::NotBegun {
                 place: place.location,
                 file: self.file.clone(),
@@ -50,12 +58,22 @@ impl Source {
         }
         place.check_there()?;
         let store = Store::look(&place.location)?;
-        Ok((place.load(store)?, path))
+        place.load(store)
+    }
+
+    /// The study to look at, and its study file where that was named.
+    pub fn read_with_file(&self) -> Result<(Session, Option<StudyFile>), Error> {
+        let mut place = self.place()?;
+        let file = place.file.take();
+        let session = self.look(place)?;
+        // Another study of the same database may be evaluated by anything.
+        let file = file.filter(|file| file.name == session.name());
+        Ok((session, file))
     }
 
     /// The study to work on; made if a study file describes it.
     pub fn write(&self) -> Result<Session, Error> {
-        if self.is_study_file() {
+        if is_study_file(&self.file) {
             let file = read_study_file(&self.file)?;
             if self.study.as_ref().is_none_or(|name| *name == file.name) {
                 database(&file.path, &file.location)?;
@@ -76,23 +94,21 @@ impl Source {
         place.load(store).map(named)
     }
 
-    fn is_study_file(&self) -> bool {
-        let ending = self.file.extension();
-        is_standard_input(&self.file) || ending.is_some_and(|end| end == "toml" || end == "json")
-    }
-
     /// The place, and the study's name if it is known. Standard input can be read only once.
     fn place(&self) -> Result<Place, Error> {
-        if self.is_study_file() {
+        if is_study_file(&self.file) {
             let file = read_study_file(&self.file)?;
+            let name = self.study.as_ref().unwrap_or(&file.name);
             return Ok(Place {
-                location: file.location,
-                name: Some(self.study.clone().unwrap_or(file.name)),
+                location: file.location.clone(),
+                name: Some(name.clone()),
+                file: Some(file),
             });
         }
         Ok(Place {
             location: location(&self.file)?,
             name: self.study.clone(),
+            file: None,
         })
     }
 }
@@ -109,7 +125,7 @@ impl Place {
 
     /// The study of the name, or the only one.
     fn load(self, store: Store) -> Result<Session, Error> {
-        let Place { location, name } = self;
+        let Place { location, name, .. } = self;
         let refused = |why| Error::Study {
             place: location.clone(),
             why: Box::new(why),
@@ -134,6 +150,21 @@ fn only(studies: Vec<mivabo_store::StudyEntry>, place: &Location) -> Result<Stri
             Err(Error::SeveralStudies { place, names })
         }
     }
+}
+
+fn is_study_file(argument: &Path) -> bool {
+    let ending = argument.extension();
+    is_standard_input(argument) || ending.is_some_and(|end| end == "toml" || end == "json")
+}
+
+/// The database of a study file, or the one that was typed itself.
+pub fn database_of(argument: &Path) -> Result<Location, Error> {
+    if !is_study_file(argument) {
+        return location(argument);
+    }
+    let file = read_study_file(argument)?;
+    database(&file.path, &file.location)?;
+    Ok(file.location)
 }
 
 /// The place of a database that was typed as an argument: a path, or an address.

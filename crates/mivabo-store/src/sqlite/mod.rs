@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use mivabo::interrupt;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use self::live::Live;
 use self::look::Look;
@@ -65,11 +65,19 @@ impl Sqlite {
         if !path.exists() {
             return Err(cannot_open(&path, "there is no such file"));
         }
-        if length(&path) == 0 && length(&beside(&path, "-wal")) == 0 {
-            return Err(refused(&path, "it is empty: there is no study in it"));
-        }
+        check_not_empty(&path)?;
         schema::peek(&path)?;
         Ok(Sqlite(Access::Look(Look::open(path)?)))
+    }
+
+    /// The file at `path`, where there should be studies in it. An empty one stays as it is.
+    ///
+    /// # Errors
+    /// As [`open`](Sqlite::open).
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
+        let path = absolute(path.as_ref())?;
+        check_not_empty(&path)?;
+        Ok(Sqlite(Access::Live(Live::open(path)?)))
     }
 
     /// The connection that may write.
@@ -134,6 +142,14 @@ fn without_links(path: PathBuf) -> PathBuf {
         .ok()
         .or_else(of_folder)
         .unwrap_or(path)
+}
+
+/// Refuses a file without a study. What is in a log is not in the file yet.
+fn check_not_empty(path: &Path) -> Result<(), Error> {
+    if path.exists() && length(path) == 0 && length(&beside(path, "-wal")) == 0 {
+        return Err(refused(path, "it is empty: there is no study in it"));
+    }
+    Ok(())
 }
 
 /// The length of a file, without opening it: to close it would end the locks of other connections of this process.
@@ -221,6 +237,9 @@ fn translate(path: &Path, error: &rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { place },
         Some(ErrorCode::DiskFull) => Error::Full { place },
+        Some(ErrorCode::SystemIoFailure) if is_about_size(error) => {
+            Error::CannotGrow { place, message }
+        }
         Some(ErrorCode::ReadOnly) => Error::ReadOnly { place },
         Some(ErrorCode::CannotOpen) => cannot_open(&path, &message),
         Some(ErrorCode::NotADatabase) => Error::NotADatabase { path },
@@ -234,6 +253,19 @@ fn translate(path: &Path, error: &rusqlite::Error) -> Error {
         },
         _ => Error::Database { place, message },
     }
+}
+
+/// Whether writing failed, of the file, its log or the memory that its users share, which is a file too.
+fn is_about_size(error: &rusqlite::Error) -> bool {
+    let growing = [
+        ffi::SQLITE_IOERR_WRITE,
+        ffi::SQLITE_IOERR_TRUNCATE,
+        ffi::SQLITE_IOERR_SHMOPEN,
+        ffi::SQLITE_IOERR_SHMSIZE,
+        ffi::SQLITE_IOERR_SHMMAP,
+    ];
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code.is_some_and(|code| growing.contains(&code))
 }
 
 /// Whether a value is not what the schema says.

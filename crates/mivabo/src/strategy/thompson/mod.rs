@@ -1,8 +1,8 @@
 //! The paper's algorithm: a function is drawn from the posterior, and its minimum is the next point. MiVaBo, Alg. 1.
 
-pub mod alternating;
-pub mod dual;
-pub mod exact;
+pub(crate) mod alternating;
+pub(crate) mod dual;
+pub(crate) mod exact;
 pub(crate) mod global;
 mod landscape;
 mod model;
@@ -13,15 +13,17 @@ mod settings;
 mod tests;
 
 pub(crate) use self::model::Linear;
-pub use self::products::{Link, ProductRule};
+pub use self::products::Link;
+pub(crate) use self::products::ProductRule;
 use self::search::{Searched, search};
-pub(crate) use self::settings::THEORY;
-pub use self::settings::{Thompson, ThompsonSearch, WaveFeatures, WeightPrior};
-use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
+pub use self::settings::Thompson;
+pub(crate) use self::settings::{THEORY, ThompsonSearch, WaveFeatures, WeightPrior};
+use super::{Error, Estimate, Origin, Proposal, Proposer, Recommendation, Seen};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
-use crate::acquire::{Feasible, Lowest};
+use crate::acquire::{Feasible, Lowest, Placed};
 use crate::encoding::Encoded;
 use crate::features::Weights;
+use crate::interrupt;
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::Space;
 use crate::surrogate::Outputs;
@@ -97,6 +99,20 @@ impl Proposer for ThompsonProposer {
             feasible: found.feasible,
             mean: seen.turned(belief.outputs().from_model(found.value)),
         })
+    }
+
+    /// By the posterior from which functions are drawn; failed trials count as the worst value.
+    fn predict(&mut self, seen: &Seen<'_>, at: &[Placed]) -> Result<Vec<Estimate>, Error> {
+        let sense = seen.aims.goal().sense;
+        let belief = self.0.after(&observations(seen))?;
+        let outputs = *belief.outputs();
+        let estimates = at.iter().map(|at| {
+            interrupt::check();
+            let Encoded { bits, unit } = at.code();
+            let prediction = belief.surrogate_mut().predict(bits, unit);
+            Estimate::of(prediction, &outputs, sense)
+        });
+        Ok(estimates.collect())
     }
 
     fn boxed(&self) -> Box<dyn Proposer> {
