@@ -6,7 +6,9 @@
 //! Write-ahead mode needs memory that all processes share: the file must be on a local disk, not on a network share.
 
 mod hold;
+mod line;
 mod live;
+mod lock;
 mod look;
 mod mark;
 mod place;
