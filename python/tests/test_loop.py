@@ -160,6 +160,14 @@ def test_the_loop_ends_at_a_target_and_in_time(small: Space) -> None:
     assert 1 <= slow.n_trials <= 3
 
 
+def test_a_loop_ends_when_no_trial_was_better_for_as_long_as_its_patience(small: mivabo.Space) -> None:
+    values = iter([3.0, 2.0, 5.0, 1.0, 1.0, 4.0])
+
+    study = mivabo.Study(small, strategy="random").optimize(lambda p: next(values), patience=2)
+
+    assert [trial.value for trial in study.trials] == [3.0, 2.0, 5.0, 1.0, 1.0, 4.0]
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_users_exception_stays_that_exception(small: Space, workers: int) -> None:
     mine = OwnError("bad luck")

@@ -8,12 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::{Duration, Instant};
 
+use mivabo::{counted, lasting};
 use mivabo_store::{Asked, Error, Object, Session, Told};
 use mivabo_work::{Done, Ended, Ending, MAX_FAILURES, Next, Plan, Terms, Work};
 
 use crate::log::{self, Log, LogError};
-use crate::objective::{Evaluator, Program, evaluator};
-use crate::progress::{Facts, Progress, rounded};
+use crate::objective::{Call, Evaluator, Program, evaluator};
+use crate::progress::{Facts, Progress};
 use crate::stop::{Stop, Wish};
 use crate::subprocess::{self, End, Rules};
 use crate::text::brief;
@@ -66,8 +67,12 @@ pub struct CrewEnd {
     pub session: Session,
     /// What did not work.
     pub troubles: Vec<Trouble>,
+    /// Whether all trials were there before it began, so that none was evaluated here.
+    pub had_nothing_to_do: bool,
     /// The last failure, where the run was given up because the objective never had a value.
     pub hopeless: Option<FailedTrial>,
+    /// Why it ended, if its workers came to an end.
+    pub done: Option<Done>,
 }
 
 /// An evaluation that ended here.
@@ -82,7 +87,9 @@ impl<'a> Crew<'a> {
     pub fn new(job: Job<'a>, session: Session, progress: Progress) -> Self {
         let plan = job.plan;
         let work = Work::new(Terms {
-            trials: Some(plan.trials),
+            trials: plan.budget.trials,
+            time: plan.budget.time,
+            patience: plan.budget.patience,
             retries: plan.objective.retries,
             max_failures: Some(MAX_FAILURES),
             ..Terms::with_lease(plan.lease)
@@ -116,7 +123,9 @@ impl<'a> Crew<'a> {
         CrewEnd {
             session: into_inner(self.desk).session,
             troubles: tally.troubles,
+            had_nothing_to_do: tally.n_ended == 0 && tally.done == Some(Done::Enough),
             hopeless: tally.last_failure.filter(|_| is_hopeless),
+            done: tally.done,
         }
     }
 
@@ -151,7 +160,8 @@ impl<'a> Crew<'a> {
         }
         let wanted = self.job.plan.workers;
         self.progress.say(&format!(
-            "{n} of {wanted} workers: no thread for more: {error}"
+            "{n} of {}: no thread for more: {error}",
+            counted(wanted, "worker")
         ));
     }
 
@@ -229,7 +239,7 @@ impl<'a> Crew<'a> {
     }
 
     fn attempt(&self, asked: &Asked, attempt: u32) -> End {
-        match evaluator(self.job.plan, asked) {
+        match evaluator(&Call::of(self.job.plan, asked)) {
             Ok(Evaluator::Function(builtin)) => End::Value(builtin.value(&asked.values), None),
             Ok(Evaluator::Program(program)) => self.watch(*program, asked.id, attempt),
             Err(why) => End::failed(why.to_string()),
@@ -282,7 +292,7 @@ impl<'a> Crew<'a> {
         match &evaluation.end {
             End::Value(value, _) => {
                 self.add(evaluation.time, None);
-                let (value, time) = (brief(*value), rounded(evaluation.time));
+                let (value, time) = (brief(*value), lasting(evaluation.time));
                 let what = format!("trial {trial}: {value} in {time}");
                 self.progress.told(&what, || self.facts(desk));
             }
@@ -319,9 +329,10 @@ impl<'a> Crew<'a> {
     fn unstored(&self, evaluation: &Evaluation, error: Error) -> Trouble {
         let why = Box::new(error);
         match evaluation.end {
-            End::Value(value, _) => Trouble::Unstored {
+            End::Value(value, ref result) => Trouble::Unstored {
                 trial: evaluation.trial,
                 value,
+                result: result.clone(),
                 study_file: self.job.plan.path.clone(),
                 why,
             },
@@ -332,21 +343,32 @@ impl<'a> Crew<'a> {
     fn facts(&self, desk: &Desk) -> Facts {
         let session = &desk.session;
         let (n_told, n_failed) = counts(session);
-        let budget = self.job.plan.trials;
-        let n_left = u32::try_from(budget.saturating_sub(n_told)).unwrap_or(u32::MAX);
+        let budget = self.job.plan.budget;
         let best = session.best();
         let tally = lock(&self.tally);
         let per_trial = |time: Duration| time.checked_div(tally.n_ended);
         Facts {
             n_told,
-            budget,
+            budget: budget.trials,
             n_failed,
             n_running: desk.work.n_held(),
             best: best.and_then(|trial| session.study().value(trial)),
             mean: per_trial(tally.time),
             // By the clock and not by the mean, for several workers evaluate at the same time.
-            left: per_trial(self.began.elapsed()).map(|each| each.saturating_mul(n_left)),
+            left: self.left(n_told, per_trial(self.began.elapsed())),
         }
+    }
+
+    /// How long the run may still take, by whichever bound comes first.
+    fn left(&self, n_told: u64, each: Option<Duration>) -> Option<Duration> {
+        let budget = self.job.plan.budget;
+        let by_trials = budget.trials.zip(each).map(|(trials, each)| {
+            let n_left = u32::try_from(trials.saturating_sub(n_told)).unwrap_or(u32::MAX);
+            each.saturating_mul(n_left)
+        });
+        let elapsed = self.began.elapsed();
+        let by_time = budget.time.map(|time| time.saturating_sub(elapsed));
+        by_trials.into_iter().chain(by_time).min()
     }
 
     fn give_up(&self, trouble: Trouble) {

@@ -1,24 +1,31 @@
 //! `mivabo run`: evaluates the trials of a study, then prints the best of them.
 
+use mivabo::{counted, lasting};
 use mivabo_store::Session;
-use mivabo_work::{MAX_FAILURES, Overrides, Plan};
+use mivabo_work::{Budget, Done, MAX_FAILURES, Overrides, Plan};
 
 use crate::Answer;
 use crate::args::RunArgs;
-use crate::best;
+use crate::best::{self, Started};
 use crate::crew::{Crew, CrewEnd, Job};
+use crate::dry_run;
 use crate::error::Error;
 use crate::log;
 use crate::lost;
-use crate::objective::check_program;
+use crate::paste;
+use crate::programs::check_program;
 use crate::progress::Progress;
 use crate::source::{database, open, read_study_file, say_waits};
 use crate::stop::Stop;
+use crate::text::trials;
 use crate::trouble::FailedTrial;
 
 /// Runs a study until it has all its trials.
 pub fn run(args: &RunArgs) -> Result<Answer, Error> {
     let plan = plan(args)?;
+    if args.dry_run {
+        return dry_run::run(&plan, args.json).map(Answer::from);
+    }
     let logs = log::folder(database(&plan.path, &plan.location)?, &plan.name);
     log::check_folder(&logs)?;
     if !args.quiet {
@@ -32,7 +39,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Error> {
         logs: &logs,
         stop: &stop,
     };
-    let progress = Progress::new(args.quiet, plan.trials);
+    let progress = Progress::new(args.quiet, plan.budget.trials);
     let end = Crew::new(job, session, progress).run();
     answer(args, &plan, &stop, end)
 }
@@ -40,7 +47,11 @@ pub fn run(args: &RunArgs) -> Result<Answer, Error> {
 /// What the file says and what was typed, once everything is checked that can be before the first evaluation.
 fn plan(args: &RunArgs) -> Result<Plan, Error> {
     let instead = Overrides {
-        trials: args.trials,
+        budget: Budget {
+            trials: args.trials,
+            time: args.time,
+            patience: args.patience,
+        },
         workers: args.workers,
         seed: args.seed,
     };
@@ -59,7 +70,9 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
     let CrewEnd {
         mut session,
         troubles,
+        had_nothing_to_do,
         hopeless,
+        done,
     } = end;
     if !troubles.is_empty() {
         let lost = lost::named(&session, plan);
@@ -70,17 +83,36 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
     if let Some(last) = hopeless {
         return without_value(&session, last, args.json);
     }
-    let path = plan.path.display();
     if let Some(exit) = stop.exit() {
-        say!("stopped; `mivabo run {path}` goes on");
-        let answer = best::answer(&session, args.json)?;
+        say!("stopped; `{}` goes on", paste::call("run", &plan.path, &[]));
+        let answer = best::answer(&session, Some(&Started::by(plan)), args.json)?;
         return Ok(Answer { exit, ..answer });
     }
+    say_end(plan, done.as_ref());
     say_kept(&session)?;
     if !args.quiet {
-        say!("`mivabo report {path}` shows more");
+        if had_nothing_to_do {
+            say_idle(&session, plan);
+        }
+        say!("`{}` shows more", paste::call("report", &plan.path, &[]));
     }
-    best::answer(&session, args.json)
+    best::answer(&session, Some(&Started::by(plan)), args.json)
+}
+
+/// Why a run ended before it had all its trials.
+fn say_end(plan: &Plan, done: Option<&Done>) {
+    let Budget { time, patience, .. } = plan.budget;
+    match (done, time, patience) {
+        (Some(Done::OutOfTime), Some(time), _) => {
+            let run = paste::call("run", &plan.path, &[]);
+            say!("the time of {} is up; `{run}` goes on", lasting(time));
+        }
+        (Some(Done::NoProgress { best }), _, Some(n)) => {
+            let trials = counted(usize::try_from(n).unwrap_or(usize::MAX), "trial");
+            say!("no better value in {trials} after trial {best}; a larger `patience` goes on");
+        }
+        _ => {}
+    }
 }
 
 /// A message says it all, but a program that reads JSON gets some.
@@ -91,7 +123,19 @@ fn without_value(session: &Session, last: FailedTrial, is_json: bool) -> Result<
         return Err(error);
     }
     say!("error: {error}");
-    best::answer(session, true)
+    best::answer(session, None, true)
+}
+
+/// Why nothing happened, and how more would.
+fn say_idle(session: &Session, plan: &Plan) {
+    let Some(wanted) = plan.budget.trials else {
+        return;
+    };
+    let there = counted(session.trials().len(), "trial");
+    say!(
+        "nothing was left to do: the study has {there}, and {wanted} were asked for\n\
+         hint: for more, raise `trials` in [run] or pass --trials N"
+    );
 }
 
 /// Names the trials that others keep for longer than a run waits.
@@ -100,8 +144,8 @@ fn say_kept(session: &Session) -> Result<(), Error> {
     if kept.is_empty() {
         return Ok(());
     }
-    let ids: Vec<String> = kept.iter().map(|trial| trial.id.to_string()).collect();
-    let ids = ids.join(", ");
-    say!("still held by others, for longer than a run waits: trials {ids}");
+    let ids: Vec<u64> = kept.iter().map(|trial| trial.id).collect();
+    let kept = trials(&ids);
+    say!("still held by others, for longer than a run waits: {kept}");
     Ok(())
 }

@@ -85,7 +85,11 @@ fn a_report_is_one_page_beside_the_study_file() {
         page.starts_with("<!DOCTYPE html>") && page.contains("small") && page.contains("<svg"),
         "{page}"
     );
-    assert_eq!(String::from_utf8_lossy(&printed.stdout), page);
+    // The study file says what evaluates the trials, which a database does not know.
+    let command = "<li>command <code>sh objective.sh</code></li>";
+    assert!(page.contains(command));
+    let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+    assert!(printed.starts_with("<!DOCTYPE html>") && !printed.contains(command));
 }
 
 #[test]
@@ -284,7 +288,7 @@ fn an_objective_that_hangs_is_stopped_with_all_its_children() {
         assert_eq!(code(&output), 3);
         assert_eq!(
             folder.trials()[0]["reason"],
-            "timeout: it took longer than 300ms"
+            "timeout: it took longer than 300 ms"
         );
         if folder.path("pid").exists() {
             let pid: i32 = folder.read("pid").trim().parse().unwrap();
@@ -697,6 +701,31 @@ fn a_database_that_is_cut_off_stops_the_run_which_names_all_that_was_told() {
 }
 
 #[test]
+fn a_database_that_is_removed_stops_the_run_which_names_all_that_was_told() {
+    let remove =
+        r#"if [ "$MIVABO_TRIAL" = 5 ]; then rm study.db study.db-*; fi; echo 0.5$MIVABO_TRIAL"#;
+    let folder = Folder::script(remove, "", "trials = 9");
+
+    let output = folder.run(&["run", "study.toml"]);
+
+    assert_eq!(code(&output), 1);
+    let said = stderr(&output);
+    assert!(
+        said.contains("trial 5 has the value 0.55, which could not be stored"),
+        "{said}"
+    );
+    assert!(said.contains("and that study.db lacks now: 5\n"), "{said}");
+    let lost = &said[said.find("\n[{").unwrap()..=said.rfind("]\n").unwrap()];
+    folder.write("lost.json", lost);
+    let output = folder.run(&["import", "study.toml", "lost.json"]);
+    assert!(
+        stdout(&output).starts_with("imported 5 of 5 rows"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_full_disk_or_a_read_only_one_is_one_clear_message() {
     let program = env!("CARGO_BIN_EXE_mivabo");
     let copy = "keep=$(cat study.toml); script=$(cat objective.sh); mount -t tmpfs -o size=1m none . && cd \"$PWD\"";
@@ -866,4 +895,43 @@ fn a_program_is_found_in_a_relative_folder_of_the_path() {
         stdout(&output),
         stderr(&output)
     );
+}
+
+#[test]
+fn a_run_starts_nothing_new_when_its_time_is_up_and_lets_running_trials_finish() {
+    let folder = Folder::script("sleep 0.7; echo 1", "", "for = \"400ms\"");
+
+    let output = folder.run(&["run", "study.toml"]);
+
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("the time of 400 ms is up; `mivabo run study.toml` goes on"),
+        "{}",
+        stderr(&output)
+    );
+    let states: Vec<_> = folder
+        .trials()
+        .iter()
+        .map(|trial| trial["state"].clone())
+        .collect();
+    assert_eq!(states, ["complete"]);
+}
+
+#[test]
+fn a_run_ends_after_as_many_trials_without_a_better_one_as_its_patience_allows() {
+    let folder = Folder::script("echo $MIVABO_TRIAL", "", "patience = 3");
+
+    let output = folder.run(&["run", "study.toml"]);
+    let again = folder.run(&["run", "study.toml"]);
+    let longer = folder.run(&["run", "study.toml", "--patience", "5"]);
+
+    for end in [&output, &again, &longer] {
+        assert_eq!(code(end), 0, "{}", stderr(end));
+    }
+    assert!(
+        stderr(&again).contains("no better value in 3 trials after trial 0"),
+        "{}",
+        stderr(&again)
+    );
+    assert_eq!(folder.trials().len(), 6);
 }

@@ -89,8 +89,8 @@ mod waiting;
 
 pub use crate::backend::{Backend, Last, Rows, Transaction, Turn};
 pub use crate::claim::Claim;
-pub use crate::definition::{Definition, Said, default_strategy};
-pub use crate::error::Error;
+pub use crate::definition::{AimsError, Definition, Said, default_strategy};
+pub use crate::error::{Error, Refused};
 pub use crate::location::{Location, LocationError};
 pub use crate::memory::Memory;
 pub use crate::object::Object;

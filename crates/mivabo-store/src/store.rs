@@ -4,7 +4,7 @@ use mivabo::interrupt;
 use mivabo::measure::Outcome;
 
 use crate::backend::{Backend, Rows, Transaction};
-use crate::error::Error;
+use crate::error::{Error, Refused};
 use crate::location::Location;
 use crate::memory::Memory;
 use crate::record::{Lease, NewRecord, Record, Revision, StudyEntry, StudyId, Tell};
@@ -15,6 +15,9 @@ use crate::state::RecordState;
 pub struct Store {
     pub(crate) backend: Box<dyn Backend>,
 }
+
+/// So many changes are read within the turn to write.
+const NEAR: u64 = 100;
 
 /// What changed since a revision.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +48,10 @@ impl Store {
     /// [`Error::NotThere`], and those of [`open`](Store::open).
     pub fn open_existing(location: &Location) -> Result<Store, Error> {
         check_there(location)?;
-        Store::open(location)
+        Ok(match location {
+            Location::Memory => Store::new(Memory::default()),
+            Location::File(path) => Store::new(Sqlite::open_existing(path)?),
+        })
     }
 
     /// What is kept at this place, to be looked at only: every call that would write is refused. Works beside writers and
@@ -226,12 +232,47 @@ impl Store {
     /// [`Error::AlreadyTold`] with what the trial has, [`Error::UnknownStudy`],
     /// [`Error::UnknownTrial`], or what the backend meets.
     pub fn tell(&mut self, study: StudyId, id: u64, tell: &Tell<'_>) -> Result<Record, Error> {
+        self.write(|rows| finish(rows, study, id, tell))
+    }
+
+    /// The same, and what changed since a revision: who follows the study need not look once more. None where that is much, and others
+    /// would wait for it.
+    pub(crate) fn tell_since(
+        &mut self,
+        study: StudyId,
+        id: u64,
+        tell: &Tell<'_>,
+        since: Revision,
+    ) -> Result<Option<Changes>, Error> {
         self.write(|rows| {
-            let mut trial = trial(rows, study, id)?;
-            // Whoever holds it by now: a result that was paid for counts.
-            trial.finish(tell, rows.last(study)?.tells)?;
-            put(rows, study, trial)
+            let told = finish(rows, study, id, tell)?;
+            let is_near = told.revision.0 <= since.0.saturating_add(NEAR);
+            is_near.then(|| changes(rows, study, since)).transpose()
         })
+    }
+
+    /// The same for many, all of them or none. A trial that was told the very same before stays as it is; for each tell, whether it
+    /// did.
+    ///
+    /// # Errors
+    /// As [`tell`](Store::tell), with the place of the tell that is refused; nothing is then told.
+    pub fn tell_many(
+        &mut self,
+        study: StudyId,
+        tells: &[(u64, Tell<'_>)],
+    ) -> Result<Vec<bool>, Refused> {
+        let heard = self.write_if(|rows| {
+            let numbered = tells.iter().enumerate();
+            let heard = numbered.map(|(at, (id, tell))| {
+                let heard = tell_or_repeat(rows, study, *id, tell);
+                heard.map_err(|why| Refused {
+                    at: Some(at),
+                    why: Box::new(why),
+                })
+            });
+            heard.collect::<Result<Vec<bool>, Refused>>().map(Some)
+        })?;
+        Ok(heard.unwrap_or_default())
     }
 
     /// A worker that stops gives its trial back. It waits again, and the attempt does not count.
@@ -407,6 +448,32 @@ fn expired(
         _ => None,
     };
     Ok(rows.running(study)?.into_iter().filter_map(ended).collect())
+}
+
+fn finish(
+    rows: &mut dyn Transaction,
+    study: StudyId,
+    id: u64,
+    tell: &Tell<'_>,
+) -> Result<Record, Error> {
+    let mut trial = trial(rows, study, id)?;
+    // Whoever holds it by now: a result that was paid for counts.
+    trial.finish(tell, rows.last(study)?.tells)?;
+    put(rows, study, trial)
+}
+
+/// Tells a trial, unless that was told before; whether it was.
+fn tell_or_repeat(
+    rows: &mut dyn Transaction,
+    study: StudyId,
+    id: u64,
+    tell: &Tell<'_>,
+) -> Result<bool, Error> {
+    if trial(rows, study, id)?.was_told(tell) {
+        return Ok(true);
+    }
+    finish(rows, study, id, tell)?;
+    Ok(false)
 }
 
 fn add(

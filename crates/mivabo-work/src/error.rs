@@ -3,8 +3,11 @@
 use std::fmt;
 
 use mivabo::strategy;
+use mivabo_store::AimsError;
 
 use crate::MAX_WORKERS;
+use crate::interpreter::SHELL_ARGUMENT;
+use crate::keys::Key;
 use crate::time::TimeError;
 
 /// What is wrong with a study file, and where.
@@ -56,7 +59,7 @@ pub enum Problem {
         /// The key that was probably meant.
         nearest: Option<String>,
         /// The keys that the table may have.
-        known: &'static [&'static str],
+        known: &'static [Key],
     },
     /// There is nothing to choose.
     #[error("[parameters] is empty or missing")]
@@ -68,10 +71,10 @@ pub enum Problem {
     #[error(transparent)]
     Name(#[from] mivabo_store::Error),
     /// Goals or limits that make no sense.
-    #[error("{message}")]
+    #[error("{why}")]
     Aims {
         /// The key, and what was expected.
-        message: String,
+        why: AimsError,
     },
     /// `[objective]` makes no sense.
     #[error("[objective]: {0}")]
@@ -100,6 +103,15 @@ pub enum Problem {
         /// What is wrong with it.
         why: TimeError,
     },
+    /// A time that a run cannot have.
+    #[error("[run] for: {why}")]
+    Time {
+        /// What is wrong with it.
+        why: TimeError,
+    },
+    /// A run that would stop before it began.
+    #[error("[run] patience: expected at least 1, not 0")]
+    NoPatience,
     /// A run needs something to evaluate.
     #[error(
         "no [objective] to evaluate\n\
@@ -107,8 +119,11 @@ pub enum Problem {
     )]
     NoObjective,
     /// A run needs an end.
-    #[error("the number of trials is missing: set `trials` in [run], or pass --trials")]
-    NoTrials,
+    #[error(
+        "nothing says when to stop: set `trials`, `for` or `patience` in [run], \
+         or pass --trials, --for or --patience"
+    )]
+    NoEnd,
 }
 
 fn in_table(table: &str) -> String {
@@ -118,11 +133,12 @@ fn in_table(table: &str) -> String {
     }
 }
 
-fn hint(nearest: Option<&str>, known: &[&str]) -> String {
-    match (nearest, known) {
+fn hint(nearest: Option<&str>, known: &[Key]) -> String {
+    let names: Vec<&str> = known.iter().map(|key| key.name).collect();
+    match (nearest, names.as_slice()) {
         (Some(nearest), _) => format!("did you mean `{nearest}`?"),
         (None, [only]) => format!("expected `{only}`"),
-        (None, known) => format!("expected one of {}", known.join(", ")),
+        (None, names) => format!("expected one of {}", names.join(", ")),
     }
 }
 
@@ -161,6 +177,21 @@ pub enum ObjectiveError {
         /// The parameter.
         name: String,
         /// What holds its value.
+        variable: String,
+    },
+    /// The same in a text that an interpreter runs.
+    #[error(
+        "command: `{{{name}}}` stands in a text that `{program}` runs, and its value would be run too\nhint: {}",
+        instead(name, program, first, variable)
+    )]
+    ProgramText {
+        /// The parameter.
+        name: String,
+        /// What runs the text.
+        program: String,
+        /// How the text names the first argument behind it; empty where it has no name.
+        first: &'static str,
+        /// What holds the value.
         variable: String,
     },
     /// Two names have the same environment variable.
@@ -219,7 +250,8 @@ impl ObjectiveError {
             ObjectiveError::NotOne | ObjectiveError::SharedVariable { .. } => None,
             ObjectiveError::EmptyCommand
             | ObjectiveError::ConditionalProgram { .. }
-            | ObjectiveError::UnknownPlaceholder { .. } => Some("command"),
+            | ObjectiveError::UnknownPlaceholder { .. }
+            | ObjectiveError::ProgramText { .. } => Some("command"),
             ObjectiveError::ShellPlaceholder { .. } => Some("shell"),
             ObjectiveError::HiddenVariable { .. } => Some("env"),
             ObjectiveError::UnknownBuiltin { .. } | ObjectiveError::BuiltinNeeds { .. } => {
@@ -227,6 +259,19 @@ impl ObjectiveError {
             }
             ObjectiveError::Time { key, .. } => Some(key),
         }
+    }
+}
+
+/// How a value comes into a text that is run, and stays a value.
+fn instead(name: &str, program: &str, first: &str, variable: &str) -> String {
+    let environment = format!("read it there from the environment variable {variable}");
+    match first {
+        "" => environment,
+        // The first argument behind the text of a shell is its name.
+        SHELL_ARGUMENT => format!(
+            "write \"$1\" there, in quotes, and \"{program}\", \"{{{name}}}\" behind it; or \"${variable}\""
+        ),
+        first => format!("write {first} there and \"{{{name}}}\" behind it; or {environment}"),
     }
 }
 

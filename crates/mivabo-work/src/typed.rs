@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use mivabo::language::Subject;
 use mivabo::space::{Constraints, Definitions, Parameters};
 use mivabo_store::Location;
 use serde::Deserialize;
@@ -10,6 +11,8 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Mistake, Problem};
+use crate::keys::{FILE, MODEL, OBJECTIVE, RUN};
+use crate::value::Count;
 use crate::{objective, time};
 
 /// What was typed. Nothing in it has been checked against anything else.
@@ -38,11 +41,14 @@ pub(crate) struct Typed {
 /// `[run]`: how often, by whom, where results are kept.
 #[derive(Deserialize, Default)]
 pub(crate) struct Run {
-    pub trials: Option<u64>,
-    pub workers: Option<usize>,
-    pub seed: Option<u64>,
+    pub trials: Option<Count>,
+    #[serde(rename = "for")]
+    pub time: Option<time::Typed>,
+    pub patience: Option<Count>,
+    pub workers: Option<Count>,
+    pub seed: Option<Count>,
     pub strategy: Option<String>,
-    pub n_initial: Option<usize>,
+    pub n_initial: Option<Count>,
     pub storage: Option<Location>,
     pub lease: Option<time::Typed>,
     #[serde(flatten)]
@@ -59,27 +65,14 @@ pub(crate) struct Model {
 }
 
 impl Typed {
-    const KNOWN: &[&str] = &[
-        "name",
-        "direction",
-        "goals",
-        "limits",
-        "parameters",
-        "definitions",
-        "constraints",
-        "objective",
-        "run",
-        "model",
-    ];
-
     /// The first key that means nothing, table by table.
     pub(crate) fn unknown_key(&self) -> Option<Problem> {
         let objective = self.objective.as_ref();
         let tables = [
-            Some(("", Typed::KNOWN, &self.unknown)),
-            objective.map(|keys| ("objective", objective::Keys::KNOWN, &keys.unknown)),
-            Some(("run", Run::KNOWN, &self.run.unknown)),
-            Some(("model", Model::KNOWN, &self.model.unknown)),
+            Some(("", FILE, &self.unknown)),
+            objective.map(|keys| ("objective", OBJECTIVE, &keys.unknown)),
+            Some(("run", RUN, &self.run.unknown)),
+            Some(("model", MODEL, &self.model.unknown)),
         ];
         let mut tables = tables.into_iter().flatten();
         tables.find_map(|(table, known, unknown)| {
@@ -87,27 +80,11 @@ impl Typed {
             Some(Problem::UnknownKey {
                 key: key.clone(),
                 table,
-                nearest: mivabo::nearest(key, known.iter().copied()),
+                nearest: mivabo::nearest(key, known.iter().map(|known| known.name)),
                 known,
             })
         })
     }
-}
-
-impl Run {
-    const KNOWN: &[&str] = &[
-        "trials",
-        "workers",
-        "seed",
-        "strategy",
-        "n_initial",
-        "storage",
-        "lease",
-    ];
-}
-
-impl Model {
-    const KNOWN: &[&str] = &["linked"];
 }
 
 /// In which line each key of a file stands, by its path (`run.lease`). Empty for JSON, whose reader does not tell.
@@ -117,6 +94,22 @@ pub(crate) struct Lines(BTreeMap<String, usize>);
 impl Lines {
     pub(crate) fn of(&self, path: &str) -> Option<usize> {
         self.0.get(path).copied()
+    }
+
+    /// The line of a limit.
+    pub(crate) fn of_limit(&self, measure: &str) -> Option<usize> {
+        self.of(&format!("limits.{measure}"))
+    }
+
+    /// The line of a parameter, a definition or a constraint.
+    pub(crate) fn of_subject(&self, subject: Subject<'_>) -> Option<usize> {
+        match subject {
+            Subject::Constraint(name) => self.of(&format!("constraints.{name}")),
+            Subject::Symbol(name) => {
+                let parameter = self.of(&format!("parameters.{name}"));
+                parameter.or_else(|| self.of(&format!("definitions.{name}")))
+            }
+        }
     }
 
     fn add(&mut self, table: &DeTable<'_>, prefix: &str, text: &str) {

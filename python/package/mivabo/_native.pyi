@@ -177,7 +177,13 @@ class Loop:
     """The work on a study, as one call of ``optimize`` does it."""
 
     def __new__(
-        cls, study: Study, lease: float, trials: int | None, time: float | None, target: float | None
+        cls,
+        study: Study,
+        lease: float,
+        trials: int | None,
+        time: float | None,
+        target: float | None,
+        patience: int | None,
     ) -> Loop: ...
     def next(self, stops: bool) -> dict[str, Any] | float | None: ...
     def tell(self, id: int, outcome: tuple[Any, str | None], result: str | None) -> bool: ...

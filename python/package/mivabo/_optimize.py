@@ -50,6 +50,7 @@ class Plan:
     executor: Executor | Literal["threads", "processes"]
     timeout: float | None
     target: float | None
+    patience: int | None
     callbacks: tuple[Callback, ...]
     catch: tuple[type[Exception], ...]
     on_error: Literal["release", "fail"]
@@ -63,14 +64,16 @@ class Plan:
             raise StudyError(f"executor: expected 'threads', 'processes' or an Executor, not {self.executor!r:.60}")
         if self.on_error not in ("release", "fail"):
             raise StudyError(f"on_error: expected 'release' or 'fail', not {self.on_error!r}")
-        if self.trials is None and self.timeout is None and self.target is None:
-            raise StudyError("say when to stop: trials, timeout or target")
+        if self.patience == 0:
+            raise StudyError("patience: expected at least 1, not 0")
+        if all(bound is None for bound in (self.trials, self.timeout, self.target, self.patience)):
+            raise StudyError("say when to stop: trials, timeout, patience or target")
 
 
 def run(study: Study, objective: Objective, plan: Plan) -> None:
     """Evaluate trials until the plan says so."""
     plan.check()
-    work = _native.Loop(study._inner, LEASE, plan.trials, plan.timeout, plan.target)
+    work = _native.Loop(study._inner, LEASE, plan.trials, plan.timeout, plan.target, plan.patience)
     with _executor(plan) as executor, _signs_of_life(study, work), _progress(study, plan) as bar:
         loop = _Loop(study, _evaluation(objective, plan), plan, executor, work, bar)
         try:

@@ -240,6 +240,7 @@ class Study:
         executor: Executor | Literal["threads", "processes"] = "threads",
         timeout: float | None = None,
         target: float | None = None,
+        patience: int | None = None,
         callbacks: Callback | Iterable[Callback] = (),
         catch: type[Exception] | tuple[type[Exception], ...] = (),
         on_error: Literal["release", "fail"] = "release",
@@ -253,6 +254,7 @@ class Study:
             give any executor of ``concurrent.futures``.
         :param timeout: no trial begins after this many seconds.
         :param target: no trial begins once the value of the best trial is at least this good.
+        :param patience: no trial begins once so many were evaluated in a row without a better one.
         :param callbacks: called as ``callback(study, trial)`` after each told trial; ``study.stop()`` ends the loop.
         :param catch: exceptions that make a trial fail and let the loop go on.
         :param on_error: what any other exception does to its trial: it waits for the next ask (``"release"``) or fails
@@ -274,6 +276,7 @@ class Study:
             executor=executor,
             timeout=None if timeout is None else _real("timeout", timeout),
             target=None if target is None else _real("target", target),
+            patience=None if patience is None else _size("patience", patience, StudyError),
             callbacks=_optimize.callbacks_of(callbacks),
             catch=_optimize.kinds_of(catch),
             on_error=on_error,

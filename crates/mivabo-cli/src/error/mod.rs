@@ -6,12 +6,14 @@ mod tell;
 use std::io;
 use std::path::PathBuf;
 
+use mivabo::counted;
 use mivabo_store::Location;
 use mivabo_work::Mistake;
 
 pub use self::import::{ImportError, RowPlace};
 pub use self::tell::TellError;
 use crate::exit::Exit;
+use crate::paste;
 use crate::text::named;
 use crate::trouble::{FailedTrial, Trouble};
 
@@ -52,7 +54,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A study that no run has begun.
-    #[error("{place} does not exist yet; `mivabo run {}` creates it", file.display())]
+    #[error("{place} does not exist yet; `{}` creates it", paste::call("run", file, &[]))]
     NotBegun {
         /// Where it would be.
         place: Location,
@@ -126,7 +128,9 @@ pub enum Error {
     #[error(transparent)]
     Tell(#[from] TellError),
     /// A line of results cannot be told.
-    #[error("line {line}: {why}")]
+    #[error(
+        "line {line}: {why}\nhint: nothing was stored; mend the line and tell all of them again"
+    )]
     TellLine {
         /// Counted from 1.
         line: usize,
@@ -166,7 +170,7 @@ pub enum Error {
         lost: Option<String>,
     },
     /// The objective never had a value.
-    #[error("{n} trials failed and none has a value; the last one: {last}")]
+    #[error("{} failed and none has a value; the last one: {last}", counted(*n, "trial"))]
     Hopeless {
         /// How many.
         n: u64,
@@ -194,18 +198,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// An answer that is neither of the two directions.
-    #[error("expected minimize or maximize, not `{answer}`; nothing was written")]
-    Direction {
-        /// The answer.
-        answer: String,
-    },
-    /// An answer that is not a command.
-    #[error("`{answer}` does not read as a shell command; nothing was written")]
-    Command {
-        /// The answer.
-        answer: String,
-    },
+    /// Nobody answers any more.
+    #[error("the answers ended too early; nothing was written")]
+    NoAnswer,
+    /// A study that has no first point.
+    #[error("no point can be suggested")]
+    NoPoint,
     /// A file that cannot be written.
     #[error(transparent)]
     Save(#[from] mivabo_report::SaveError),
@@ -271,6 +269,26 @@ pub enum ProgramError {
     NotExecutable {
         /// The file.
         path: PathBuf,
+    },
+    /// An interpreter is there, and what it should run is not.
+    #[error("there is no `{}`, which `{program}` should run", path.display())]
+    NoScript {
+        /// The interpreter.
+        program: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A line that a shell cannot read.
+    #[error("shell: the line cannot be read: {why}")]
+    BadLine {
+        /// What the shell says.
+        why: String,
+    },
+    /// A shell does not find what a line begins with.
+    #[error("shell: there is no program `{name}`")]
+    NoCommand {
+        /// The first word of the line.
+        name: String,
     },
     /// The name makes no path.
     #[error("`{name}`: {why}")]

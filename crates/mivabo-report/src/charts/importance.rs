@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use mivabo::counted;
 use mivabo::study::{Effect, Importance, Interaction};
 
 use super::nothing;
 use crate::drawing::{CHARACTER, Element, Position, Size, Svg, text_width};
-use crate::text::{count, elided, escape, listed, percent};
+use crate::text::{elided, escape, listed, percent};
 use crate::trials::Trials;
 
 /// The height of a bar, and the room under it.
@@ -20,9 +21,6 @@ const NUMBER: f64 = 54.0;
 /// The side of a square for a pair, and the room above the squares.
 const SIDE: f64 = 38.0;
 const TOP: f64 = 18.0;
-
-/// From this share of the largest interaction on, a square is so dark that its number is light.
-const DARK_FROM: f64 = 0.55;
 
 /// The least that an interaction counts as the largest: rounding is not drawn as dark squares.
 const LEAST: f64 = 1e-3;
@@ -47,7 +45,7 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
     effects.truncate(MAX_BARS);
     let bars = bars(&effects);
     let pairs = Triangle::of(importance, &effects).map_or(String::new(), |it| it.figure());
-    let n_trials = count(importance.n_trials, "trial");
+    let n_trials = counted(importance.n_trials, "trial");
     format!(
         "<p>The share of the variance that each parameter contributes to, \
          according to a model of {n_trials}. The sum exceeds 100 % where \
@@ -66,7 +64,10 @@ fn sorted(importance: &Importance) -> Vec<&Effect> {
 fn left_out(n: usize) -> String {
     match n {
         0 => String::new(),
-        n => format!(" {} of smaller effect are left out.", count(n, "parameter")),
+        n => format!(
+            " {} of smaller effect are left out.",
+            counted(n, "parameter")
+        ),
     }
 }
 
@@ -173,13 +174,14 @@ impl<'a> Triangle<'a> {
         let depth = share / self.most;
         let inner = corner.moved(1.0, 1.0);
         let opposite = corner.moved(SIDE - 1.0, SIDE - 1.0);
-        svg.add(Element::bar(inner, opposite).class(heat(depth)));
-        let is_dark = depth > DARK_FROM;
-        let class = if is_dark { "middle inverse" } else { "middle" };
+        let heat = heat(depth);
+        svg.add(Element::bar(inner, opposite).class(heat));
         let middle = corner.moved(0.5 * SIDE, 0.5 * SIDE + 4.0);
         // The caption says once that numbers are in percent.
         let shown = percent(share);
-        svg.text(class, middle, shown.trim_end_matches("\u{a0}%"));
+        let number = shown.trim_end_matches("\u{a0}%");
+        // In a colour that is read on that of the square.
+        svg.text(&format!("middle on-{heat}"), middle, number);
     }
 
     /// The name of a column stands above its first square, where the triangle leaves room.

@@ -39,6 +39,16 @@ struct Asker<'a> {
 impl Suggest for Asker<'_> {
     type Error = Error;
 
+    fn take_in(&mut self, changes: &Changes) -> Result<bool, Error> {
+        self.replica.take_in(changes)?;
+        Ok(true)
+    }
+
+    fn is_recorded(&mut self, changes: &Changes) {
+        // The trial is ours now. What goes wrong here is met again by the next call.
+        self.replica.take_in(changes).ok();
+    }
+
     fn suggest(&mut self, changes: &Changes) -> Result<NewRecord, Error> {
         self.replica.take_in(changes)?;
         // The study does not learn of the new trial here but from the store, once it is there: so nothing has to be undone
@@ -75,8 +85,7 @@ impl Session {
         max_trials: Option<u64>,
         lease: Duration,
     ) -> Result<Option<Asked>, Error> {
-        // Much may have to be taken in, and nobody should wait for that: the turn to suggest comes after it.
-        self.sync()?;
+        self.replica.mend()?;
         let claim = Claim {
             lease: leased(&self.worker, (self.clock)(), lease),
             since: self.replica.revision(),
@@ -88,10 +97,13 @@ impl Session {
             suggested: None,
         };
         let Some(trial) = self.store.claim_by(self.id, &claim, &mut asker)? else {
+            self.sync()?;
             return Ok(None);
         };
-        // The trial is ours now. What goes wrong here is met again by the next call.
-        self.sync().ok();
+        // One that waited is known only when it is looked up. It is ours now: what goes wrong here is met again by the next call.
+        if self.replica.is_torn() || self.replica.revision() < trial.revision {
+            self.sync().ok();
+        }
         self.asked(&trial).map(Some)
     }
 

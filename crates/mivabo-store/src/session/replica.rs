@@ -38,6 +38,11 @@ impl Replica {
         self.revision
     }
 
+    /// Whether it knows less than its revision says, until it is [mended](Replica::mend).
+    pub(super) fn is_torn(&self) -> bool {
+        self.is_torn
+    }
+
     /// Begins anew if something did not end.
     pub(super) fn mend(&mut self) -> Result<(), Error> {
         if self.is_torn {

@@ -189,6 +189,16 @@ pub enum Error {
         /// How deep it may be.
         limit: usize,
     },
+    /// Too many conditions rest on each other.
+    #[error(
+        "{place}: rests on more than {limit} other conditions, each on the next; at most {limit} may be nested"
+    )]
+    NestedConditions {
+        /// The first condition that is too deep.
+        place: Place,
+        /// How many it may rest on.
+        limit: usize,
+    },
     /// A handle of another builder was used.
     #[error("{place}: uses a handle of another space")]
     ForeignHandle {
@@ -233,6 +243,48 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+}
+
+/// What a mistake is about, by the name that the user gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// A parameter or a definition.
+    Symbol(&'a str),
+    /// A constraint.
+    Constraint(&'a str),
+}
+
+impl Error {
+    /// What it is about, where that has a name: who reads a file finds its line by it.
+    pub fn subject(&self) -> Option<Subject<'_>> {
+        match self {
+            Error::EmptyName { .. } | Error::BadName { .. } | Error::File { .. } => None,
+            Error::Recursion { names } => names.first().map(|name| Subject::Symbol(name)),
+            Error::DuplicateName { name }
+            | Error::EmptyDomain { name, .. }
+            | Error::NoValues { name }
+            | Error::DuplicateValue { name, .. }
+            | Error::MixedOrdinal { name }
+            | Error::TooManyValues { name, .. }
+            | Error::IntegerTooLarge { name, .. }
+            | Error::Step { name, .. }
+            | Error::LogNeedsPositive { name, .. }
+            | Error::LogOnList { name }
+            | Error::NonFinite { name, .. }
+            | Error::Declaration { name, .. } => Some(Subject::Symbol(name)),
+            Error::Syntax { place, .. }
+            | Error::UnknownName { place, .. }
+            | Error::UnknownValue { place, .. }
+            | Error::TypeClash { place, .. }
+            | Error::NonFiniteLiteral { place, .. }
+            | Error::TooLong { place, .. }
+            | Error::TooDeep { place, .. }
+            | Error::NestedConditions { place, .. }
+            | Error::ForeignHandle { place }
+            | Error::ContinuousCondition { place, .. }
+            | Error::DivisionByZero { place, .. } => place.subject(),
+        }
+    }
 }
 
 /// Why values do not make a point.
@@ -299,6 +351,17 @@ pub enum Place {
     Condition(String),
     /// On its own.
     Text,
+}
+
+impl Place {
+    /// What the expression belongs to.
+    pub fn subject(&self) -> Option<Subject<'_>> {
+        match self {
+            Place::Constraint(name) => Some(Subject::Constraint(name)),
+            Place::Definition(name) | Place::Condition(name) => Some(Subject::Symbol(name)),
+            Place::Text => None,
+        }
+    }
 }
 
 impl fmt::Display for Place {

@@ -43,6 +43,8 @@
 //! ```
 
 mod error;
+#[cfg(test)]
+mod feasibility_tests;
 mod history;
 mod importance;
 mod ledger;

@@ -1,9 +1,11 @@
 //! The time of each trial, by trial number.
 
+use mivabo::counted;
+
 use super::{Timed, every, thinned};
 use crate::charts::WIDTH;
 use crate::drawing::{Element, Plot, Scale, Size, Svg, label_width};
-use crate::text::{Unit, count, time, time_unit};
+use crate::text::{Unit, time, time_unit};
 use crate::trials::Trials;
 
 const HEIGHT: f64 = 210.0;
@@ -72,13 +74,15 @@ impl<'a> Durations<'a> {
     }
 
     fn description(&self) -> String {
-        let n = count(self.ended.len(), "trial");
+        let n = counted(self.ended.len(), "trial");
         let longest = time(self.longest);
         format!("{n}, the longest took {longest}")
     }
 
     fn draw_axes(&self, svg: &mut Svg) {
         self.plot.draw_y(svg, 4);
+        self.plot
+            .draw_y_title(svg, &format!("time, in {}", self.unit.name));
         self.plot.draw_x(svg, 10, 0.0);
         svg.group("axis", |svg| self.plot.draw_title(svg, 36.0, "trial"));
     }
@@ -98,7 +102,7 @@ fn frame(trials: &Trials<'_>, longest: f64) -> Plot {
         left: label_width(&y, 4) + 14.0,
         y,
         right: WIDTH - 12.0,
-        top: 12.0,
+        top: 24.0,
         bottom: HEIGHT - 42.0,
     }
 }
