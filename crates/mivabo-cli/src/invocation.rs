@@ -5,6 +5,8 @@ use std::path::Path;
 use mivabo_work::{Kind, STUDY_VARIABLE, TRIAL_VARIABLE, shown};
 
 use crate::objective::{Call, input};
+use crate::paste::quoted;
+use crate::plain::plain;
 
 /// The line; none for a function inside this program, and none where no single line can be shown and pasted.
 ///
@@ -37,9 +39,9 @@ pub fn line(call: &Call<'_>) -> Option<String> {
         pieces.push(quoted(word)?);
     }
     let line = pieces.join(" ");
-    // A terminal would obey other control characters instead of showing them.
-    let is_shown = |c: char| !c.is_control() || c == '\n' || c == '\t';
-    line.chars().all(is_shown).then_some(line)
+    // What is shown escaped means something else when it is pasted.
+    let is_shown = plain(&line) == line;
+    is_shown.then_some(line)
 }
 
 /// The variables that are set for it.
@@ -56,9 +58,4 @@ fn variables(call: &Call<'_>, says_all: bool) -> Option<Vec<(String, String)>> {
     let own = call.objective.env.iter();
     variables.extend(own.map(|(name, value)| (name.clone(), value.clone())));
     Some(variables)
-}
-
-/// A word for a shell; none for one that it cannot hold.
-pub fn quoted(word: &str) -> Option<String> {
-    shlex::try_quote(word).ok().map(Into::into)
 }
