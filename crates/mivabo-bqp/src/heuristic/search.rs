@@ -176,9 +176,7 @@ impl<'p, 'a> Search<'p, 'a> {
             let Some(pattern) = allowed.get(self.random.below(allowed.len())) else {
                 continue;
             };
-            for (k, &bit) in table.bits().iter().enumerate() {
-                x[bit] = pattern >> k & 1 == 1;
-            }
+            write_pattern(x, table.bits(), *pattern);
         }
     }
 
@@ -196,4 +194,10 @@ impl<'p, 'a> Search<'p, 'a> {
 
 fn value_of(best: Option<&Incumbent>) -> f64 {
     best.map_or(f64::INFINITY, |best| best.value)
+}
+
+fn write_pattern(x: &mut [bool], bits: &[usize], pattern: u64) {
+    for (k, &bit) in bits.iter().enumerate() {
+        x[bit] = pattern >> k & 1 == 1;
+    }
 }

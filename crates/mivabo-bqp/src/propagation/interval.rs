@@ -126,11 +126,13 @@ impl<'a> IntervalRow<'a> {
     /// A free bit to branch on, and the value that helps the row.
     pub(crate) fn branch(&self, assignment: &Assignment) -> Option<(usize, bool)> {
         let k = self.bits.iter().position(|&bit| assignment.is_free(bit))?;
+        Some((self.bits[k], self.is_helped_by(k)))
+    }
+
+    /// Whether the row is rather helped by setting its bit at this place than by clearing it.
+    fn is_helped_by(&self, k: usize) -> bool {
         // A 1 in an equality mostly fixes the other bits (one-hot groups), a 0 mostly does not.
-        Some((
-            self.bits[k],
-            self.row.relation() == RowRelation::Equal || self.linear[k] < 0.0,
-        ))
+        self.row.relation() == RowRelation::Equal || self.linear[k] < 0.0
     }
 
     fn is_complete(&self, assignment: &Assignment) -> bool {
@@ -255,5 +257,5 @@ fn joined(l: f64, q: f64) -> f64 {
 /// below 1 and so changes nothing.
 fn rounding(row: &Row) -> f64 {
     let magnitude = row.form().magnitude() + row.rhs().abs();
-    16.0 * (row.form().n_terms() + 2) as f64 * f64::EPSILON * magnitude
+    row.form().rounding_below(magnitude)
 }

@@ -158,10 +158,7 @@ impl Encoding {
         let mut bits = vec![false; self.n_bits];
         for (setting, code) in point.settings.iter().zip(&self.codes) {
             let Some(code) = code else { continue };
-            let index = index_of(*setting);
-            for k in 0..code.width {
-                bits[code.first + k] = code.bit(index, k);
-            }
+            code.write(index_of(*setting), &mut bits);
         }
         bits
     }
@@ -234,22 +231,23 @@ impl Encoding {
     }
 
     fn setting(&self, p: usize, bits: &[bool], unit: &[f64]) -> Result<Setting, Error> {
-        if let Some(code) = &self.codes[p] {
-            let name = || self.model.parameters[p].name.to_string();
-            let index = code.index(bits);
-            let index = index.ok_or_else(|| BadCode::Bits { name: name() })?;
-            return Ok(Setting::Index(index));
+        match &self.codes[p] {
+            Some(code) => self.index(p, code, bits),
+            None => self.real(p, unit[self.reals.partition_point(|real| *real < p)]),
         }
-        self.real(p, unit[self.reals.partition_point(|real| *real < p)])
+    }
+
+    fn index(&self, p: usize, code: &Code, bits: &[bool]) -> Result<Setting, Error> {
+        let name = || self.model.parameters[p].name.to_string();
+        let index = code.index(bits);
+        let index = index.ok_or_else(|| BadCode::Bits { name: name() })?;
+        Ok(Setting::Index(index))
     }
 
     /// The setting of a continuous parameter at a coordinate.
     fn real(&self, p: usize, value: f64) -> Result<Setting, Error> {
         let parameter = &self.model.parameters[p];
-        if !(0.0..=1.0).contains(&value) {
-            let name = parameter.name.to_string();
-            return Err(BadCode::Coordinate { name, value }.into());
-        }
+        check_coordinate(&parameter.name, value)?;
         Ok(Setting::Real(scale::from_unit(&parameter.domain, value)))
     }
 }
@@ -276,6 +274,14 @@ fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(),
 }
 
 /// Places the bits of all discrete parameters one after the other.
+fn check_coordinate(name: &str, value: f64) -> Result<(), BadCode> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    let name = name.to_owned();
+    Err(BadCode::Coordinate { name, value })
+}
+
 fn codes(model: &Model) -> (Vec<Option<Code>>, usize) {
     let mut first = 0;
     let codes = model.parameters.iter().map(|parameter| {

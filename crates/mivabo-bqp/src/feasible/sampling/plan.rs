@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Effort;
 use crate::feasible::dive::Node;
 use crate::feasible::search::{End, Walker};
-use crate::model::Table;
+use crate::model::{Table, rising};
 use crate::propagation::{Assignment, Component, Constraint, Propagator, compatible, components};
 use crate::random::Weights;
 
@@ -185,13 +185,9 @@ impl Leaf {
 
 /// The bits of these constraints that are free, rising.
 fn free_bits(propagator: &Propagator, root: &Assignment, constraints: &[usize]) -> Vec<usize> {
-    let bits = constraints
-        .iter()
-        .flat_map(|&id| propagator.constraints()[id].bits());
-    let mut free: Vec<usize> = bits.copied().filter(|&bit| root.is_free(bit)).collect();
-    free.sort_unstable();
-    free.dedup();
-    free
+    let constraints = constraints.iter();
+    let bits = constraints.flat_map(|&id| propagator.constraints()[id].bits());
+    rising(bits.copied().filter(|&bit| root.is_free(bit)))
 }
 
 /// The patterns of a lone table.

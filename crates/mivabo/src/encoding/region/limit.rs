@@ -53,6 +53,12 @@ impl AffineRow {
     }
 
     /// The least and the most that a·x can be.
+    fn is_impossible(&self, within: &[(f64, f64)], slack: f64) -> bool {
+        let (least, most) = self.range(within);
+        let is_above = least > self.bound + slack;
+        is_above || self.is_equation && most < self.bound - slack
+    }
+
     fn range(&self, within: &[(f64, f64)]) -> (f64, f64) {
         let terms = || self.coefficients.iter().zip(within);
         let least = terms().map(|(a, (low, high))| (a * low).min(a * high));
@@ -109,11 +115,7 @@ impl Limit {
     /// Whether a row misses a box, or the sides of a smooth constraint are apart over it, by more than any tolerance.
     pub fn is_impossible(&self, within: &[(f64, f64)]) -> bool {
         match &self.form {
-            Form::Affine(row) => {
-                let (least, most) = row.range(within);
-                let is_above = least > row.bound + self.slack;
-                is_above || row.is_equation && most < row.bound - self.slack
-            }
+            Form::Affine(row) => row.is_impossible(within, self.slack),
             Form::Smooth(comparison, _) => is_impossible(comparison, within),
         }
     }
