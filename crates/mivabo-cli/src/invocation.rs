@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mivabo_work::{Kind, STUDY_VARIABLE, TRIAL_VARIABLE, shown};
+use mivabo_work::{Kind, Objective, STUDY_VARIABLE, TRIAL_VARIABLE, shown};
 
 use crate::objective::{Call, input};
 use crate::paste::quoted;
@@ -42,6 +42,27 @@ pub fn line(call: &Call<'_>) -> Option<String> {
     // What is shown escaped means something else when it is pasted.
     let is_shown = plain(&line) == line;
     is_shown.then_some(line)
+}
+
+/// What is evaluated, as a study file says it, with names of parameters in braces.
+pub fn written(objective: &Objective) -> String {
+    match &objective.kind {
+        Kind::Builtin(builtin) => format!("builtin {}", builtin.name()),
+        Kind::Shell(line) => line.trim().to_owned(),
+        Kind::Command(template) => {
+            let words: Vec<String> = template.words().map(|word| readable(&word)).collect();
+            words.join(" ")
+        }
+    }
+}
+
+/// A word in quotes where it needs them for more than its braces.
+fn readable(word: &str) -> String {
+    let plain = word.replace(['{', '}'], "");
+    match quoted(word) {
+        Some(quoted_word) if quoted(&plain).as_ref() != Some(&plain) => quoted_word,
+        _ => word.to_owned(),
+    }
 }
 
 /// The variables that are set for it.

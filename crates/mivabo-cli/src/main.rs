@@ -91,8 +91,8 @@ impl From<String> for Answer {
 
 fn main() -> ExitCode {
     stop::outlive_limits();
-    let parsed = args::program().try_get_matches();
-    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
+    let matches = args::program().try_get_matches();
+    let args = match matches.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         Err(error) => return answer_call(&error),
     };
@@ -122,10 +122,10 @@ fn run(command: &Command) -> Result<Answer, Error> {
         // These know more of how they ended than whether they failed.
         Command::Run(args) => return run::run(args),
         Command::Best(args) => return best::run(args),
+        Command::List(args) => return list::run(args),
         // These two are read by other programs.
         Command::Report(args) => return report::run(args).map(Answer::data),
         Command::Export(args) => return export::run(args).map(Answer::data),
-        Command::List(args) => return list::run(args),
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
         Command::Ask(args) => ask::run(args),

@@ -101,11 +101,11 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
 
 /// Why a run ended before it had all its trials.
 fn say_end(plan: &Plan, done: Option<&Done>) {
-    let run = paste::call("run", &plan.path, &[]);
     let Budget { time, patience, .. } = plan.budget;
     match (done, time, patience) {
         (Some(Done::OutOfTime), Some(time), _) => {
-            say!("{} are over; `{run}` goes on", lasting(time));
+            let run = paste::call("run", &plan.path, &[]);
+            say!("the time of {} is up; `{run}` goes on", lasting(time));
         }
         (Some(Done::NoProgress { best }), _, Some(n)) => {
             let trials = counted(usize::try_from(n).unwrap_or(usize::MAX), "trial");
@@ -128,10 +128,10 @@ fn without_value(session: &Session, last: FailedTrial, is_json: bool) -> Result<
 
 /// Why nothing happened, and how more would.
 fn say_idle(session: &Session, plan: &Plan) {
-    let there = counted(session.trials().len(), "trial");
     let Some(wanted) = plan.budget.trials else {
         return;
     };
+    let there = counted(session.trials().len(), "trial");
     say!(
         "nothing was left to do: the study has {there}, and {wanted} were asked for\n\
          hint: for more, raise `trials` in [run] or pass --trials N"

@@ -21,6 +21,16 @@ pub struct Source {
     pub study: Option<String>,
 }
 
+/// A study to look at.
+pub struct Found {
+    /// The study.
+    pub session: Session,
+    /// The file that keeps it.
+    pub database: PathBuf,
+    /// Its study file, where that was named.
+    pub file: Option<StudyFile>,
+}
+
 /// Which study of which place.
 struct Place {
     location: Location,
@@ -33,7 +43,7 @@ struct Place {
 impl Source {
     /// The study to look at.
     pub fn read(&self) -> Result<Session, Error> {
-        self.read_with_place().map(|(session, _)| session)
+        self.find().map(|found| found.session)
     }
 
     /// The study to look at, as it is shown.
@@ -41,15 +51,21 @@ impl Source {
         Ok(self.read()?.view()?)
     }
 
-    /// The study to look at, and its database.
-    pub fn read_with_place(&self) -> Result<(Session, PathBuf), Error> {
-        let place = self.place()?;
-        let path = database(&self.file, &place.location)?.to_owned();
-        Ok((self.look(place)?, path))
+    /// The study to look at, and where it is said.
+    pub fn find(&self) -> Result<Found, Error> {
+        let mut place = self.place()?;
+        let database = database(&self.file, &place.location)?.to_owned();
+        let file = place.file.take();
+        let session = self.look(place)?;
+        Ok(Found {
+            // Another study of the same database may be evaluated by anything.
+            file: file.filter(|file| file.name == session.name()),
+            session,
+            database,
+        })
     }
 
     fn look(&self, place: Place) -> Result<Session, Error> {
-        database(&self.file, &place.location)?;
         if !place.location.exists() && is_study_file(&self.file) {
             return Err(Error::NotBegun {
                 place: place.location,
@@ -59,16 +75,6 @@ impl Source {
         place.check_there()?;
         let store = Store::look(&place.location)?;
         place.load(store)
-    }
-
-    /// The study to look at, and its study file where that was named.
-    pub fn read_with_file(&self) -> Result<(Session, Option<StudyFile>), Error> {
-        let mut place = self.place()?;
-        let file = place.file.take();
-        let session = self.look(place)?;
-        // Another study of the same database may be evaluated by anything.
-        let file = file.filter(|file| file.name == session.name());
-        Ok((session, file))
     }
 
     /// The study to work on; made if a study file describes it.

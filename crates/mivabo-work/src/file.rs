@@ -314,15 +314,14 @@ impl At<'_> {
 
     fn budget(&self, typed: &Typed) -> Result<Budget, Mistake> {
         let run = &typed.run;
-        let patience = run.patience.map(|patience| patience.0);
-        if patience == Some(0) {
+        if run.patience == Some(Count(0)) {
             return Err(self.key("run.patience", Problem::NoPatience));
         }
         let time = run.time.as_ref().map(time::parse).transpose();
         Ok(Budget {
             trials: run.trials.map(|trials| trials.0),
             time: time.map_err(|why| self.key("run.for", Problem::Time { why }))?,
-            patience,
+            patience: run.patience.map(|patience| patience.0),
         })
     }
 
