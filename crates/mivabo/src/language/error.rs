@@ -225,6 +225,16 @@ pub enum Error {
         /// What the reader says.
         message: String,
     },
+    /// A default that the parameter cannot have.
+    #[error("parameter `{name}`: the default {default} is not {domain}")]
+    Default {
+        /// The parameter.
+        name: String,
+        /// Its default.
+        default: Value,
+        /// What was expected.
+        domain: Box<Domain>,
+    },
     /// A key that a parameter of this type does not have, or lacks.
     #[error("parameter `{name}`: {message}")]
     Declaration {
