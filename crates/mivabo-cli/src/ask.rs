@@ -9,10 +9,12 @@ use serde_json::json;
 
 use crate::args::AskArgs;
 use crate::error::Error;
+use crate::source::say_defaults;
 
 /// Prints the next points. Where there are fewer than were asked for, those that there are; that there is none is an error.
 pub fn run(args: &AskArgs) -> Result<String, Error> {
     let mut session = args.source.write()?;
+    say_defaults(&session);
     session.release_expired(MAX_ATTEMPTS)?;
     for count in 0..args.count {
         let asked = match session.ask(None, args.lease.into()) {

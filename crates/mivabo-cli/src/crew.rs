@@ -77,6 +77,9 @@ struct Evaluation {
     time: Duration,
 }
 
+/// Said by a run whose study is another one by now.
+const REVISED: &str = "the study was revised meanwhile, so no new trial begins here; run it again with its revised study file";
+
 impl<'a> Crew<'a> {
     /// Workers for a study.
     pub fn new(job: Job<'a>, session: Session, progress: Progress) -> Self {
@@ -85,6 +88,8 @@ impl<'a> Crew<'a> {
             trials: Some(plan.trials),
             retries: plan.objective.retries,
             max_failures: Some(MAX_FAILURES),
+            // The command was written for the parameters of the study file.
+            definition: Some(session.definition().to_owned()),
             ..Terms::with_lease(plan.lease)
         });
         Crew {
@@ -202,8 +207,10 @@ impl<'a> Crew<'a> {
     /// A worker that has nothing left to do says why, if no other one has said so.
     fn finish(&self, why: Done) {
         let mut tally = lock(&self.tally);
-        if let (Done::Exhausted(why), None) = (&why, &tally.done) {
-            self.progress.say(&why.to_string());
+        match (&why, &tally.done) {
+            (Done::Exhausted(why), None) => self.progress.say(&why.to_string()),
+            (Done::Revised, None) => self.progress.say(REVISED),
+            _ => {}
         }
         tally.done.get_or_insert(why);
     }
@@ -396,6 +403,12 @@ fn counts(session: &Session) -> (u64, u64) {
     for trial in session.trials().iter().filter(|trial| trial.is_told()) {
         counts.0 += 1;
         counts.1 += u64::from(study.value(trial).is_none());
+    }
+    // Those for which a revised space has no place.
+    let absent = study.absent().iter();
+    for outcome in absent.filter_map(|trial| trial.state.outcome()) {
+        counts.0 += 1;
+        counts.1 += u64::from(session.aims().value(outcome).is_none());
     }
     counts
 }

@@ -14,8 +14,10 @@ mod args;
 mod ask;
 mod best;
 mod check;
+mod correct;
 mod crew;
 mod csv;
+mod enqueue;
 mod error;
 mod exit;
 mod export;
@@ -27,6 +29,7 @@ mod lost;
 mod objective;
 mod progress;
 mod report;
+mod revise;
 mod run;
 mod shell;
 mod show;
@@ -82,6 +85,9 @@ fn run(command: &Command) -> Result<Answer, Error> {
         Command::Check(args) => check::run(args),
         Command::Ask(args) => ask::run(args),
         Command::Tell(args) => tell::run(args),
+        Command::Enqueue(args) => enqueue::run(args),
+        Command::Correct(args) => correct::run(args),
+        Command::Revise(args) => revise::run(args),
         Command::Show(args) => show::run(args),
         Command::Report(args) => report::run(args),
         Command::Export(args) => export::run(args),

@@ -12,7 +12,7 @@ use crate::log;
 use crate::lost;
 use crate::objective::check_program;
 use crate::progress::Progress;
-use crate::source::{database, open, read_study_file, say_waits};
+use crate::source::{Described, database, open, read_study_file, say_defaults, say_waits};
 use crate::stop::Stop;
 use crate::trouble::FailedTrial;
 
@@ -24,7 +24,14 @@ pub fn run(args: &RunArgs) -> Result<Answer, Error> {
     if !args.quiet {
         say_waits(&plan.location);
     }
-    let session = open(&plan.location, &plan.name, &plan.definition)?;
+    let session = open(&Described {
+        path: &plan.path,
+        name: &plan.name,
+        location: &plan.location,
+        definition: &plan.definition,
+    });
+    let session = session.map_err(|error| error.with_typed_seed(args.seed.is_some()))?;
+    say_defaults(&session);
     // From here on a signal is a wish. Before, nothing had begun that could be lost.
     let stop = Stop::listen()?;
     let job = Job {

@@ -74,9 +74,14 @@ impl<'a> Columns<'a> {
         let measured = self.measures.iter();
         row.extend(measured.map(|measure| number(trial.measured.get(measure))));
         let parameters = self.parameters.iter();
-        row.extend(parameters.map(|name| value(trial.params.get(*name))));
+        // What was evaluated, where the study was revised and has no place for it.
+        let params = match (&trial.evaluated, &trial.left_out) {
+            (Some(evaluated), Some(_)) => evaluated,
+            _ => &trial.params,
+        };
+        row.extend(parameters.map(|name| value(params.get(*name))));
         // Last and without a heading: a reason may be long, and most trials have none.
-        row.extend(trial.reason.clone());
+        row.extend(trial.reason.clone().or_else(|| trial.left_out.clone()));
         row
     }
 }
@@ -96,12 +101,18 @@ fn facts(trial: &TrialView) -> Vec<String> {
 /// The state, and why a complete trial comes late in the ranking or is not in it.
 fn state(trial: &TrialView) -> String {
     let breaks_limit = trial.state == Status::Complete && trial.keeps_limits == Some(false);
-    let but = match (trial.feasible, breaks_limit) {
-        (false, _) => ", infeasible",
-        (true, true) => ", breaks a limit",
-        (true, false) => "",
+    let but = match (&trial.left_out, trial.feasible, breaks_limit) {
+        (Some(_), ..) => ", left out",
+        (None, false, _) => ", infeasible",
+        (None, true, true) => ", breaks a limit",
+        (None, true, false) => "",
     };
-    format!("{}{but}", trial.state)
+    let corrected = if trial.history.is_empty() {
+        ""
+    } else {
+        ", corrected"
+    };
+    format!("{}{but}{corrected}", trial.state)
 }
 
 fn number(number: Option<f64>) -> String {

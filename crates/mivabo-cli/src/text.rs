@@ -36,6 +36,12 @@ pub fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
+/// Numbers of trials in a sentence: `3, 5, 6`.
+pub fn numbers(ids: &[u64]) -> String {
+    let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
+    ids.join(", ")
+}
+
 /// What a reader of JSON says, without the place: the texts that it reads here are single lines of something larger.
 pub fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();

@@ -3,7 +3,7 @@
 use crate::backend::{Rows, Transaction};
 use crate::error::Error;
 use crate::record::{Lease, NewRecord, Record, Revision, StudyId};
-use crate::store::{Changes, Store, changes, definition, put};
+use crate::store::{Changes, Store, changes, definition, is_revised, put};
 
 /// How often a point is computed again because somebody made a trial there meanwhile. For each time somebody has to enqueue
 /// or add the very point that is being computed. After that it is computed in the turn to write, where nobody can, so that a claim ends
@@ -206,9 +206,16 @@ impl<S: Suggest> Claimer<'_, S> {
         })
     }
 
-    /// Makes a trial at a point that was computed from `seen`; none where somebody made one there meanwhile, or the last one.
+    /// Makes a trial at a point that was computed from `seen`; none where somebody made one there meanwhile, or the last one, or
+    /// revised the study.
     fn record(&self, new: NewRecord, seen: &Seen) -> Result<Option<Record>, Error> {
         self.store.write_if(|rows| {
+            // Somebody may have removed it.
+            definition(rows, self.study)?;
+            // In a revised space the point may have no place, and somebody who knows the revision would suggest another one.
+            if is_revised(rows, self.study, seen.changes.revision)? {
+                return Ok(None);
+            }
             let n_trials = rows.last(self.study)?.trials;
             let meanwhile = rows.changes(self.study, seen.changes.revision)?;
             // The trials that were there before are known to whoever computed the point.

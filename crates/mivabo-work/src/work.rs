@@ -28,6 +28,9 @@ pub struct Terms {
     pub retries: u32,
     /// The work ends after this many failed trials if there is no value at all.
     pub max_failures: Option<u64>,
+    /// No trial begins once the study is defined otherwise than by this text: for those who would evaluate parameters that they do
+    /// not know.
+    pub definition: Option<String>,
 }
 
 impl Terms {
@@ -41,6 +44,7 @@ impl Terms {
             patience: 2 * lease,
             retries: 0,
             max_failures: None,
+            definition: None,
         }
     }
 }
@@ -99,6 +103,8 @@ pub enum Done {
     TargetMet,
     /// Too many trials failed, and none has a value.
     Hopeless,
+    /// The study was revised, and is not the one that is evaluated here any more.
+    Revised,
     /// Somebody wanted to [stop](Work::stop).
     Stopped,
 }
@@ -211,7 +217,13 @@ impl Work {
             return Ok(Next::Done(Done::TargetMet));
         }
         match session.ask(self.max_trials(), self.terms.lease) {
+            // It may have been revised while a point was searched.
+            Ok(Some(asked)) if self.is_revised(session) => {
+                session.release(asked.id)?;
+                Ok(Next::Done(Done::Revised))
+            }
             Ok(Some(asked)) => Ok(self.hold(asked)),
+            Ok(None) if self.is_revised(session) => Ok(Next::Done(Done::Revised)),
             Ok(None) => self.nothing_to_begin(session),
             Err(Error::Study(mivabo::Error::Search(why))) if is_exhaustion(&why) => {
                 // Not yet the end: a trial of somebody else may fail, or come back, and then there is a point again.
@@ -226,6 +238,11 @@ impl Work {
         self.held.insert(asked.id, Held::default());
         self.wait = None;
         Next::Evaluate(asked)
+    }
+
+    fn is_revised(&self, session: &Session) -> bool {
+        let known = self.terms.definition.as_ref();
+        known.is_some_and(|known| known != session.definition())
     }
 
     fn is_over(&self) -> Option<Done> {

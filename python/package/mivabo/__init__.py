@@ -23,6 +23,7 @@ from ._errors import (
     TrialError,
 )
 from ._native import STRATEGIES, Expr, __version__, at_least, at_most, exactly, exp, log, max, min, sqrt, sum
+from ._revision import Revision
 from ._space import Space
 from ._study import Report, Study, maximize, minimize
 from ._trial import Importance, Recommendation, Trial, Violation
@@ -37,6 +38,7 @@ __all__ = [
     "PointError",
     "Recommendation",
     "Report",
+    "Revision",
     "Space",
     "SpaceError",
     "StorageError",

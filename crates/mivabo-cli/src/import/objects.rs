@@ -9,19 +9,32 @@ use super::{Row, UNKNOWN_REASON, columns, object, visible};
 use crate::error::{ImportError, RowPlace};
 
 /// The rows of a JSON file.
-pub fn rows(text: &str, value_key: &str, space: &Space) -> Result<Vec<Row>, ImportError> {
+pub fn rows(
+    text: &str,
+    value_key: &str,
+    space: &Space,
+    is_earlier: bool,
+) -> Result<Vec<Row>, ImportError> {
     let objects = objects(text)?;
     let rows = (1..).zip(&objects).map(|(number, object)| {
         let entry = Entry {
             place: RowPlace::Object(number),
             object,
-            params: object.get("params").and_then(Json::as_object),
+            params: params(object, is_earlier),
             value_key,
             space,
         };
         entry.row()
     });
     rows.collect()
+}
+
+/// The parameters of an object, where they are apart; of an earlier study those that were evaluated before it was revised.
+fn params(object: &Map<String, Json>, is_earlier: bool) -> Option<&Map<String, Json>> {
+    let map = |key: &str| object.get(key).and_then(Json::as_object);
+    let evaluated = map("evaluated").filter(|_| is_earlier);
+    let params = map("params");
+    params.and(evaluated).or(params)
 }
 
 /// A list of objects, or the trials of an exported study.
@@ -56,6 +69,7 @@ impl<'a> Entry<'a> {
             place: self.place,
             values: self.values()?,
             told: self.told()?,
+            left_out: self.text("left_out").map(ToOwned::to_owned),
         })
     }
 

@@ -8,12 +8,14 @@ use mivabo::measure::{Measured, Outcome};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use super::events::{self, WhatRow, to_event};
 use super::hold::Turn;
 use super::mark::LastChange;
 use super::place::Home;
 use super::translate;
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
+use crate::event::Event;
 use crate::object::Object;
 use crate::record::{Record, Revision, StudyEntry, StudyId};
 use crate::state::RecordState;
@@ -68,6 +70,15 @@ impl<C: Deref<Target = Connection>> Tables<'_, C> {
         )
     }
 
+    /// What a query finds for a study.
+    fn text(&self, query: &str, study: StudyId) -> Result<Option<String>, Error> {
+        let found = self.connection.prepare_cached(query).and_then(|mut query| {
+            let row = query.query_row([whole(study.0)], |row| row.get(0));
+            row.optional()
+        });
+        self.check(found)
+    }
+
     fn execute(&self, statement: &str, params: impl Params) -> Result<(), Error> {
         self.check(
             self.connection
@@ -104,16 +115,19 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
         })
     }
 
+    fn next_study(&self) -> Result<StudyId, Error> {
+        let query = "SELECT max((SELECT coalesce(max(id) + 1, 0) FROM study),
+                                (SELECT coalesce(max(study) + 1, 0) FROM removed))";
+        let found = self.all(query, [], |row| natural(row, 0))?;
+        Ok(StudyId(found.into_iter().max().unwrap_or_default()))
+    }
+
+    fn removed(&self, study: StudyId) -> Result<Option<String>, Error> {
+        self.text("SELECT name FROM removed WHERE study = ?", study)
+    }
+
     fn definition(&self, study: StudyId) -> Result<Option<String>, Error> {
-        let found = self
-            .connection
-            .prepare_cached("SELECT definition FROM study WHERE id = ?")
-            .and_then(|mut query| {
-                query
-                    .query_row([whole(study.0)], |row| row.get(0))
-                    .optional()
-            });
-        self.check(found)
+        self.text("SELECT definition FROM study WHERE id = ?", study)
     }
 
     fn last(&self, study: StudyId) -> Result<Last, Error> {
@@ -121,7 +135,8 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
         let query = "SELECT
             (SELECT coalesce(max(id) + 1, 0) FROM trial WHERE study = ?1),
             (SELECT coalesce(max(told) + 1, 0) FROM trial WHERE study = ?1 AND told IS NOT NULL),
-            (SELECT coalesce(max(revision), 0) FROM trial WHERE study = ?1)";
+            max((SELECT coalesce(max(revision), 0) FROM trial WHERE study = ?1),
+                (SELECT coalesce(max(revision), 0) FROM event WHERE study = ?1))";
         let found = self.connection.prepare_cached(query).and_then(|mut query| {
             query.query_row([whole(study.0)], |row| {
                 Ok(Last {
@@ -144,6 +159,24 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
         self.trials(
             "study = ? AND revision > ? ORDER BY revision",
             [whole(study.0), whole(since.0)],
+        )
+    }
+
+    fn events(&self, study: StudyId, since: Revision) -> Result<Vec<Event>, Error> {
+        let columns = events::COLUMNS;
+        self.all(
+            &format!(
+                "SELECT {columns} FROM event WHERE study = ? AND revision > ? ORDER BY revision"
+            ),
+            [whole(study.0), whole(since.0)],
+            to_event,
+        )
+    }
+
+    fn waiting(&self, study: StudyId) -> Result<Vec<Record>, Error> {
+        self.trials(
+            "study = ? AND told IS NULL AND state = 'waiting' ORDER BY id",
+            [whole(study.0)],
         )
     }
 
@@ -213,6 +246,41 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
         if is_change {
             self.changed(change);
         }
+        Ok(())
+    }
+
+    fn append(&mut self, study: StudyId, event: &Event) -> Result<(), Error> {
+        let row = self.check(WhatRow::of(&event.what))?;
+        let columns = events::COLUMNS;
+        let statement =
+            format!("INSERT INTO event (study, {columns}) VALUES (?, ?, ?, ?, ?, ?, ?)");
+        let values = params![
+            whole(study.0),
+            whole(event.revision.0),
+            row.kind,
+            row.trial.map(whole),
+            row.content,
+            event.time,
+            event.worker,
+        ];
+        self.execute(&statement, values)?;
+        self.changed(LastChange {
+            study,
+            revision: event.revision,
+        });
+        Ok(())
+    }
+
+    fn remove(&mut self, study: StudyId, now: i64) -> Result<(), Error> {
+        // A trigger then removes the rest, all of it.
+        self.execute(
+            "INSERT INTO removed (study, name, time) SELECT id, name, ?2 FROM study WHERE id = ?1",
+            params![whole(study.0), now],
+        )?;
+        self.changed(LastChange {
+            study,
+            revision: Revision::default(),
+        });
         Ok(())
     }
 
