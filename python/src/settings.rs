@@ -61,7 +61,8 @@ impl Settings<'_> {
             goals: goals.as_ref(),
             limits: limits.as_ref(),
         };
-        said.aims().map_err(StudyError::new_err)
+        said.aims()
+            .map_err(|why| StudyError::new_err(why.to_string()))
     }
 }
 

@@ -1,11 +1,13 @@
 //! What can be typed.
 
 use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{CommandFactory as _, Parser, Subcommand};
 use mivabo::view::Status;
-use mivabo_work::MAX_WORKERS;
+use mivabo_work::{MAX_WORKERS, lease};
 
 use crate::correct::CorrectArgs;
 use crate::enqueue::EnqueueArgs;
@@ -136,6 +138,7 @@ pub struct RunArgs {
 #[command(
     after_help = "Each line is a JSON object: {\"trial\": 12, \"params\": {\"x\": 3}, \"origin\": \"thompson\", \"attempts\": 1}.
 A trial that has not been told when its lease ends may be handed out again; the first result counts.
+Ctrl-C leaves no trial behind that was not printed.
 
 Examples:
   mivabo ask study.toml
@@ -145,11 +148,11 @@ pub struct AskArgs {
     #[command(flatten)]
     pub source: Source,
     /// How many points to print
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u64>)]
     pub count: u64,
     /// How long to reserve each point; after that it may be handed out again
-    #[arg(long, value_name = "TIME", default_value = "1d")]
-    pub lease: humantime::Duration,
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = lease)]
+    pub lease: Duration,
 }
 
 /// `mivabo tell`
@@ -215,7 +218,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "STATE", value_parser = states())]
     pub state: Vec<Status>,
     /// Show only the best N feasible trials, best first
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<usize>)]
     pub best: Option<usize>,
     /// Print one JSON object per line
     #[arg(long)]
@@ -402,6 +405,12 @@ fn command_name(name: &str) -> Result<String, String> {
         Some(nearest) => format!("there is no such command; did you mean `{nearest}`?"),
         None => "there is no such command".to_owned(),
     })
+}
+
+/// Reads a number of things of which none would mean nothing.
+fn positive<N: FromStr + Default + PartialEq>(text: &str) -> Result<N, String> {
+    let number = text.parse().ok().filter(|n| *n != N::default());
+    number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

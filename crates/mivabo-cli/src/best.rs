@@ -1,9 +1,9 @@
 //! `mivabo best`: the best trial of a stored study, or what the model recommends, and how it meets limits and constraints.
 
-use mivabo::Space;
 use mivabo::measure::Limit;
 use mivabo::space::{Point, Value};
 use mivabo::view::{MarginView, Status, StudyView, TrialView};
+use mivabo::{Space, counted};
 use mivabo_store::Session;
 use serde::Serialize;
 use serde_json::{Map, json};
@@ -13,7 +13,7 @@ use crate::args::BestArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::objective::shown;
-use crate::text::{brief, counted, table};
+use crate::text::{brief, table};
 
 /// The best trial, or what the model recommends.
 pub fn run(args: &BestArgs) -> Result<Answer, Error> {
@@ -36,7 +36,10 @@ pub fn answer(session: &Session, is_json: bool) -> Result<Answer, Error> {
         Some(_) => Exit::Done,
         None => Exit::NoValue,
     };
-    Ok(Answer { output, exit })
+    Ok(Answer {
+        exit,
+        ..output.into()
+    })
 }
 
 /// What `--json` prints: how many trials there are, and the best one.
@@ -106,7 +109,7 @@ fn as_text(view: &StudyView) -> String {
     let Some((best, value)) = best else {
         return without_best(view);
     };
-    let trials = counted(view.trials.len(), "trial");
+    let trials = counted(view.n_told(), "trial");
     // The ranking puts those that keep the limits first: if the best one does not, none does.
     let limits_broken = match best.keeps_limits {
         Some(false) => "; no trial keeps every limit",

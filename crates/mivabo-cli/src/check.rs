@@ -6,15 +6,16 @@ use mivabo::acquire;
 use mivabo::acquire::random::RandomPoints;
 use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Class, Constraint, NoDefaultPoint, Parameter, Point};
-use mivabo::{Error, Space, encoding};
+use mivabo::{Error, Space, counted, encoding};
 use mivabo_bqp::{Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
 
 use crate::args::CheckArgs;
 use crate::error::Error as Failure;
 use crate::objective::check_program;
+use crate::plain::in_line;
 use crate::source::read_study_file;
-use crate::text::{counted, padded, width};
+use crate::text::{padded, width};
 
 /// Work for counting the feasible combinations, and for finding one, before giving up.
 const NODES: u64 = 200_000;
@@ -101,12 +102,18 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
     write_constraints(out, space)?;
     write_combinations(out, space, facts)?;
     match space.default_point() {
-        Some(Ok(point)) => writeln!(out, "first trial: {}", assignments(space, &point))?,
-        Some(Err(why)) => writeln!(out, "{why}")?,
+        Some(Ok(point)) => {
+            let first = in_line(&assignments(space, &point));
+            writeln!(out, "first trial: {first}")?;
+        }
+        Some(Err(why)) => writeln!(out, "{}", in_line(&why.to_string()))?,
         None => {}
     }
     match &facts.example {
-        Ok(point) => writeln!(out, "for example: {}", assignments(space, point))?,
+        Ok(point) => {
+            let example = in_line(&assignments(space, point));
+            writeln!(out, "for example: {example}")?;
+        }
         Err(unproved) => writeln!(out, "{unproved}")?,
     }
     writeln!(out, "fingerprint: {}", space.fingerprint())
@@ -137,7 +144,7 @@ fn write_parameters(out: &mut String, space: &Space) -> std::fmt::Result {
     let widest = width(space.parameters().iter().map(Parameter::name));
     for parameter in space.parameters() {
         let name = padded(parameter.name(), widest);
-        writeln!(out, "  {name}  {parameter}")?;
+        writeln!(out, "  {name}  {}", in_line(&parameter.to_string()))?;
     }
     Ok(())
 }
@@ -149,7 +156,8 @@ fn write_constraints(out: &mut String, space: &Space) -> std::fmt::Result {
     for constraint in constraints {
         let class = constraint.class().to_string();
         let name = padded(constraint.name(), widest);
-        writeln!(out, "  {name}  {class:20}  {}", constraint.expression())?;
+        let expression = in_line(&constraint.expression().to_string());
+        writeln!(out, "  {name}  {class:20}  {expression}")?;
     }
     writeln!(out)
 }

@@ -8,12 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::{Duration, Instant};
 
+use mivabo::{counted, lasting};
 use mivabo_store::{Asked, Error, Object, Session, Told};
 use mivabo_work::{Done, Ended, Ending, MAX_FAILURES, Next, Plan, Terms, Work};
 
 use crate::log::{self, Log, LogError};
 use crate::objective::{Evaluator, Program, evaluator};
-use crate::progress::{Facts, Progress, rounded};
+use crate::progress::{Facts, Progress};
 use crate::stop::{Stop, Wish};
 use crate::subprocess::{self, End, Rules};
 use crate::text::brief;
@@ -66,6 +67,8 @@ pub struct CrewEnd {
     pub session: Session,
     /// What did not work.
     pub troubles: Vec<Trouble>,
+    /// Whether all trials were there before it began, so that none was evaluated here.
+    pub had_nothing_to_do: bool,
     /// The last failure, where the run was given up because the objective never had a value.
     pub hopeless: Option<FailedTrial>,
 }
@@ -121,6 +124,7 @@ impl<'a> Crew<'a> {
         CrewEnd {
             session: into_inner(self.desk).session,
             troubles: tally.troubles,
+            had_nothing_to_do: tally.n_ended == 0 && tally.done == Some(Done::Enough),
             hopeless: tally.last_failure.filter(|_| is_hopeless),
         }
     }
@@ -156,7 +160,8 @@ impl<'a> Crew<'a> {
         }
         let wanted = self.job.plan.workers;
         self.progress.say(&format!(
-            "{n} of {wanted} workers: no thread for more: {error}"
+            "{n} of {}: no thread for more: {error}",
+            counted(wanted, "worker")
         ));
     }
 
@@ -289,7 +294,7 @@ impl<'a> Crew<'a> {
         match &evaluation.end {
             End::Value(value, _) => {
                 self.add(evaluation.time, None);
-                let (value, time) = (brief(*value), rounded(evaluation.time));
+                let (value, time) = (brief(*value), lasting(evaluation.time));
                 let what = format!("trial {trial}: {value} in {time}");
                 self.progress.told(&what, || self.facts(desk));
             }
@@ -326,9 +331,10 @@ impl<'a> Crew<'a> {
     fn unstored(&self, evaluation: &Evaluation, error: Error) -> Trouble {
         let why = Box::new(error);
         match evaluation.end {
-            End::Value(value, _) => Trouble::Unstored {
+            End::Value(value, ref result) => Trouble::Unstored {
                 trial: evaluation.trial,
                 value,
+                result: result.clone(),
                 study_file: self.job.plan.path.clone(),
                 why,
             },

@@ -11,7 +11,7 @@ use crate::error::{EnqueueError, Error};
 use crate::import::cell::typed;
 use crate::input::read_standard_input;
 use crate::source::Source;
-use crate::text::numbers;
+use crate::text::trials;
 
 /// What is typed for JSON lines on standard input.
 const LINES: &str = "-";
@@ -64,8 +64,8 @@ pub fn run(args: &EnqueueArgs) -> Result<String, Error> {
     let ids: Vec<u64> = session.enqueue_all(&points)?.collect();
     Ok(match ids.as_slice() {
         [] => "nothing to enqueue\n".to_owned(),
-        [id] => format!("trial {id} waits to be evaluated\n"),
-        ids => format!("trials {} wait to be evaluated\n", numbers(ids)),
+        [_] => format!("{} waits to be evaluated\n", trials(&ids)),
+        _ => format!("{} wait to be evaluated\n", trials(&ids)),
     })
 }
 

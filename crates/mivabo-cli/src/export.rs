@@ -40,10 +40,20 @@ pub fn run(args: &ExportArgs) -> Result<String, Error> {
 }
 
 fn csv(view: &StudyView) -> String {
-    let results: Vec<Map<String, Value>> = view.trials.iter().map(beside).collect();
+    let goal = view.goal_name();
+    let results = view.trials.iter().map(|trial| beside(trial, goal));
+    let results: Vec<Map<String, Value>> = results.collect();
+    let mut measures = view.measures();
+    // A number of the goal that does not count is not in the column of those that do.
+    let is_uncounted =
+        |trial: &TrialView| trial.value.is_none() && trial.measured.get(goal).is_some();
+    if view.trials.iter().any(is_uncounted) {
+        measures.insert(goal);
+    }
     let columns = Columns {
+        goal,
         parameters: view.parameters.iter().map(|one| &*one.name).collect(),
-        measures: view.measures(),
+        measures,
         keys: results.iter().flat_map(Map::keys).collect(),
         evaluated: view.trials.iter().flat_map(evaluated).collect(),
         has_left_out: view.trials.iter().any(|trial| trial.left_out.is_some()),
@@ -57,6 +67,7 @@ fn csv(view: &StudyView) -> String {
 
 /// Which columns there are after the first ones.
 struct Columns<'a> {
+    goal: &'a str,
     parameters: Vec<&'a str>,
     measures: BTreeSet<&'a str>,
     /// What evaluations gave that is not a number.
@@ -84,7 +95,10 @@ impl Columns<'_> {
 
     fn row(&self, trial: &TrialView, result: &Map<String, Value>) -> Vec<String> {
         let parameter = |name: &&str| trial.params.get(*name).map_or(String::new(), shown);
-        let measure = |name: &&str| number(trial.measured.get(name));
+        let measure = |name: &&str| {
+            let is_in_value = *name == self.goal && trial.value.is_some();
+            number(trial.measured.get(name).filter(|_| !is_in_value))
+        };
         let part = |key: &&String| result.get(*key).map_or(String::new(), written);
         let mut row = facts(trial).to_vec();
         row.extend(self.parameters.iter().map(parameter));
@@ -130,13 +144,17 @@ fn facts(trial: &TrialView) -> [String; COLUMNS.len()] {
 }
 
 /// What an evaluation gave beside the numbers that are measured.
-fn beside(trial: &TrialView) -> Map<String, Value> {
+fn beside(trial: &TrialView, goal: &str) -> Map<String, Value> {
     let given = trial.result.as_ref();
     let result = given.and_then(|given| serde_json::from_str(given.as_str()).ok());
     let mut result: Map<String, Value> = result.unwrap_or_default();
     result.retain(|key, value| !value.is_number() || trial.measured.get(key).is_none());
-    // The text of a value, as in {"value": "0.5"}.
-    result.remove("value");
+    // The goal's number as a text, as in {"value": "0.5"}, has a column already.
+    let written = result.get(goal).and_then(Value::as_str);
+    let written = written.and_then(|text| text.parse().ok());
+    if written.is_some() && written == trial.measured.get(goal) {
+        result.remove(goal);
+    }
     result
 }
 

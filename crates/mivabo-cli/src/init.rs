@@ -8,6 +8,8 @@ use mivabo_report::{Over, save};
 
 use crate::args::InitArgs;
 use crate::error::Error;
+use crate::paste;
+use crate::plain::plain;
 
 const TEMPLATE: &str = include_str!("template.toml");
 
@@ -27,8 +29,11 @@ pub fn run(args: &InitArgs) -> Result<String, Error> {
         answers = answers.asked()?;
     }
     save(path, &answers.filled()?, Over::Nothing)?;
-    let place = path.display();
-    say!("wrote {place}; next: edit its parameters, then run `mivabo check {place}`");
+    let check = paste::call("check", path, &[]);
+    say!(
+        "wrote {}; next: edit its parameters, then run `{check}`",
+        path.display()
+    );
     Ok(String::new())
 }
 
@@ -91,7 +96,7 @@ impl Answers {
 
 /// What the user types, or the default for an empty line.
 fn answered(question: &str, default: String) -> Result<String, Error> {
-    let _ = write!(std::io::stderr(), "{question} [{default}]: ");
+    let _ = write!(std::io::stderr(), "{question} [{}]: ", plain(&default));
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
     read.map_err(Error::StandardInput)?;

@@ -17,6 +17,7 @@ use nix::fcntl::{AT_FDCWD, OFlag, openat};
 use nix::sys::stat::{Mode, mkdirat};
 
 use crate::error::Error;
+use crate::plain::plain;
 
 /// Why a trial has no log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -85,7 +86,7 @@ impl Log {
             out: Tail::default(),
             err: Tail::default(),
         };
-        log.write(format!("--- {what}\n").as_bytes());
+        log.write(format!("--- {}\n", plain(what)).as_bytes());
         log
     }
 
@@ -108,7 +109,7 @@ impl Log {
         if self.n_bytes > HEAD {
             self.write_tails();
         }
-        self.write(format!("\n--- {how}\n").as_bytes());
+        self.write(format!("\n--- {}\n", plain(how)).as_bytes());
     }
 
     /// What was cut off is at its most useful at its end, where the error is.

@@ -6,6 +6,8 @@ use mivabo_store::Session;
 use mivabo_work::{Plan, still_told};
 use serde_json::{Map, Value, json};
 
+use crate::paste;
+
 /// What to add to the message of a run that broke off; nothing where nothing is lost, or nobody can say.
 pub fn named(session: &Session, plan: &Plan) -> Option<String> {
     let there = still_told(&plan.location, &plan.name)?;
@@ -19,11 +21,11 @@ pub fn named(session: &Session, plan: &Plan) -> Option<String> {
     }
     Some(format!(
         "\nresults that were told, and that {} lacks now: {}\n[{}]\n\
-         hint: saved as a file, `mivabo import {} FILE.json` adds them to a new database",
+         hint: saved as a file, `{}` adds them to a new database",
         plan.location,
         lost.len(),
         lost.join(",\n"),
-        plan.path.display()
+        paste::call("import", &plan.path, &["FILE.json"])
     ))
 }
 

@@ -6,7 +6,8 @@
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($text)*);
+        let text = format!($($text)*);
+        let _ = writeln!(std::io::stderr(), "{}", crate::plain::plain(&text));
     }};
 }
 
@@ -24,9 +25,12 @@ mod export;
 mod import;
 mod init;
 mod input;
+mod interruption;
 mod log;
 mod lost;
 mod objective;
+mod paste;
+mod plain;
 mod progress;
 mod report;
 mod revise;
@@ -43,7 +47,8 @@ mod text;
 mod trouble;
 mod wait;
 
-use std::io::Write as _;
+use std::borrow::Cow;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -51,22 +56,44 @@ use clap::Parser;
 use crate::args::{Args, Command};
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::plain::plain;
 
 /// What a command prints, and how it ended.
 struct Answer {
     output: String,
+    /// Whether it goes to a file or another program to the last character. On a terminal it is made safe to show.
+    is_data: bool,
     exit: Exit,
+}
+
+impl Answer {
+    /// What another program reads.
+    fn data(output: String) -> Answer {
+        let is_data = true;
+        Answer {
+            is_data,
+            ..output.into()
+        }
+    }
 }
 
 impl From<String> for Answer {
     fn from(output: String) -> Answer {
-        let exit = Exit::Done;
-        Answer { output, exit }
+        Answer {
+            output,
+            is_data: false,
+            exit: Exit::Done,
+        }
     }
 }
 
 fn main() -> ExitCode {
-    let exit = match run(&Args::parse().command) {
+    stop::outlive_limits();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return answer_call(&error),
+    };
+    let exit = match run(&args.command) {
         Ok(answer) => print(&answer),
         Err(error) => {
             say!("error: {error}");
@@ -76,11 +103,25 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
+/// Help, or what is wrong with a call, which may repeat whatever was typed.
+fn answer_call(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    if plain(&text) == text {
+        let _ = error.print();
+    } else {
+        say!("{}", text.trim_end());
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
 fn run(command: &Command) -> Result<Answer, Error> {
     let output = match command {
         // These two know more of how they ended than whether they failed.
         Command::Run(args) => return run::run(args),
         Command::Best(args) => return best::run(args),
+        // These two are read by other programs.
+        Command::Report(args) => return report::run(args).map(Answer::data),
+        Command::Export(args) => return export::run(args).map(Answer::data),
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
         Command::Ask(args) => ask::run(args),
@@ -89,8 +130,6 @@ fn run(command: &Command) -> Result<Answer, Error> {
         Command::Correct(args) => correct::run(args),
         Command::Revise(args) => revise::run(args),
         Command::Show(args) => show::run(args),
-        Command::Report(args) => report::run(args),
-        Command::Export(args) => export::run(args),
         Command::Import(args) => import::run(args),
         Command::Strategies(args) => Ok(strategies::run(args)),
         Command::Solve(args) => solve::run(args),
@@ -102,7 +141,13 @@ fn run(command: &Command) -> Result<Answer, Error> {
 
 /// A reader that has seen enough (`mivabo … | head`) is not an error.
 fn print(answer: &Answer) -> Exit {
-    match std::io::stdout().write_all(answer.output.as_bytes()) {
+    let mut stdout = std::io::stdout();
+    let output = if answer.is_data && !stdout.is_terminal() {
+        Cow::Borrowed(&*answer.output)
+    } else {
+        plain(&answer.output)
+    };
+    match stdout.write_all(output.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
             say!("error: writing the output: {e}");
             Exit::Failed

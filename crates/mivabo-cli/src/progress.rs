@@ -4,7 +4,9 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mivabo::lasting;
 
+use crate::plain::plain;
 use crate::text::brief;
 
 /// How a run is shown.
@@ -60,7 +62,7 @@ impl Progress {
     /// A trial failed. That is said beside the bar too.
     pub fn failed(&self, what: &str, facts: impl FnOnce() -> Facts) {
         if let Shape::Bar(bar) = &self.shape {
-            bar.println(what);
+            bar.println(plain(what));
         }
         self.told(what, facts);
     }
@@ -79,7 +81,7 @@ impl Progress {
         match &self.shape {
             Shape::Quiet => {}
             Shape::Lines => say!("{text}"),
-            Shape::Bar(bar) => bar.println(text),
+            Shape::Bar(bar) => bar.println(plain(text)),
         }
     }
 
@@ -114,28 +116,12 @@ impl std::fmt::Display for Facts {
             write!(f, ", {} failed", self.n_failed)?;
         }
         if let Some(mean) = self.mean {
-            write!(f, ", {} per trial", rounded(mean))?;
+            write!(f, ", {} per trial", lasting(mean))?;
         }
         match self.left {
-            Some(left) if left.as_secs() > 0 => write!(f, ", about {} left", rounded(left)),
+            Some(left) if left.as_secs() > 0 => write!(f, ", about {} left", lasting(left)),
             _ => Ok(()),
         }
-    }
-}
-
-/// A time with as many digits as matter: `250 ms`, `1.2 s`, `21 s`, `3 min 20 s`, `1 h 2 min`.
-pub fn rounded(time: Duration) -> String {
-    let millis = time.as_millis();
-    let tenths = (millis + 50) / 100;
-    let seconds = (millis + 500) / 1_000;
-    let minutes = (seconds + 30) / 60;
-    match (millis, seconds) {
-        (0, _) => "<1 ms".to_owned(),
-        (1..1_000, _) => format!("{millis} ms"),
-        (1_000..9_950, _) => format!("{}.{} s", tenths / 10, tenths % 10),
-        (_, 0..60) => format!("{seconds} s"),
-        (_, 60..3_600) => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", minutes / 60, minutes % 60),
     }
 }
 
@@ -159,27 +145,5 @@ mod tests {
             "best 0.3, 2 running, 1 failed, 1.2 s per trial, about 1 h 2 min left"
         );
         assert_eq!(Facts::default().to_string(), "no value yet");
-    }
-
-    #[test]
-    fn times_have_as_many_digits_as_matter() {
-        let shown = |millis| rounded(Duration::from_millis(millis));
-
-        let times = [0, 250, 1_234, 9_949, 9_950, 20_900, 59_600, 200_000];
-        assert_eq!(
-            times.map(shown),
-            [
-                "<1 ms",
-                "250 ms",
-                "1.2 s",
-                "9.9 s",
-                "10 s",
-                "21 s",
-                "1 min 0 s",
-                "3 min 20 s"
-            ]
-        );
-        assert_eq!(shown(3_599_900), "1 h 0 min");
-        assert_eq!(shown(90_000_000), "25 h 0 min");
     }
 }

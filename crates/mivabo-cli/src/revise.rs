@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use mivabo::counted;
 use mivabo_store::Revised;
 
 use crate::error::Error;
 use crate::source::{read_study_file, stored};
-use crate::text::{counted, numbers};
+use crate::text::trials;
 
 /// `mivabo revise`
 #[derive(Debug, clap::Args)]
@@ -65,17 +66,13 @@ fn write_changes(out: &mut String, revised: &Revised) -> std::fmt::Result {
     if revised.teaching.told > 0 {
         writeln!(out, "{}", revised.teaching)?;
     }
-    let failing = revised.failing.as_slice();
-    match failing {
-        [] => {}
-        [id] => writeln!(
+    let failing = trials(&revised.failing);
+    match revised.failing.len() {
+        0 => {}
+        1 => writeln!(out, "waiting {failing} fails: the revised space forbids it")?,
+        _ => writeln!(
             out,
-            "waiting trial {id} fails: the revised space forbids it"
-        )?,
-        ids => writeln!(
-            out,
-            "waiting trials {} fail: the revised space forbids them",
-            numbers(ids)
+            "waiting {failing} fail: the revised space forbids them"
         )?,
     }
     match revised.running {

@@ -1,5 +1,6 @@
 //! `mivabo run`: evaluates the trials of a study, then prints the best of them.
 
+use mivabo::counted;
 use mivabo_store::Session;
 use mivabo_work::{MAX_FAILURES, Overrides, Plan};
 
@@ -11,9 +12,11 @@ use crate::error::Error;
 use crate::log;
 use crate::lost;
 use crate::objective::check_program;
+use crate::paste;
 use crate::progress::Progress;
 use crate::source::{Described, database, open, read_study_file, say_defaults, say_waits};
 use crate::stop::Stop;
+use crate::text::trials;
 use crate::trouble::FailedTrial;
 
 /// Runs a study until it has all its trials.
@@ -66,6 +69,7 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
     let CrewEnd {
         mut session,
         troubles,
+        had_nothing_to_do,
         hopeless,
     } = end;
     if !troubles.is_empty() {
@@ -77,15 +81,17 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
     if let Some(last) = hopeless {
         return without_value(&session, last, args.json);
     }
-    let path = plan.path.display();
     if let Some(exit) = stop.exit() {
-        say!("stopped; `mivabo run {path}` goes on");
+        say!("stopped; `{}` goes on", paste::call("run", &plan.path, &[]));
         let answer = best::answer(&session, args.json)?;
         return Ok(Answer { exit, ..answer });
     }
     say_kept(&session)?;
     if !args.quiet {
-        say!("`mivabo report {path}` shows more");
+        if had_nothing_to_do {
+            say_idle(&session, plan);
+        }
+        say!("`{}` shows more", paste::call("report", &plan.path, &[]));
     }
     best::answer(&session, args.json)
 }
@@ -101,14 +107,24 @@ fn without_value(session: &Session, last: FailedTrial, is_json: bool) -> Result<
     best::answer(session, true)
 }
 
+/// Why nothing happened, and how more would.
+fn say_idle(session: &Session, plan: &Plan) {
+    let there = counted(session.trials().len(), "trial");
+    let wanted = plan.trials;
+    say!(
+        "nothing was left to do: the study has {there}, and {wanted} were asked for\n\
+         hint: for more, raise `trials` in [run] or pass --trials N"
+    );
+}
+
 /// Names the trials that others keep for longer than a run waits.
 fn say_kept(session: &Session) -> Result<(), Error> {
     let kept = session.running()?;
     if kept.is_empty() {
         return Ok(());
     }
-    let ids: Vec<String> = kept.iter().map(|trial| trial.id.to_string()).collect();
-    let ids = ids.join(", ");
-    say!("still held by others, for longer than a run waits: trials {ids}");
+    let ids: Vec<u64> = kept.iter().map(|trial| trial.id).collect();
+    let kept = trials(&ids);
+    say!("still held by others, for longer than a run waits: {kept}");
     Ok(())
 }

@@ -49,6 +49,8 @@ struct Columns<'a> {
     /// What was measured beside the goal in the trials that are shown.
     measures: Vec<&'a str>,
     parameters: Vec<&'a str>,
+    /// Whether a trial that is shown has one.
+    has_reasons: bool,
 }
 
 impl<'a> Columns<'a> {
@@ -60,12 +62,15 @@ impl<'a> Columns<'a> {
             goal: view.goal_name(),
             measures: view.measures().into_iter().filter(is_shown).collect(),
             parameters: parameters.map(|one| one.name.as_str()).collect(),
+            has_reasons: trials.iter().any(|trial| reason(trial).is_some()),
         }
     }
 
     fn header(&self) -> Vec<String> {
         let facts = ["trial", "state", self.goal, "origin", "seconds"];
         let names = facts.iter().chain(&self.measures).chain(&self.parameters);
+        // Last: a reason may be long, and most trials have none.
+        let names = names.chain(self.has_reasons.then_some(&"reason"));
         names.map(|name| (*name).to_owned()).collect()
     }
 
@@ -80,10 +85,14 @@ impl<'a> Columns<'a> {
             _ => &trial.params,
         };
         row.extend(parameters.map(|name| value(params.get(*name))));
-        // Last and without a heading: a reason may be long, and most trials have none.
-        row.extend(trial.reason.clone().or_else(|| trial.left_out.clone()));
+        row.extend(reason(trial).map(ToOwned::to_owned));
         row
     }
+}
+
+/// Why it failed, or has no place in the study as it was revised.
+fn reason(trial: &TrialView) -> Option<&str> {
+    trial.reason.as_deref().or(trial.left_out.as_deref())
 }
 
 /// The first five cells.

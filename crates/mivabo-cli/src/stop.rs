@@ -7,17 +7,16 @@
 //! | SIGTERM, SIGHUP | the same at once; more of them change nothing | 143, 129 |
 //! | a third Ctrl-C | running ones have no time left | 130 |
 //! | a fourth one | the program ends where it is | 130 |
-//!
-//! SIGXFSZ, for a file beyond `ulimit -f`, is heard and means nothing: the write fails, and that is answered where it is.
 
 use std::io::{PipeReader, PipeWriter, pipe};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::time::Instant;
 
 use nix::poll::{PollFd, PollFlags, poll};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use crate::error::Error;
@@ -36,6 +35,18 @@ pub enum Wish {
 }
 
 const WISHES: [Wish; 3] = [Wish::Stop, Wish::Urgent, Wish::Impatient];
+
+/// Hears two signals from the first moment on, and does nothing about them.
+///
+/// SIGXFSZ, for a file beyond `ulimit -f`, would end this program without a word; heard, it lets the write fail, and that is
+/// answered where it is. Who ignores SIGCHLD, as the process that started this one may have done, never learns how a child
+/// ended. Children start without either.
+pub fn outlive_limits() {
+    for signal in [SIGXFSZ, SIGCHLD] {
+        // Refused only for signals that nobody may hear.
+        flag::register(signal, Arc::<AtomicBool>::default()).ok();
+    }
+}
 
 /// What the user wants. Clones hear the same.
 ///
@@ -56,13 +67,13 @@ struct Heard {
 impl Stop {
     /// Listens to signals from now on.
     pub fn listen() -> Result<Stop, Error> {
-        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGXFSZ]);
+        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
         let mut signals = signals.map_err(Error::Signals)?;
         let (stop, mut writers) = Stop::silent().map_err(Error::Signals)?;
         let heard = stop.heard.clone();
         // A thread and not a handler, in which hardly anything may be done.
         std::thread::spawn(move || {
-            for signal in signals.forever().filter(|&signal| signal != SIGXFSZ) {
+            for signal in signals.forever() {
                 let level = heard.hear(signal);
                 // Only after the level is stored: a pipe that closes makes its reader look at that.
                 writers.retain(|(wish, _)| *wish as u8 > level);

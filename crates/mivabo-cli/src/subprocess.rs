@@ -113,7 +113,7 @@ fn outcome(watched: io::Result<(ExitStatus, Cause)>, measure: &str, log: &Log) -
     match watched {
         Ok((status, Cause::Ended)) => value_of(status, measure, log),
         Ok((_, Cause::Timeout(timeout))) => {
-            let timeout = humantime::format_duration(timeout);
+            let timeout = mivabo::lasting(timeout);
             End::Failed(Failure {
                 reason: format!("timeout: it took longer than {timeout}"),
                 object: log.out.last_line().as_deref().and_then(object_of),

@@ -1,6 +1,7 @@
 //! `mivabo tell`: stores the values of trials.
 
-use mivabo_store::{Error as StoreError, Object, Session, Told};
+use mivabo::measure::Outcome;
+use mivabo_store::{Object, Refused, Session, Told};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -8,8 +9,9 @@ use crate::args::TellArgs;
 use crate::error::{Error, TellError};
 use crate::input::read_standard_input;
 use crate::source::Source;
+use crate::text::trials;
 
-/// A line of input.
+/// What is said of one trial.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -17,21 +19,28 @@ struct Line {
     value: Option<f64>,
     failed: Option<String>,
     result: Option<Box<RawValue>>,
+    /// Where it stands in the input, counted from 1; none for what was typed.
+    #[serde(skip)]
+    number: Option<usize>,
 }
 
-/// Stores what was typed, or what standard input says.
+/// Stores what was typed, or what standard input says: all of it or nothing.
 pub fn run(args: &TellArgs) -> Result<String, Error> {
     let source = Source {
         file: args.file.clone(),
         study: args.study.clone(),
     };
-    match typed(args)? {
-        Some(line) => {
-            let told = line.told()?;
-            source.existing()?.tell_all(line.trial, &told)?;
-        }
-        None => tell_lines(&source)?,
-    }
+    // Read whole before the database is opened: who writes the lines may take hours, and needs the database meanwhile.
+    let lines = match typed(args)? {
+        Some(line) => vec![line],
+        None => lines()?,
+    };
+    let told = lines.iter().map(|line| Ok((line.trial, line.told()?)));
+    let told: Vec<(u64, Told)> = told.collect::<Result<_, Error>>()?;
+    let mut session = source.existing()?;
+    let heard = session.tell_many(&told);
+    let is_repeated = heard.map_err(|refused| error(&lines, refused))?;
+    say_heard(&session, &told, &is_repeated);
     Ok(String::new())
 }
 
@@ -46,37 +55,68 @@ fn typed(args: &TellArgs) -> Result<Option<Line>, TellError> {
         value: args.value,
         failed: args.failed.clone(),
         result: result.map_err(TellError::ResultSyntax)?,
+        number: None,
     }))
 }
 
-/// Tells what standard input says, line by line. Lines before a wrong one are stored.
-fn tell_lines(source: &Source) -> Result<(), Error> {
-    // Read whole before the database is opened: who writes the lines may take hours, and needs the database meanwhile.
+/// What standard input says, line by line.
+fn lines() -> Result<Vec<Line>, Error> {
     let text = read_standard_input()?;
-    let mut session = source.existing()?;
-    for (number, text) in (1..).zip(text.lines()) {
-        if text.trim().is_empty() {
-            continue;
-        }
-        tell_line(&mut session, text).map_err(|why| Error::TellLine { line: number, why })?;
-    }
-    Ok(())
+    let numbered = (1..).zip(text.lines());
+    let lines = numbered.filter(|(_, text)| !text.trim().is_empty());
+    let lines = lines.map(|(number, text)| {
+        let line: Result<Line, _> = serde_json::from_str(text);
+        let line = line.map_err(|why| Error::TellLine {
+            line: number,
+            why: TellError::Syntax(why),
+        })?;
+        let number = Some(number);
+        Ok(Line { number, ..line })
+    });
+    lines.collect()
 }
 
-fn tell_line(session: &mut Session, text: &str) -> Result<(), TellError> {
-    let line: Line = serde_json::from_str(text).map_err(TellError::Syntax)?;
-    let told = line.told()?;
-    match session.tell_all(line.trial, &told) {
-        // All lines can be told again once a wrong one is mended, and those before it are there already.
-        Err(StoreError::AlreadyTold { outcome, .. }) if outcome == told.outcome(session.aims()) => {
-            Ok(())
+/// What the store refused, with its line.
+fn error(lines: &[Line], refused: Refused) -> Error {
+    let line = refused.at.and_then(|at| lines.get(at)?.number);
+    let why = refused.why;
+    match line {
+        Some(line) => Error::TellLine {
+            line,
+            why: TellError::Store(why),
+        },
+        None => Error::Store(why),
+    }
+}
+
+/// Says what counts as failed without being called so, and what was no news.
+fn say_heard(session: &Session, told: &[(u64, Told)], is_repeated: &[bool]) {
+    for (id, told) in told.iter().filter(|(_, told)| told.reason.is_none()) {
+        if let Outcome::Failed { reason, .. } = told.outcome(session.aims()) {
+            say!("trial {id} counts as failed: {reason}");
         }
-        other => other.map_err(|why| TellError::Store(Box::new(why))),
+    }
+    let heard = told.iter().zip(is_repeated);
+    let repeated = heard.filter_map(|((id, _), is_repeated)| is_repeated.then_some(*id));
+    let repeated: Vec<u64> = repeated.collect();
+    if !repeated.is_empty() {
+        say!(
+            "told the same before, and left as it was: {}",
+            trials(&repeated)
+        );
     }
 }
 
 impl Line {
-    fn told(&self) -> Result<Told, TellError> {
+    fn told(&self) -> Result<Told, Error> {
+        let told = self.outcome();
+        told.map_err(|why| match self.number {
+            Some(line) => Error::TellLine { line, why },
+            None => Error::Tell(why),
+        })
+    }
+
+    fn outcome(&self) -> Result<Told, TellError> {
         if self.value.is_some() == self.failed.is_some() {
             return Err(TellError::NotOneOutcome);
         }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::plain::plain;
+
 /// A number with six significant digits.
 pub fn brief(x: f64) -> String {
     if x == 0.0 || !x.is_finite() {
@@ -31,15 +33,11 @@ fn without_zeros(digits: &str) -> &str {
     digits.trim_end_matches('0').trim_end_matches('.')
 }
 
-/// So many of something: `1 row`, `2 rows`.
-pub fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-/// Numbers of trials in a sentence: `3, 5, 6`.
-pub fn numbers(ids: &[u64]) -> String {
+/// Trials by their numbers: `trial 3`, `trials 3, 5`.
+pub fn trials(ids: &[u64]) -> String {
+    let noun = if ids.len() == 1 { "trial" } else { "trials" };
     let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
-    ids.join(", ")
+    format!("{noun} {}", ids.join(", "))
 }
 
 /// What a reader of JSON says, without the place: the texts that it reads here are single lines of something larger.
@@ -67,17 +65,17 @@ pub fn padded(cell: &str, width: usize) -> String {
 
 /// Rows of cells in columns, two spaces apart.
 pub fn table(rows: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| plain(row)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| shown(row)).collect();
     let widths = widths(&rows);
     let lines = rows.iter().map(|row| aligned(row, &widths) + "\n");
     lines.collect()
 }
 
-/// Cells without characters that a terminal would obey, or that would end the row.
-fn plain(row: &[String]) -> Vec<String> {
+/// Cells that keep their row, as they are shown: what is escaped later would be wider than its column.
+fn shown(row: &[String]) -> Vec<String> {
     let cells = row.iter();
     cells
-        .map(|cell| cell.replace(char::is_control, " "))
+        .map(|cell| plain(&cell.replace(['\n', '\r', '\t'], " ")).into_owned())
         .collect()
 }
 
@@ -123,7 +121,7 @@ mod tests {
             vec!["failed".to_owned(), "two\nlines\u{1b}[2J".to_owned()],
             vec!["a".to_owned()],
         ];
-        assert_eq!(table(&rows), "failed  two lines [2J\na\n");
+        assert_eq!(table(&rows), "failed  two lines\\u001b[2J\na\n");
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use crate::paste;
+
 /// What makes a run break off.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
@@ -22,14 +24,16 @@ pub enum Trouble {
     /// A value that the store did not take.
     #[error(
         "trial {trial} has the value {value}, which could not be stored: {why}\n\
-         hint: once the database can be written again, `mivabo tell {} {trial} {value}` stores it",
-        study_file.display()
+         hint: once the database can be written again, `{}` stores it",
+        paste::tell(study_file, *trial, *value, result.as_deref())
     )]
     Unstored {
         /// The trial.
         trial: u64,
         /// Its value.
         value: f64,
+        /// The JSON object that it came in, if it did.
+        result: Option<String>,
         /// The study file, for the hint.
         study_file: PathBuf,
         /// Why not.

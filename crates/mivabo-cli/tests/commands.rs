@@ -4,6 +4,12 @@
 
 mod program;
 
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Child;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use program::{Folder, code, snapshot, stderr, stdout};
 use serde_json::{Value, json};
 
@@ -332,6 +338,56 @@ fn a_point_that_could_not_be_printed_waits_for_the_next_ask() {
         stderr(&output)
     );
     assert_eq!(folder.trials()[0]["state"], "waiting");
+}
+
+fn interrupt(child: &Child) {
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+}
+
+#[test]
+fn an_interrupted_ask_leaves_no_trial_that_nobody_heard_of() {
+    let folder = folder();
+    assert!(folder.run(&["ask", "study.toml"]).status.success());
+    let mut printed = 1;
+    for _ in 0..20 {
+        let mut ask = folder.start(&["ask", "study.toml"]);
+        // Its claim is the first that enters the log, and then it has not been printed.
+        let log = || std::fs::metadata(folder.path("study.db-wal")).map_or(0, |log| log.len());
+        let mut is_over = || ask.try_wait().unwrap().is_some();
+        while log() == 0 && !is_over() {}
+        if !is_over() {
+            interrupt(&ask);
+        }
+
+        let output = ask.wait_with_output().unwrap();
+        let is_whole = output.status.success();
+        let ended_by = output.status.signal();
+        assert!(is_whole || ended_by == Some(Signal::SIGINT as i32));
+        printed += lines(&stdout(&output)).len();
+        let trials = folder.trials();
+        let running = trials.iter().filter(|trial| trial["state"] == "running");
+        assert_eq!(running.count(), printed, "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_long_ask_ends_at_ctrl_c_while_it_waits() {
+    let folder = folder();
+    assert!(folder.run(&["ask", "study.toml"]).status.success());
+    let other = rusqlite::Connection::open(folder.path("study.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut ask = folder.start(&["ask", "study.toml"]);
+    let mut said = String::new();
+    let mut errors = BufReader::new(ask.stderr.take().unwrap());
+    errors.read_line(&mut said).unwrap();
+    assert!(said.starts_with("waiting for "), "{said}");
+
+    interrupt(&ask);
+
+    let end = ask.wait().unwrap();
+    assert_eq!(end.signal(), Some(Signal::SIGINT as i32));
+    drop(other);
+    assert_eq!(folder.trials().len(), 1);
 }
 
 #[test]

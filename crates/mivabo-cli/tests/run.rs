@@ -284,7 +284,7 @@ fn an_objective_that_hangs_is_stopped_with_all_its_children() {
         assert_eq!(code(&output), 3);
         assert_eq!(
             folder.trials()[0]["reason"],
-            "timeout: it took longer than 300ms"
+            "timeout: it took longer than 300 ms"
         );
         if folder.path("pid").exists() {
             let pid: i32 = folder.read("pid").trim().parse().unwrap();
@@ -688,6 +688,31 @@ fn a_database_that_is_cut_off_stops_the_run_which_names_all_that_was_told() {
     folder.write("lost.json", lost);
     std::fs::remove_file(folder.path("study.db")).unwrap();
     std::fs::remove_file(folder.path("study.db-wal")).ok();
+    let output = folder.run(&["import", "study.toml", "lost.json"]);
+    assert!(
+        stdout(&output).starts_with("imported 5 of 5 rows"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_database_that_is_removed_stops_the_run_which_names_all_that_was_told() {
+    let remove =
+        r#"if [ "$MIVABO_TRIAL" = 5 ]; then rm study.db study.db-*; fi; echo 0.5$MIVABO_TRIAL"#;
+    let folder = Folder::script(remove, "", "trials = 9");
+
+    let output = folder.run(&["run", "study.toml"]);
+
+    assert_eq!(code(&output), 1);
+    let said = stderr(&output);
+    assert!(
+        said.contains("trial 5 has the value 0.55, which could not be stored"),
+        "{said}"
+    );
+    assert!(said.contains("and that study.db lacks now: 5\n"), "{said}");
+    let lost = &said[said.find("\n[{").unwrap()..=said.rfind("]\n").unwrap()];
+    folder.write("lost.json", lost);
     let output = folder.run(&["import", "study.toml", "lost.json"]);
     assert!(
         stdout(&output).starts_with("imported 5 of 5 rows"),

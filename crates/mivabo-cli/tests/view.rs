@@ -157,7 +157,7 @@ fn measures_and_results_have_columns() {
     );
     let header = sheet.lines().next().unwrap();
     assert!(
-        header.ends_with(",n </script>,fast,x,measured.latency,result.note"),
+        header.ends_with(",n </script>,fast,x,measured.latency,measured.loss,result.note"),
         "{header}"
     );
     assert!(table.contains("out of memory") && table.contains("complete, infeasible"));
@@ -215,11 +215,11 @@ fn several_goals_are_refused_with_the_same_sentence_everywhere() {
 
     let folder = aiming("goals = { loss = 'minimize', latency = 'minimize' }", "1");
 
-    assert_eq!(in_store, in_rust.to_string());
+    assert_eq!(in_store.to_string(), in_rust.to_string());
     for command in ["check", "run", "ask"] {
         let refused = folder.run(&[command, "study.toml"]);
         assert_eq!(code(&refused), 1, "{command}");
-        let expected = format!("error: study.toml: {in_rust}\n");
+        let expected = format!("error: study.toml: line 1: {in_rust}\n");
         assert_eq!(stderr(&refused), expected, "{command}");
     }
 }

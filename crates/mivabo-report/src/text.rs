@@ -1,5 +1,8 @@
 //! Names, numbers and times as short texts, escaped for HTML.
 
+use std::time::Duration;
+
+use mivabo::lasting;
 use mivabo::space::Value;
 
 /// The text as HTML shows it, in elements and in attributes. Characters that HTML has no place for are replaced.
@@ -110,11 +113,6 @@ pub(crate) fn listed(texts: impl Iterator<Item = String>) -> String {
     texts.collect::<Vec<String>>().join(", ")
 }
 
-/// A count of something, in singular or plural.
-pub(crate) fn count(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
-}
-
 /// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unit {
@@ -135,11 +133,9 @@ pub(crate) fn time_unit(millis: u64) -> Unit {
     }
 }
 
-/// A time in the unit that fits it.
+/// A time as it is read best.
 pub(crate) fn time(millis: u64) -> String {
-    let unit = time_unit(millis);
-    let shown = digits(millis as f64 / unit.millis, 2);
-    format!("{shown} {}", unit.name)
+    lasting(Duration::from_millis(millis))
 }
 
 #[cfg(test)]

@@ -149,19 +149,17 @@ fn step(
 fn large(path: &Path) {
     let mut store = Store::new(Sqlite::open(path).unwrap());
     let study = store.create("a", "b").unwrap();
-    let one = params(5);
-    let fill = format!(
-        "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {LARGE})
-         INSERT INTO trial (study, id, revision, params, state, measured, told, attempts, worker,
-                            created, started, finished, note)
-         SELECT 0, i, 2 * i + 2, '{}', 'complete', json_object('value', i * 0.1), i, 1, 'host:12345', 1.7e12 + i, 1.7e12 + i, 1.7e12 + i,
-                '{{\"seconds\":1.5}}' FROM n",
-        one.params
-    );
-    Connection::open(path)
-        .unwrap()
-        .execute_batch(&fill)
-        .unwrap();
+    let told = (0..LARGE).map(|i| {
+        let note = Object::new(r#"{"seconds":1.5}"#).unwrap();
+        let tell = Tell {
+            worker: Some("host:12345"),
+            now: 1_700_000_000_000,
+            note,
+            ..Tell::new(Outcome::of(VALUE, i as f64 * 0.1))
+        };
+        (params(5), tell)
+    });
+    store.add_all(study, told.collect()).unwrap();
     drop(store);
 
     println!(

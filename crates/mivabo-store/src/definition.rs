@@ -78,7 +78,7 @@ impl Definition {
     pub fn from_json(text: &str) -> Result<Definition, Error> {
         let bad = |why: String| Error::BadDefinition { why };
         let text: Text = serde_json::from_str(text).map_err(|error| bad(error.to_string()))?;
-        let aims = text.aims().map_err(bad)?;
+        let aims = text.aims().map_err(|error| bad(error.to_string()))?;
         let space = Space::from_json(text.space.get())?;
         let definition = Definition {
             space,
@@ -148,7 +148,7 @@ pub fn default_strategy() -> &'static str {
 }
 
 impl Text {
-    fn aims(&self) -> Result<Aims, String> {
+    fn aims(&self) -> Result<Aims, AimsError> {
         let said = Said {
             direction: self.direction.as_deref(),
             goals: self.goals.as_ref(),
@@ -173,12 +173,10 @@ impl Said<'_> {
     /// What it means; a small `value` where nothing is said.
     ///
     /// # Errors
-    /// A sentence that names the key and what was expected.
-    pub fn aims(&self) -> Result<Aims, String> {
+    /// What is wrong with it, and under which key.
+    pub fn aims(&self) -> Result<Aims, AimsError> {
         let goals = match (self.direction, self.goals) {
-            (Some(_), Some(_)) => {
-                return Err("`direction` and `goals` are given; only one of them can be".to_owned());
-            }
+            (Some(_), Some(_)) => return Err(AimsError::DirectionAndGoals),
             (direction, None) => {
                 let sense = sense("direction", direction.unwrap_or(Sense::Minimize.name()))?;
                 vec![Aims::from(sense).goal().clone()]
@@ -191,20 +189,40 @@ impl Said<'_> {
                         sense: sense(&format!("goals.{measure}"), text)?,
                     })
                 })
-                .collect::<Result<_, String>>()?,
+                .collect::<Result<_, AimsError>>()?,
         };
         let limits = self.limits.into_iter().flatten();
         let limits: Result<Vec<Limit>, _> = limits
             .map(|(measure, text)| Limit::parse(measure, text))
             .collect();
-        let aims = limits.and_then(|limits| Aims::new(goals, limits));
-        aims.map_err(|error| error.to_string())
+        Ok(Aims::new(goals, limits?)?)
     }
 }
 
-fn sense(key: &str, text: &str) -> Result<Sense, String> {
-    Sense::named(text)
-        .ok_or_else(|| format!("{key}: expected \"minimize\" or \"maximize\", not \"{text}\""))
+/// What is wrong with what is said about the aims of a study.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum AimsError {
+    /// One is short for the other.
+    #[error("`direction` and `goals` are given; only one of them can be")]
+    DirectionAndGoals,
+    /// A goal that is neither of the two.
+    #[error("{key}: expected \"minimize\" or \"maximize\", not \"{text}\"")]
+    Sense {
+        /// Where it was said: `direction`, or `goals.` and a measure.
+        key: String,
+        /// What was said.
+        text: String,
+    },
+    /// A measure, a limit, or how many goals there are.
+    #[error(transparent)]
+    Measure(#[from] mivabo::measure::Error),
+}
+
+fn sense(key: &str, text: &str) -> Result<Sense, AimsError> {
+    Sense::named(text).ok_or_else(|| AimsError::Sense {
+        key: key.to_owned(),
+        text: text.to_owned(),
+    })
 }
 
 /// The aims as keys of an object. What `direction` can say is said so, as it always was.

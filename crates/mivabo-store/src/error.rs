@@ -217,6 +217,17 @@ pub enum Error {
         /// Where.
         place: Location,
     },
+    /// The system takes no more bytes for a file. Nothing was changed; the call can be made again once it does.
+    #[error(
+        "`{place}` cannot grow ({message}): a quota is used up, the disk fails, or the file would exceed the limit \
+         on the size of files (`ulimit -f`); nothing was changed"
+    )]
+    CannotGrow {
+        /// Where.
+        place: Location,
+        /// What the database says.
+        message: String,
+    },
     /// Others held the turn to write, or the turn to suggest, for too long. Nothing was changed; the call can be made again.
     #[error("`{place}` was locked by others for ten minutes; nothing was changed")]
     Busy {
@@ -248,6 +259,23 @@ pub enum Error {
         /// What the database says.
         message: String,
     },
+}
+
+/// One of several that is refused, and all of them with it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{why}")]
+pub struct Refused {
+    /// Which one, counted from 0; none where it is not for one of them.
+    pub at: Option<usize>,
+    /// Why.
+    pub why: Box<Error>,
+}
+
+impl From<Error> for Refused {
+    fn from(why: Error) -> Refused {
+        let why = Box::new(why);
+        Refused { at: None, why }
+    }
 }
 
 impl From<mivabo::space::Error> for Error {

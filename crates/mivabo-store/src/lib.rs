@@ -94,9 +94,9 @@ mod waiting;
 
 pub use crate::backend::{Backend, Last, Rows, Transaction, Turn};
 pub use crate::claim::Claim;
-pub use crate::definition::{Definition, Said, default_strategy};
+pub use crate::definition::{AimsError, Definition, Said, default_strategy};
 pub use crate::difference::{Difference, Setting};
-pub use crate::error::Error;
+pub use crate::error::{Error, Refused};
 pub use crate::event::{By, Correction, Event, What};
 pub use crate::location::{Location, LocationError};
 pub use crate::memory::Memory;

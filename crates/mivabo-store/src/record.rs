@@ -131,6 +131,12 @@ impl Record {
         self.outcome().is_some()
     }
 
+    /// Whether it was told the very same, whoever told it.
+    pub(crate) fn was_told(&self, tell: &Tell<'_>) -> bool {
+        let is_same = self.outcome() == Some(&tell.outcome);
+        is_same && self.note.result() == tell.note.result()
+    }
+
     /// One that waits. Its revision is given when it is written.
     pub(crate) fn new(id: u64, new: NewRecord, now: i64) -> Record {
         Record {

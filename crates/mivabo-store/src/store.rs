@@ -4,7 +4,7 @@ use mivabo::interrupt;
 use mivabo::measure::Outcome;
 
 use crate::backend::{Backend, Rows, Transaction};
-use crate::error::Error;
+use crate::error::{Error, Refused};
 use crate::event::{By, Correction, Event, What};
 use crate::location::Location;
 use crate::memory::Memory;
@@ -62,7 +62,10 @@ impl Store {
     /// [`Error::NotThere`], and those of [`open`](Store::open).
     pub fn open_existing(location: &Location) -> Result<Store, Error> {
         check_there(location)?;
-        Store::open(location)
+        Ok(match location {
+            Location::Memory => Store::new(Memory::default()),
+            Location::File(path) => Store::new(Sqlite::open_existing(path)?),
+        })
     }
 
     /// What is kept at this place, to be looked at only: every call that would write is refused. Works beside writers and
@@ -357,6 +360,30 @@ impl Store {
         })
     }
 
+    /// The same for many, all of them or none. A trial that was told the very same before stays as it is; for each tell, whether it
+    /// did.
+    ///
+    /// # Errors
+    /// As [`tell`](Store::tell), with the place of the tell that is refused; nothing is then told.
+    pub fn tell_many(
+        &mut self,
+        study: StudyId,
+        tells: &[(u64, Tell<'_>)],
+    ) -> Result<Vec<bool>, Refused> {
+        let heard = self.write_if(|rows| {
+            let numbered = tells.iter().enumerate();
+            let heard = numbered.map(|(at, (id, tell))| {
+                let heard = tell_or_repeat(rows, study, *id, tell);
+                heard.map_err(|why| Refused {
+                    at: Some(at),
+                    why: Box::new(why),
+                })
+            });
+            heard.collect::<Result<Vec<bool>, Refused>>().map(Some)
+        })?;
+        Ok(heard.unwrap_or_default())
+    }
+
     /// A worker that stops gives its trial back. It waits again, and the attempt does not count.
     ///
     /// # Errors
@@ -572,6 +599,22 @@ fn expired(
         _ => None,
     };
     Ok(rows.running(study)?.into_iter().filter_map(ended).collect())
+}
+
+/// Tells a trial, unless that was told before; whether it was.
+fn tell_or_repeat(
+    rows: &mut dyn Transaction,
+    study: StudyId,
+    id: u64,
+    tell: &Tell<'_>,
+) -> Result<bool, Error> {
+    let mut trial = trial(rows, study, id)?;
+    if trial.was_told(tell) {
+        return Ok(true);
+    }
+    trial.finish(tell, rows.last(study)?.tells)?;
+    put(rows, study, trial)?;
+    Ok(false)
 }
 
 fn add(

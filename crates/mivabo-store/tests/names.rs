@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
 use mivabo::measure::{Outcome, VALUE};
-use mivabo_store::{Error, NewRecord, Object, Revision, Sqlite, Store, Tell};
+use mivabo_store::{Error, NewRecord, Object, Revision, Sqlite, Store, StudyId, Tell};
 use tempfile::TempDir;
 
 const ROUNDS: usize = 50;
@@ -116,6 +116,10 @@ fn tell() {
 
 fn one_more(store: &mut Store, count: u32) -> Result<(), Error> {
     let study = store.create("a", "b")?;
+    one_more_of(store, study, count)
+}
+
+fn one_more_of(store: &mut Store, study: StudyId, count: u32) -> Result<(), Error> {
     let value = f64::from(std::process::id()) + f64::from(count) / 65_536.0;
     let params = Object::new(format!(r#"{{"text": "{}"}}"#, "x".repeat(200)))?;
     store.add(
@@ -278,6 +282,37 @@ fn a_file_or_log_that_is_cut_off_stops_the_run() {
             assert!(error.contains("results are missing"), "{error}");
         }
     }
+}
+
+/// As when it is cut off in the middle of a commit, which then writes behind the hole.
+#[test]
+fn a_log_with_a_hole_stops_every_connection_and_nothing_of_it_reaches_the_file() {
+    let (_folder, a, _) = folder_with_names();
+    let [mut here, mut there] = [(); 2].map(|()| Store::new(Sqlite::open(&a).unwrap()));
+    for count in 0..3 {
+        one_more(&mut here, count).unwrap();
+    }
+    let study = there.studies().unwrap()[0].id;
+    let file = fs::read(&a).unwrap();
+    let cut = File::options().write(true).open(log(&a)).unwrap();
+    let length = cut.metadata().unwrap().len();
+    cut.set_len(0).unwrap();
+    cut.set_len(length).unwrap();
+
+    let refused = [
+        one_more_of(&mut here, study, 3),
+        one_more_of(&mut here, study, 4),
+        one_more_of(&mut there, study, 5),
+    ];
+
+    for error in refused.map(|done| done.unwrap_err().to_string()) {
+        assert!(error.contains("its log was cut off"), "{error}");
+    }
+
+    drop((here, there));
+    assert_eq!(fs::read(&a).unwrap(), file);
+    let error = values(&a).unwrap_err().to_string();
+    assert!(error.contains("results are missing"), "{error}");
 }
 
 #[test]

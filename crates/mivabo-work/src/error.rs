@@ -3,8 +3,10 @@
 use std::fmt;
 
 use mivabo::strategy;
+use mivabo_store::AimsError;
 
 use crate::MAX_WORKERS;
+use crate::interpreter::SHELL_ARGUMENT;
 use crate::time::TimeError;
 
 /// What is wrong with a study file, and where.
@@ -68,10 +70,10 @@ pub enum Problem {
     #[error(transparent)]
     Name(#[from] mivabo_store::Error),
     /// Goals or limits that make no sense.
-    #[error("{message}")]
+    #[error("{why}")]
     Aims {
         /// The key, and what was expected.
-        message: String,
+        why: AimsError,
     },
     /// `[objective]` makes no sense.
     #[error("[objective]: {0}")]
@@ -163,6 +165,21 @@ pub enum ObjectiveError {
         /// What holds its value.
         variable: String,
     },
+    /// The same in a text that an interpreter runs.
+    #[error(
+        "command: `{{{name}}}` stands in a text that `{program}` runs, and its value would be run too\nhint: {}",
+        instead(name, program, first, variable)
+    )]
+    ProgramText {
+        /// The parameter.
+        name: String,
+        /// What runs the text.
+        program: String,
+        /// How the text names the first argument behind it; empty where it has no name.
+        first: &'static str,
+        /// What holds the value.
+        variable: String,
+    },
     /// Two names have the same environment variable.
     #[error("parameter `{name}` and {other} would share the variable {variable}; rename one")]
     SharedVariable {
@@ -219,7 +236,8 @@ impl ObjectiveError {
             ObjectiveError::NotOne | ObjectiveError::SharedVariable { .. } => None,
             ObjectiveError::EmptyCommand
             | ObjectiveError::ConditionalProgram { .. }
-            | ObjectiveError::UnknownPlaceholder { .. } => Some("command"),
+            | ObjectiveError::UnknownPlaceholder { .. }
+            | ObjectiveError::ProgramText { .. } => Some("command"),
             ObjectiveError::ShellPlaceholder { .. } => Some("shell"),
             ObjectiveError::HiddenVariable { .. } => Some("env"),
             ObjectiveError::UnknownBuiltin { .. } | ObjectiveError::BuiltinNeeds { .. } => {
@@ -227,6 +245,19 @@ impl ObjectiveError {
             }
             ObjectiveError::Time { key, .. } => Some(key),
         }
+    }
+}
+
+/// How a value comes into a text that is run, and stays a value.
+fn instead(name: &str, program: &str, first: &str, variable: &str) -> String {
+    let environment = format!("read it there from the environment variable {variable}");
+    match first {
+        "" => environment,
+        // The first argument behind the text of a shell is its name.
+        SHELL_ARGUMENT => format!(
+            "write \"$1\" there, in quotes, and \"{program}\", \"{{{name}}}\" behind it; or \"${variable}\""
+        ),
+        first => format!("write {first} there and \"{{{name}}}\" behind it; or {environment}"),
     }
 }
 

@@ -15,16 +15,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mivabo::Space;
+use mivabo::measure::Error as Measure;
 use mivabo::space::Tables;
 use mivabo::strategy::{self, Strategy};
 use mivabo::study::MAX_INITIAL;
-use mivabo_store::{Definition, Location, Said, check_name, default_strategy};
+use mivabo_store::{AimsError, Definition, Location, Said, check_name, default_strategy};
 
 use crate::error::{Mistake, Problem};
 use crate::objective::Objective;
 use crate::time;
 use crate::typed::{self, Lines, Typed};
-use crate::{LEASE, MAX_WORKERS, SHORTEST_LEASE};
+use crate::value::Count;
+use crate::{LEASE, MAX_WORKERS};
 
 /// A study file that was read and checked.
 #[derive(Debug)]
@@ -98,7 +100,7 @@ impl StudyFile {
             location: location(&typed, path),
             objective: at.objective(&typed, &definition.space)?,
             definition,
-            trials: typed.run.trials,
+            trials: typed.run.trials.map(|trials| trials.0),
             workers: at.workers(&typed)?,
             lease: at.lease(&typed)?,
         })
@@ -186,7 +188,7 @@ impl At<'_> {
     }
 
     fn definition(&self, typed: &mut Typed) -> Result<Definition, Mistake> {
-        let space = space(typed)?;
+        let space = self.space(typed)?;
         let said = Said {
             direction: typed.direction.as_deref(),
             goals: typed.goals.as_ref(),
@@ -198,10 +200,50 @@ impl At<'_> {
             strategy: self.strategy(typed, &space)?,
             linked: typed.model.linked.clone(),
             space,
-            aims: aims.map_err(|message| Problem::Aims { message })?,
-            seed: run.seed.unwrap_or(0),
+            aims: aims.map_err(|why| self.bad_aims(why))?,
+            seed: run.seed.map_or(0, |seed| seed.0),
             n_initial: self.n_initial(run)?,
         })
+    }
+
+    fn space(&self, typed: &mut Typed) -> Result<Space, Mistake> {
+        let tables = Tables {
+            parameters: std::mem::take(&mut typed.parameters),
+            definitions: std::mem::take(&mut typed.definitions),
+            constraints: std::mem::take(&mut typed.constraints),
+        };
+        let space = tables.build().map_err(|why| self.bad_space(why))?;
+        if space.parameters().is_empty() {
+            return Err(Problem::NoParameters.into());
+        }
+        Ok(space)
+    }
+
+    fn bad_space(&self, why: mivabo::space::Error) -> Mistake {
+        Mistake {
+            line: why
+                .subject()
+                .and_then(|subject| self.lines.of_subject(subject)),
+            problem: Box::new(Problem::Study(why.into())),
+        }
+    }
+
+    fn bad_aims(&self, why: AimsError) -> Mistake {
+        let line = match &why {
+            AimsError::DirectionAndGoals | AimsError::Measure(Measure::Goals { .. }) => {
+                self.lines.of("goals")
+            }
+            AimsError::Sense { key, .. } => self.lines.of(key),
+            AimsError::Measure(Measure::BadLimit { measure, .. }) => self.lines.of_limit(measure),
+            AimsError::Measure(
+                Measure::BadName { measure } | Measure::NotFinite { measure, .. },
+            ) => {
+                let goal = self.lines.of(&format!("goals.{measure}"));
+                goal.or_else(|| self.lines.of_limit(measure))
+            }
+        };
+        let problem = Box::new(Problem::Aims { why });
+        Mistake { line, problem }
     }
 
     /// The strategy as it was typed; it goes with the links and the space.
@@ -222,7 +264,7 @@ impl At<'_> {
     }
 
     fn n_initial(&self, run: &typed::Run) -> Result<Option<usize>, Mistake> {
-        match run.n_initial {
+        match run.n_initial.map(Count::size) {
             Some(n) if n > MAX_INITIAL => {
                 let limit = MAX_INITIAL;
                 let error = mivabo::Error::TooManyInitial { n, limit };
@@ -245,7 +287,7 @@ impl At<'_> {
 
     /// Workers are threads, so their number is bounded.
     fn workers(&self, typed: &Typed) -> Result<usize, Mistake> {
-        match typed.run.workers.unwrap_or(1) {
+        match typed.run.workers.map_or(1, Count::size) {
             n @ 1..=MAX_WORKERS => Ok(n),
             n => Err(self.key("run.workers", Problem::Workers { n })),
         }
@@ -255,22 +297,9 @@ impl At<'_> {
         let Some(lease) = &typed.run.lease else {
             return Ok(LEASE);
         };
-        let lease = time::at_least(SHORTEST_LEASE, lease);
+        let lease = time::lease(&lease.to_string());
         lease.map_err(|why| self.key("run.lease", Problem::Lease { why }))
     }
-}
-
-fn space(typed: &mut Typed) -> Result<Space, Mistake> {
-    let tables = Tables {
-        parameters: std::mem::take(&mut typed.parameters),
-        definitions: std::mem::take(&mut typed.definitions),
-        constraints: std::mem::take(&mut typed.constraints),
-    };
-    let space = tables.build().map_err(|why| Problem::Study(why.into()))?;
-    if space.parameters().is_empty() {
-        return Err(Problem::NoParameters.into());
-    }
-    Ok(space)
 }
 
 #[cfg(test)]
@@ -400,7 +429,23 @@ mod tests {
             ),
             (
                 format!("direction = 'up'\n{SPACE}"),
-                "direction: expected \"minimize\" or \"maximize\", not \"up\"",
+                "line 1: direction: expected \"minimize\" or \"maximize\", not \"up\"",
+            ),
+            (
+                format!("limits = {{ a = '< 3' }}\n{SPACE}"),
+                "line 1: limit of `a`: expected \"<= NUMBER\" or \">= NUMBER\", not \"< 3\"",
+            ),
+            (
+                format!("direction = 'minimize'\ngoals = {{ a = 'maximize' }}\n{SPACE}"),
+                "line 2: `direction` and `goals` are given; only one of them can be",
+            ),
+            (
+                format!("[goals]\na = 'minimize'\nb = 'up'\n{SPACE}"),
+                "line 3: goals.b: expected \"minimize\" or \"maximize\", not \"up\"",
+            ),
+            (
+                format!("[goals]\na = 'minimize'\nb = 'minimize'\n{SPACE}"),
+                "line 1: 2 goals: exactly one is needed…",
             ),
             (
                 format!("name = \"a\\nb\"\n{SPACE}"),
@@ -418,11 +463,51 @@ mod tests {
     }
 
     #[test]
+    fn mistakes_in_parameters_and_constraints_name_their_line() {
+        assert_said(&[
+            (
+                format!("{SPACE}n = {{ type = 'int', low = 1, hgih = 9 }}"),
+                "line 3: parameter `n`: unknown key `hgih`; did you mean `high`?",
+            ),
+            (
+                format!("{SPACE}n = {{ type = 'itn', low = 1, high = 9 }}"),
+                "line 3: parameter `n`: unknown type `itn`; did you mean `int`?",
+            ),
+            (
+                format!("{SPACE}n = {{ low = 1, high = 9 }}"),
+                "line 3: parameter `n`: `type` is missing; expected float, int…",
+            ),
+            (
+                format!("{SPACE}n = {{ type = 'bool', when = 'x =< 2' }}"),
+                "line 3: condition of `n`: unexpected character `=` (write `<=`)…",
+            ),
+            (
+                format!("{SPACE}[definitions]\nd = 'y + 1'"),
+                "line 4: definition `d`: unknown name `y`…",
+            ),
+            (
+                format!(
+                    "{SPACE}o = {{ type = 'choice', values = ['a', 'b'] }}\n[constraints]\nfirst = 'x > 1'\nsecond = 'o <= 3'"
+                ),
+                "line 6: constraint `second`: `o` is a choice and has no order; compare it with `==` or `!=`…",
+            ),
+            (
+                format!("{SPACE}[constraints]\nnever = 'x >= 4'"),
+                "line 4: no point satisfies constraint `never`",
+            ),
+        ]);
+    }
+
+    #[test]
     fn strategies_are_checked_with_their_settings_and_links() {
         assert_said(&[
             (
                 format!("{SPACE}[run]\nstrategy = 'randm'"),
                 "line 4: [run] strategy: there is no strategy `randm`; did you mean `random`?",
+            ),
+            (
+                format!("{SPACE}[run]\nstrategy = 'bayes'"),
+                "line 4: [run] strategy: there is no strategy `bayes`; expected one of improvement, thompson, …",
             ),
             (
                 format!("{SPACE}[run]\nstrategy = 'thompson:serach=dual'"),
@@ -450,7 +535,11 @@ mod tests {
             ),
             (
                 format!("{SPACE}[run]\nlease = '1ms'"),
-                "line 4: [run] lease: `1ms` is less than 100ms",
+                "line 4: [run] lease: `1ms` is less than 100 ms",
+            ),
+            (
+                format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '0s'"),
+                "line 5: [objective]: timeout: `0s` is no time at all; expected a longer one, like \"30s\", \"10m\" or \"2h 30m\"",
             ),
             (
                 format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '5M'"),
@@ -471,11 +560,20 @@ mod tests {
     #[test]
     fn a_value_of_the_wrong_type_is_shown_in_its_line() {
         for (text, line, expected) in [
-            (format!("{SPACE}[run]\ntrials = 'ten'"), "line 4", "u64"),
+            (
+                format!("{SPACE}[run]\ntrials = 'ten'"),
+                "line 4",
+                "a whole number, 0 or more",
+            ),
+            (
+                format!("{SPACE}[run]\ntrials = -3"),
+                "line 4",
+                "integer `-3`, expected a whole number, 0 or more",
+            ),
             (
                 format!("{SPACE}[objective]\ncommand = 'true'"),
                 "line 4",
-                "a sequence",
+                "expected a list such as [\"python3\", \"train.py\"]; a line for the shell goes under `shell`",
             ),
             (
                 "[parameters]\nx = { type = 3 }".to_owned(),

@@ -30,11 +30,13 @@
 mod builtin;
 mod error;
 mod file;
+mod interpreter;
 mod lost;
 mod objective;
 mod template;
 mod time;
 mod typed;
+mod value;
 mod variables;
 mod work;
 
@@ -46,7 +48,7 @@ pub use crate::file::{Overrides, Plan, StudyFile};
 pub use crate::lost::still_told;
 pub use crate::objective::{Kind, Objective};
 pub use crate::template::{Template, shown};
-pub use crate::time::TimeError;
+pub use crate::time::{TimeError, lease};
 pub use crate::variables::{STUDY_VARIABLE, TRIAL_VARIABLE};
 pub use crate::work::{AwaitedTrial, Done, Ended, Ending, Next, Terms, Work};
 

@@ -10,9 +10,13 @@ use tempfile::TempDir;
 /// The file and its log: what was told last may be in the log alone.
 const PARTS: [&str; 2] = ["", "-wal"];
 
-/// The told trials that a file still has; none where it is elsewhere or cannot be read.
+/// The told trials that a file still has; nothing where nobody can say.
 pub fn still_told(location: &Location, study: &str) -> Option<BTreeSet<u64>> {
-    let path = location.path().filter(|path| path.is_file())?;
+    let path = location.path()?;
+    // Whether it was moved or removed cannot be seen: what nobody finds under its name counts as lost.
+    if !path.try_exists().ok()? {
+        return Some(BTreeSet::new());
+    }
     // A copy is asked: the file itself is refused while it is open here, and when something is missing in it.
     let folder = copied(path).ok()?;
     // What is left may not be a database any more: then nothing of it is.

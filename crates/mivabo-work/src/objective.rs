@@ -10,6 +10,7 @@ use crate::builtin::Builtin;
 use crate::error::ObjectiveError;
 use crate::template::{self, Template};
 use crate::time::{self, Typed};
+use crate::value::{Count, Words};
 use crate::variables;
 
 /// How long after SIGTERM a program has before SIGKILL.
@@ -19,12 +20,12 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "a table with `command`, `shell` or `builtin`")]
 pub(crate) struct Keys {
-    pub command: Option<Vec<String>>,
+    pub command: Option<Words>,
     pub shell: Option<String>,
     pub builtin: Option<String>,
     pub timeout: Option<Typed>,
     pub grace: Option<Typed>,
-    pub retries: Option<u32>,
+    pub retries: Option<Count>,
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     #[serde(flatten)]
@@ -78,7 +79,7 @@ impl Objective {
             kind: kind(keys, space)?,
             timeout: duration("timeout", &keys.timeout)?,
             grace: duration("grace", &keys.grace)?.unwrap_or(GRACE),
-            retries: keys.retries.unwrap_or(0),
+            retries: keys.retries.map_or(0, Count::small),
             env: keys.env.clone(),
             variables,
         })
@@ -87,7 +88,7 @@ impl Objective {
 
 fn kind(keys: &Keys, space: &Space) -> Result<Kind, ObjectiveError> {
     match (&keys.command, &keys.shell, &keys.builtin) {
-        (Some(command), None, None) => Template::parse(command, space).map(Kind::Command),
+        (Some(command), None, None) => Template::parse(&command.0, space).map(Kind::Command),
         (None, Some(line), None) => {
             template::check_shell_line(line, space)?;
             Ok(Kind::Shell(line.clone()))

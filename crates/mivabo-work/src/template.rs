@@ -6,9 +6,10 @@
 //! it if that is an option by itself: it begins with `-` and has neither `=` nor a placeholder.
 
 use mivabo::Space;
-use mivabo::space::Value;
+use mivabo::space::{Domain, Parameter, Value};
 
 use crate::error::ObjectiveError;
+use crate::interpreter::{Interpreter, Role, is_starter};
 use crate::variables::{self, visible};
 
 /// A program and its arguments, with placeholders.
@@ -34,7 +35,32 @@ impl Template {
             let name = name.to_owned();
             return Err(ObjectiveError::ConditionalProgram { name });
         }
-        Ok(Template(arguments))
+        let template = Template(arguments);
+        template.check_program_texts(space)?;
+        Ok(template)
+    }
+
+    /// Refuses a placeholder inside a text that an interpreter runs: the value would be part of the program.
+    fn check_program_texts(&self, space: &Space) -> Result<(), ObjectiveError> {
+        let program = self.0.first().map(|program| program.candidates(space));
+        let is_starter = program.iter().flatten().any(|name| is_starter(name));
+        let n_programs = if is_starter { self.0.len() } else { 1 };
+        for (at, argument) in self.0.iter().enumerate().take(n_programs) {
+            for program in argument.candidates(space) {
+                let Some(interpreter) = Interpreter::named(&program) else {
+                    continue;
+                };
+                if let Some(name) = run_by(interpreter, &self.0[at + 1..]) {
+                    return Err(ObjectiveError::ProgramText {
+                        name: name.to_owned(),
+                        program,
+                        first: interpreter.first,
+                        variable: variables::of_parameter(name),
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The program, where it does not depend on a parameter.
@@ -105,6 +131,30 @@ impl Argument {
         }
     }
 
+    /// The text before the first placeholder.
+    fn beginning(&self) -> &str {
+        match self.0.first() {
+            Some(Piece::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// What it may be, as far as that can be listed: itself, or the values of the one parameter that it consists of.
+    fn candidates(&self, space: &Space) -> Vec<String> {
+        match (self.fixed(), self.0.as_slice()) {
+            (Some(text), _) => vec![text.to_owned()],
+            (None, [Piece::Parameter(name)]) => {
+                let mut parameters = space.parameters().iter();
+                let found = parameters.find(|one| one.name() == name);
+                let domain = found.map(Parameter::domain);
+                let listed = domain.filter(|domain| domain.range().is_none());
+                let values = listed.into_iter().flat_map(Domain::values);
+                values.map(|value| shown(&value)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     fn is_option(&self) -> bool {
         self.fixed()
             .is_some_and(|text| text.starts_with('-') && !text.contains('='))
@@ -116,6 +166,27 @@ impl Argument {
             Piece::Text(_) => None,
         })
     }
+}
+
+/// The placeholder among these arguments of an interpreter that stands in a text which is run.
+fn run_by<'a>(interpreter: &Interpreter, arguments: &'a [Argument]) -> Option<&'a str> {
+    let (mut is_text, mut is_value) = (false, false);
+    for argument in arguments {
+        let name = argument.names().next();
+        let role = interpreter.role(argument.beginning());
+        match role {
+            _ if std::mem::take(&mut is_value) => {}
+            Some(Role::Text(_)) if name.is_some() => return name,
+            Some(Role::Text(_)) if interpreter.goes_on() => {}
+            Some(Role::TextNext) => is_text = true,
+            Some(Role::Value) => is_value = true,
+            Some(Role::Flag) => {}
+            None if is_text && name.is_some() => return name,
+            None if is_text && interpreter.goes_on() => is_text = false,
+            Some(Role::Text(_)) | None => return None,
+        }
+    }
+    None
 }
 
 /// What stands at an opening brace.
@@ -318,6 +389,54 @@ mod tests {
         assert_eq!(filled(&["p", "--lr={lr}", "m{momentum}"]), "p --lr=0.5");
         assert_eq!(filled(&["-p", "{momentum}", "x"]), "-p x");
         assert_eq!(filled(&["p", "-m", "{momentum}", "{momentum}"]), "p");
+    }
+
+    #[test]
+    fn a_value_is_never_part_of_a_text_that_is_run() {
+        let space = Space::from_toml(
+            "[parameters]\nx = { type = 'int', low = 1, high = 3 }\nshell = { type = 'choice', values = ['bash', 'zsh'] }",
+        )
+        .unwrap();
+        let parsed = |command: &[&str]| {
+            let command: Vec<String> = command.iter().map(|&text| text.to_owned()).collect();
+            Template::parse(&command, &space)
+        };
+
+        for command in [
+            &["sh", "-c", "echo {x}"] as &[&str],
+            &["/usr/bin/bash", "-o", "pipefail", "-ec", "echo '{x}'"],
+            &["{shell}", "-c", "echo {x}"],
+            &["env", "A=b", "sh", "-c", "echo {x}"],
+            &["python3.12", "-u", "-c", "print({x})"],
+            &["python3", "-cprint({x})"],
+            &["perl", "-e", "print 1;", "-e", "print {x}"],
+        ] {
+            let said = parsed(command).unwrap_err().to_string();
+            assert!(
+                said.starts_with("command: `{x}` stands in a text that `"),
+                "{said}"
+            );
+        }
+        for command in [
+            &["sh", "-c", "echo \"$1\"", "sh", "{x}"] as &[&str],
+            &["sh", "objective.sh", "-c", "{x}"],
+            &["python3", "-u", "train.py", "-c", "{x}"],
+            &["python3", "-c", "import sys; print(sys.argv[1])", "{x}"],
+            &["train", "--language", "python", "-c", "{x}"],
+        ] {
+            assert!(parsed(command).is_ok(), "{command:?}");
+        }
+        let said = |command: &[&str]| parsed(command).unwrap_err().to_string();
+        assert_eq!(
+            said(&["sh", "-c", "echo {x}"]),
+            "command: `{x}` stands in a text that `sh` runs, and its value would be run too\n\
+             hint: write \"$1\" there, in quotes, and \"sh\", \"{x}\" behind it; or \"$MIVABO_X\""
+        );
+        assert_eq!(
+            said(&["python3", "-c", "print({x})"]),
+            "command: `{x}` stands in a text that `python3` runs, and its value would be run too\n\
+             hint: write sys.argv[1] there and \"{x}\" behind it; or read it there from the environment variable MIVABO_X"
+        );
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::SHORTEST_LEASE;
+
 /// Ten years: beyond any deadline, and far from where clocks overflow.
 const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
 
@@ -41,6 +43,14 @@ pub enum TimeError {
         /// What was typed.
         text: String,
     },
+    /// Nothing can be done in it.
+    #[error(
+        "`{text}` is no time at all; expected a longer one, like \"30s\", \"10m\" or \"2h 30m\""
+    )]
+    Zero {
+        /// What was typed.
+        text: String,
+    },
     /// It is longer than anybody waits.
     #[error("`{text}` is more than ten years")]
     TooLong {
@@ -48,7 +58,7 @@ pub enum TimeError {
         text: String,
     },
     /// It is shorter than the machinery can keep.
-    #[error("`{text}` is less than {}", humantime::format_duration(*shortest))]
+    #[error("`{text}` is less than {}", mivabo::lasting(*shortest))]
     TooShort {
         /// What was typed.
         text: String,
@@ -59,23 +69,31 @@ pub enum TimeError {
 
 /// Reads a duration above zero.
 pub(crate) fn parse(typed: &Typed) -> Result<Duration, TimeError> {
-    let text = typed.to_string();
+    read(typed.to_string())
+}
+
+fn read(text: String) -> Result<Duration, TimeError> {
     if text.contains('M') {
         return Err(TimeError::Months { text });
     }
     match humantime::parse_duration(&text) {
         Ok(duration) if duration > LONGEST => Err(TimeError::TooLong { text }),
-        Ok(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err(TimeError::NotADuration { text }),
+        Ok(duration) if duration.is_zero() => Err(TimeError::Zero { text }),
+        Ok(duration) => Ok(duration),
+        Err(_) => Err(TimeError::NotADuration { text }),
     }
 }
 
-/// Reads a duration of at least `shortest`.
-pub(crate) fn at_least(shortest: Duration, typed: &Typed) -> Result<Duration, TimeError> {
-    let duration = parse(typed)?;
-    if duration < shortest {
-        let text = typed.to_string();
-        return Err(TimeError::TooShort { text, shortest });
+/// Reads how long a worker may be silent: `"60s"`, `"3d"`.
+///
+/// # Errors
+/// Why it is not such a time.
+pub fn lease(text: &str) -> Result<Duration, TimeError> {
+    let text = text.to_owned();
+    let shortest = SHORTEST_LEASE;
+    match read(text.clone()) {
+        Ok(lease) if lease >= shortest => Ok(lease),
+        Ok(_) | Err(TimeError::Zero { .. }) => Err(TimeError::TooShort { text, shortest }),
+        Err(why) => Err(why),
     }
-    Ok(duration)
 }

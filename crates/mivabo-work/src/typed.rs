@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use mivabo::language::Subject;
 use mivabo::space::{Constraints, Definitions, Parameters};
 use mivabo_store::Location;
 use serde::Deserialize;
@@ -10,6 +11,7 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Mistake, Problem};
+use crate::value::Count;
 use crate::{objective, time};
 
 /// What was typed. Nothing in it has been checked against anything else.
@@ -38,11 +40,11 @@ pub(crate) struct Typed {
 /// `[run]`: how often, by whom, where results are kept.
 #[derive(Deserialize, Default)]
 pub(crate) struct Run {
-    pub trials: Option<u64>,
-    pub workers: Option<usize>,
-    pub seed: Option<u64>,
+    pub trials: Option<Count>,
+    pub workers: Option<Count>,
+    pub seed: Option<Count>,
     pub strategy: Option<String>,
-    pub n_initial: Option<usize>,
+    pub n_initial: Option<Count>,
     pub storage: Option<Location>,
     pub lease: Option<time::Typed>,
     #[serde(flatten)]
@@ -117,6 +119,22 @@ pub(crate) struct Lines(BTreeMap<String, usize>);
 impl Lines {
     pub(crate) fn of(&self, path: &str) -> Option<usize> {
         self.0.get(path).copied()
+    }
+
+    /// The line of a limit.
+    pub(crate) fn of_limit(&self, measure: &str) -> Option<usize> {
+        self.of(&format!("limits.{measure}"))
+    }
+
+    /// The line of a parameter, a definition or a constraint.
+    pub(crate) fn of_subject(&self, subject: Subject<'_>) -> Option<usize> {
+        match subject {
+            Subject::Constraint(name) => self.of(&format!("constraints.{name}")),
+            Subject::Symbol(name) => {
+                let parameter = self.of(&format!("parameters.{name}"));
+                parameter.or_else(|| self.of(&format!("definitions.{name}")))
+            }
+        }
     }
 
     fn add(&mut self, table: &DeTable<'_>, prefix: &str, text: &str) {

@@ -15,9 +15,7 @@ use std::hint::black_box;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use mivabo::Space;
 use mivabo::acquire::random::RandomPoints;
-use mivabo::acquire::{Feasible, annealing};
 use mivabo::math::random::{Purpose, stream};
-use mivabo::strategy::improvement::log_improvement;
 use mivabo::surrogate::process::{FitLimits, Kernel, Layout, Process, Traits};
 
 /// Random feasible points, all in the same layout.
@@ -100,28 +98,5 @@ fn process(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A suggestion of the GP-SA baseline: log EI, annealed.
-fn annealing(criterion: &mut Criterion) {
-    let space =
-        Space::from_toml(include_str!("../../../examples/vae.toml")).expect("the example is valid");
-    let layout = Layout::new(&space);
-    let mut group = criterion.benchmark_group("annealing");
-    group.sample_size(10);
-    for n in [20, 100] {
-        let mut process = observed(&layout, Kernel::Product, &points(&space, &layout, n));
-        process.fit(FitLimits::default());
-        let target = process.target().unwrap_or(0.0);
-        let mut energy = |x: &Feasible| {
-            -log_improvement(process.predict(&layout.traits(x.point(), x.code())), target).value
-        };
-        let settings = annealing::AnnealingSettings::default();
-        let mut draws = stream(3, 0, Purpose::Acquisition);
-        group.bench_function(format!("2000 steps/n = {n}"), |b| {
-            b.iter(|| annealing::minimise(&space, &mut energy, &[], settings, &mut draws));
-        });
-    }
-    group.finish();
-}
-
-criterion_group!(benches, process, annealing);
+criterion_group!(benches, process);
 criterion_main!(benches);

@@ -19,9 +19,9 @@ use mivabo::strategy::Strategy;
 use mivabo::study::{Spec, Study};
 
 /// A study with `n` told trials.
-fn told(space: &Space, n: usize) -> Study {
+fn told(strategy: &str, space: &Space, n: usize) -> Study {
     let spec = Spec {
-        strategy: Strategy::named("thompson").expect("a name"),
+        strategy: Strategy::named(strategy).expect("a name"),
         ..Spec::default()
     };
     let mut study = Study::new(space.clone(), spec).expect("valid settings");
@@ -39,11 +39,12 @@ fn told(space: &Space, n: usize) -> Study {
 }
 
 /// One tell and one ask, again and again.
-fn ask(criterion: &mut Criterion, id: &str, space: &Space, n: usize) {
-    let study = told(space, n);
+fn ask(criterion: &mut Criterion, strategy: &str, name: &str, space: &Space, n: usize) {
+    let study = told(strategy, space, n);
     let mut draws = stream(2, 0, Purpose::Design);
     let points = RandomPoints::new(space);
-    criterion.bench_function(&format!("{id}, n = {n}"), |b| {
+    let id = format!("tell and ask/{strategy}, {name}, n = {n}");
+    criterion.bench_function(&id, |b| {
         b.iter_batched(
             || {
                 (
@@ -66,7 +67,10 @@ fn ask(criterion: &mut Criterion, id: &str, space: &Space, n: usize) {
 fn vae(criterion: &mut Criterion) {
     let space = Space::from_toml(include_str!("../../../examples/vae.toml")).expect("a valid file");
     for n in [50, 200, 1000] {
-        ask(criterion, "tell and ask/thompson, vae", &space, n);
+        ask(criterion, "thompson", "vae", &space, n);
+    }
+    for n in [20, 100] {
+        ask(criterion, "gp-annealing", "vae", &space, n);
     }
 }
 
@@ -86,12 +90,8 @@ fn bits(criterion: &mut Criterion) {
             format!("{} <= {}", names.join(" + "), n_bits / 5),
         );
         let space = space.build().expect("a valid space");
-        ask(
-            criterion,
-            &format!("tell and ask/thompson, {n_bits} bits"),
-            &space,
-            50,
-        );
+        let name = format!("{n_bits} bits");
+        ask(criterion, "thompson", &name, &space, 50);
     }
 }
 

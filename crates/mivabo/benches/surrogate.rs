@@ -146,7 +146,7 @@ fn naive(criterion: &mut Criterion) {
         let rows: Vec<(Vec<f64>, f64)> = (0..n)
             .map(|_| {
                 let (bits, unit, y) = point(n_bits, &mut points);
-                (features.flatten(&features.factors(&bits, &unit)), y)
+                (features.row(&bits, &unit), y)
             })
             .collect();
         let phi = Mat::from_fn(n, m, |i, k| rows[i].0[k]);

@@ -6,20 +6,26 @@
 //! |---|---|---|
 //! | space | [`space`] | parameters, constraints and points: what the user says |
 //! | study | [`study`] | ask for points, tell what came of them, resume; which parameters matter |
-//! | strategies | [`strategy`] | how points are chosen, by name or by settings |
+//! | strategies | [`strategy`] | how points are chosen, by name and settings |
 //! | measures | [`measure`] | what an evaluation gives, goals and limits, and the order of outcomes |
+//! | views | [`view`] | a study as one document, for tables and pages |
 //! | interrupting | [`interrupt`] | ends a long computation from another thread |
 //!
-//! The rooms behind them are for experts:
+//! Of the rooms behind them only what other programs use can be seen:
 //!
-//! | room | what it is for |
+//! | room | what it shows |
 //! |---|---|
-//! | [`language`] | reads and checks what is written in constraints and study files |
-//! | [`encoding`] | turns points into bits and the unit box, and constraints into rows, tables and regions |
-//! | [`features`] | the paper's features of bits and coordinates |
-//! | [`surrogate`] | beliefs about functions: linear models with several priors, Gaussian processes |
-//! | [`acquire`] | feasible points: drawn at random, moved, repaired, annealed, the nearest to a wish |
-//! | [`math`] | linear algebra, minimisers and random streams, which know nothing of spaces |
+//! | [`language`] | what is wrong with a text, and where |
+//! | [`acquire`] | feasible points, and how they are drawn at random |
+//! | [`encoding`] | the bits and coordinates of a point, and the constraints over them |
+//! | [`math`] | streams of random numbers |
+//!
+//! Two more are for experts, who measure or plot the paper's parts by themselves:
+//!
+//! | room | what it shows |
+//! |---|---|
+//! | [`features`] | the paper's features, and functions that are linear in them |
+//! | [`surrogate`] | beliefs about functions: the paper's Gaussian model, and a Gaussian process over parameters |
 //!
 //! Data flows one way: a [`space`] becomes bits and the unit box ([`encoding`]), those become features ([`features`]), and
 //! observations of them a belief ([`surrogate`]). A [`strategy`] chooses feasible points ([`acquire`]) by what is believed, and a
@@ -38,7 +44,7 @@ pub mod surrogate;
 mod trial;
 pub mod view;
 
-pub use crate::language::nearest;
+pub use crate::language::{counted, lasting, nearest};
 pub use crate::space::Space;
 pub use crate::study::{Error, Study};
 pub use mivabo_bqp::interrupt;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use mivabo::counted;
+
 use crate::csv::UnclosedQuote;
 
 /// Where a row stands in its file, counted from 1.
@@ -40,6 +42,14 @@ pub enum ImportError {
         /// The name.
         column: String,
     },
+    /// A file of another program, or of another language.
+    #[error(
+        "line 1: the cells are separated by {separator}; expected commas, and points in decimal numbers"
+    )]
+    Separator {
+        /// What is there instead.
+        separator: &'static str,
+    },
     /// Nothing says what the values are.
     #[error(
         "there is no column `{expected}`; choose the column of the value with --value: {}",
@@ -52,7 +62,7 @@ pub enum ImportError {
         found: Vec<String>,
     },
     /// A row of another length than the header.
-    #[error("line {line} has {found} cells, but the header has {expected}")]
+    #[error("line {line} has {}, but the header has {expected}", counted(*found, "cell"))]
     CellCount {
         /// The line.
         line: usize,

@@ -7,6 +7,7 @@ mod tell;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mivabo::counted;
 use mivabo_store::{Difference, Location, Setting};
 use mivabo_work::Mistake;
 
@@ -14,6 +15,7 @@ pub use self::enqueue::EnqueueError;
 pub use self::import::{ImportError, RowPlace};
 pub use self::tell::TellError;
 use crate::exit::Exit;
+use crate::paste;
 use crate::text::{is_standard_input, named};
 use crate::trouble::{FailedTrial, Trouble};
 
@@ -54,7 +56,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A study that no run has begun.
-    #[error("{place} does not exist yet; `mivabo run {}` creates it", file.display())]
+    #[error("{place} does not exist yet; `{}` creates it", paste::call("run", file, &[]))]
     NotBegun {
         /// Where it would be.
         place: Location,
@@ -161,7 +163,9 @@ pub enum Error {
     #[error(transparent)]
     Enqueue(#[from] EnqueueError),
     /// A line of results cannot be told.
-    #[error("line {line}: {why}")]
+    #[error(
+        "line {line}: {why}\nhint: nothing was stored; mend the line and tell all of them again"
+    )]
     TellLine {
         /// Counted from 1.
         line: usize,
@@ -201,7 +205,7 @@ pub enum Error {
         lost: Option<String>,
     },
     /// The objective never had a value.
-    #[error("{n} trials failed and none has a value; the last one: {last}")]
+    #[error("{} failed and none has a value; the last one: {last}", counted(*n, "trial"))]
     Hopeless {
         /// How many.
         n: u64,
@@ -318,9 +322,9 @@ fn remedy(path: &Path, differences: &[Difference]) -> String {
     if is_standard_input(path) {
         return "`mivabo revise FILE` revises the study and keeps its results; or give the changed study another `name`".to_owned();
     }
+    let revise = paste::call("revise", path, &[]);
     format!(
-        "`mivabo revise {}` revises the study and keeps its results; or give the changed study another `name`",
-        path.display()
+        "`{revise}` revises the study and keeps its results; or give the changed study another `name`"
     )
 }
 

@@ -9,8 +9,8 @@ mod sheet;
 
 use std::collections::BTreeMap;
 
-use mivabo::Space;
 use mivabo::space::{Parameter, Point, Unsaid, Value};
+use mivabo::{Space, counted};
 use mivabo_store::{Object, Session, Told};
 use serde_json::Map;
 
@@ -18,7 +18,6 @@ use crate::args::ImportArgs;
 use crate::error::{Error, ImportError, RowPlace};
 use crate::input::read;
 use crate::source::Source;
-use crate::text::counted;
 use crate::text::named;
 
 /// Why a trial failed of which only that is known.
@@ -45,7 +44,13 @@ pub fn run(args: &ImportArgs) -> Result<String, Error> {
         path: args.results.clone(),
         why,
     };
-    let rows = rows(args, &text, session.space()).map_err(wrong)?;
+    let expected = Expected {
+        space: session.space(),
+        goal: &session.aims().goal().measure,
+        value: &args.value,
+        is_earlier: args.earlier,
+    };
+    let rows = rows(args, &text, expected).map_err(wrong)?;
     let n_rows = rows.len();
     let reading = Reading {
         space: session.space(),
@@ -56,19 +61,32 @@ pub fn run(args: &ImportArgs) -> Result<String, Error> {
     say_repeated(&session, &results.told);
     session.add_all(&results.told)?;
     Ok(format!(
-        "imported {} of {n_rows} rows; {} infeasible{}\n",
+        "imported {} of {}; {} infeasible{}\n",
         results.told.len(),
+        counted(n_rows, "row"),
         results.n_infeasible,
         results.said_of_skipped()
     ))
 }
 
-fn rows(args: &ImportArgs, text: &str, space: &Space) -> Result<Vec<Row>, ImportError> {
+/// What the rows should hold.
+#[derive(Clone, Copy)]
+struct Expected<'a> {
+    space: &'a Space,
+    /// The measure of the goal.
+    goal: &'a str,
+    /// The column or key that holds the goal's number.
+    value: &'a str,
+    /// Whether they are of an earlier study.
+    is_earlier: bool,
+}
+
+fn rows(args: &ImportArgs, text: &str, expected: Expected<'_>) -> Result<Vec<Row>, ImportError> {
     let ending = args.results.extension();
     if ending.is_some_and(|ending| ending == "json") {
-        objects::rows(text, &args.value, space, args.earlier)
+        objects::rows(text, expected)
     } else {
-        sheet::rows(text, &args.value, space)
+        sheet::rows(text, expected)
     }
 }
 

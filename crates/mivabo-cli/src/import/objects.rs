@@ -1,28 +1,21 @@
 //! Results as JSON: a list of objects, or an exported study.
 
-use mivabo::Space;
 use mivabo::space::Value;
 use mivabo_store::{Object, Told};
 use serde_json::{Map, Value as Json};
 
-use super::{Row, UNKNOWN_REASON, columns, object, visible};
+use super::{Expected, Row, UNKNOWN_REASON, columns, object, visible};
 use crate::error::{ImportError, RowPlace};
 
 /// The rows of a JSON file.
-pub fn rows(
-    text: &str,
-    value_key: &str,
-    space: &Space,
-    is_earlier: bool,
-) -> Result<Vec<Row>, ImportError> {
+pub fn rows(text: &str, expected: Expected<'_>) -> Result<Vec<Row>, ImportError> {
     let objects = objects(text)?;
     let rows = (1..).zip(&objects).map(|(number, object)| {
         let entry = Entry {
             place: RowPlace::Object(number),
             object,
-            params: params(object, is_earlier),
-            value_key,
-            space,
+            params: params(object, expected.is_earlier),
+            expected,
         };
         entry.row()
     });
@@ -56,8 +49,7 @@ struct Entry<'a> {
     object: &'a Map<String, Json>,
     /// Its parameters, where they are apart as in an export. Otherwise they stand beside the facts.
     params: Option<&'a Map<String, Json>>,
-    value_key: &'a str,
-    space: &'a Space,
+    expected: Expected<'a>,
 }
 
 impl<'a> Entry<'a> {
@@ -79,7 +71,7 @@ impl<'a> Entry<'a> {
         let keys = self.object.iter();
         let columns = keys.filter(|(key, value)| !is_fact(key, value));
         let columns = columns.map(|(key, _)| key.as_str());
-        columns::check(columns, self.value_key, self.space)
+        columns::check(columns, self.expected.value, self.expected.space)
     }
 
     fn values(&self) -> Result<Vec<(String, Value)>, ImportError> {
@@ -107,7 +99,13 @@ impl<'a> Entry<'a> {
         let number = self.number()?;
         let result = self.result()?;
         let told = if self.text("state") == Some("failed") {
-            Told::failed(self.text("reason").unwrap_or(UNKNOWN_REASON))
+            // What it measured of the goal does not count, and is kept.
+            Told {
+                value: self
+                    .measured()
+                    .and_then(|all| all.get(self.expected.goal)?.as_f64()),
+                ..Told::failed(self.text("reason").unwrap_or(UNKNOWN_REASON))
+            }
         } else if let Some(number) = number {
             Told::value(number)
         } else {
@@ -117,7 +115,7 @@ impl<'a> Entry<'a> {
     }
 
     fn number(&self) -> Result<Option<f64>, ImportError> {
-        let value = self.object.get(self.value_key);
+        let value = self.object.get(self.expected.value);
         match value.filter(|value| !value.is_null()) {
             Some(value) if !value.is_number() => Err(ImportError::NotANumber {
                 place: self.place,
@@ -129,8 +127,13 @@ impl<'a> Entry<'a> {
 
     /// What its evaluation gave: its result, and the numbers that were measured and are not in it.
     fn result(&self) -> Result<Option<Object>, ImportError> {
-        let map = |key| self.fact(key).and_then(Json::as_object).cloned();
-        let merged = match (map("result"), map("measured")) {
+        let result = self.fact("result").and_then(Json::as_object).cloned();
+        let measured = self.measured().cloned().map(|mut measured| {
+            // The goal's number is told beside the result, not in it.
+            measured.remove(self.expected.goal);
+            measured
+        });
+        let merged = match (result, measured.filter(|measured| !measured.is_empty())) {
             (Some(mut result), Some(measured)) => {
                 for (name, value) in measured {
                     result.entry(name).or_insert(value);
@@ -142,8 +145,12 @@ impl<'a> Entry<'a> {
         object(merged, self.place)
     }
 
+    fn measured(&self) -> Option<&'a Map<String, Json>> {
+        self.fact("measured").and_then(Json::as_object)
+    }
+
     fn is_parameter(&self, name: &str) -> bool {
-        visible(self.space).any(|p| p.name() == name) && name != self.value_key
+        visible(self.expected.space).any(|p| p.name() == name) && name != self.expected.value
     }
 
     /// What a key says about the trial; nothing where it is a parameter.

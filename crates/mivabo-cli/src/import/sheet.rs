@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use mivabo::Space;
 use mivabo::space::{Domain, Parameter, Value};
 use mivabo_store::{Object, Told};
 use serde_json::Map;
@@ -10,42 +9,46 @@ use serde_json::Map;
 use super::cell::{loose, typed};
 use super::columns::{self, column_of};
 
-use super::{Row, UNKNOWN_REASON, object, visible};
+use super::{Expected, Row, UNKNOWN_REASON, object, visible};
 use crate::csv;
 use crate::error::{ImportError, RowPlace};
 use crate::export::{EVALUATED, LEFT_OUT, MEASURED, RESULT};
 
 /// The rows of a CSV file.
-pub fn rows(text: &str, value_column: &str, space: &Space) -> Result<Vec<Row>, ImportError> {
+pub fn rows(text: &str, expected: Expected<'_>) -> Result<Vec<Row>, ImportError> {
     let mut rows = csv::read(text)?.into_iter();
     let (_, header) = rows.next().ok_or(ImportError::Empty)?;
-    let sheet = Sheet::new(header, value_column, space)?;
+    check_separator(&header)?;
+    let sheet = Sheet::new(header, expected)?;
     rows.map(|(line, cells)| sheet.row(line, &cells)).collect()
+}
+
+/// Refuses a header that is one cell because something else than commas separates the names in it.
+fn check_separator(header: &[String]) -> Result<(), ImportError> {
+    let [only] = header else { return Ok(()) };
+    let others = [(';', "semicolons"), ('\t', "tabs")];
+    match others.iter().find(|(sign, _)| only.contains(*sign)) {
+        Some((_, separator)) => Err(ImportError::Separator { separator }),
+        None => Ok(()),
+    }
 }
 
 /// A CSV file whose header was checked.
 struct Sheet<'a> {
-    space: &'a Space,
-    value_column: &'a str,
+    expected: Expected<'a>,
     header: Vec<String>,
     /// The column of each visible parameter.
     columns: Vec<String>,
 }
 
 impl<'a> Sheet<'a> {
-    fn new(
-        header: Vec<String>,
-        value_column: &'a str,
-        space: &'a Space,
-    ) -> Result<Sheet<'a>, ImportError> {
-        columns::check(header.iter().map(String::as_str), value_column, space)?;
+    fn new(header: Vec<String>, expected: Expected<'a>) -> Result<Sheet<'a>, ImportError> {
+        let Expected { space, value, .. } = expected;
+        columns::check(header.iter().map(String::as_str), value, space)?;
         let names = visible(space).map(Parameter::name);
-        let columns = names
-            .map(|name| column_of(name, value_column, &header))
-            .collect();
+        let columns = names.map(|name| column_of(name, value, &header)).collect();
         Ok(Sheet {
-            space,
-            value_column,
+            expected,
             header,
             columns,
         })
@@ -88,7 +91,7 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     fn values(&self) -> Result<Vec<(String, Value)>, ImportError> {
         let mut values = Vec::new();
-        for (parameter, column) in visible(self.sheet.space).zip(&self.sheet.columns) {
+        for (parameter, column) in visible(self.sheet.expected.space).zip(&self.sheet.columns) {
             let evaluated = format!("{EVALUATED}{}", parameter.name());
             let column = match self.fact(&evaluated) {
                 // What was evaluated before the study was revised.
@@ -121,8 +124,14 @@ impl<'a> Line<'a> {
     fn told(&self) -> Result<Option<Told>, ImportError> {
         let result = self.result()?;
         let told = if self.fact("state") == Some("failed") {
-            Told::failed(self.fact("reason").unwrap_or(UNKNOWN_REASON))
-        } else if let Some(cell) = self.filled(self.sheet.value_column) {
+            // What it measured of the goal does not count, and is kept.
+            let goal = format!("{MEASURED}{}", self.sheet.expected.goal);
+            let value = self.fact(&goal).map(|cell| self.number(cell));
+            Told {
+                value: value.transpose()?,
+                ..Told::failed(self.fact("reason").unwrap_or(UNKNOWN_REASON))
+            }
+        } else if let Some(cell) = self.filled(self.sheet.expected.value) {
             Told::value(self.number(cell)?)
         } else {
             return Ok(None);
@@ -142,7 +151,10 @@ impl<'a> Line<'a> {
         let mut given = Map::new();
         for name in self.cells.keys() {
             let result = name.strip_prefix(RESULT);
-            let key = result.or_else(|| name.strip_prefix(MEASURED));
+            // The goal's number is told beside the result, not in it.
+            let measured = name.strip_prefix(MEASURED);
+            let measured = measured.filter(|measure| *measure != self.sheet.expected.goal);
+            let key = result.or(measured);
             if let (Some(key), Some(cell)) = (key, self.fact(name)) {
                 given.insert(key.to_owned(), loose(cell));
             }

@@ -4,12 +4,13 @@
 //! 0 up to rounding, and *near* it where the slack is at most a twentieth of the largest one among the trials. An equation
 //! has no side to be far from, so it only holds.
 
+use mivabo::counted;
 use mivabo::space::Value;
 use mivabo::view::{ConstraintView, MarginView, StudyView, TrialView};
 
 use super::nothing;
 use crate::drawing::{Element, Position, Size, Svg};
-use crate::text::{count, escape, listed, percent, short, value};
+use crate::text::{escape, listed, percent, short, value};
 use crate::trials::Trials;
 
 const NEAR: f64 = 0.05;
@@ -79,7 +80,7 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
         return nothing("How close the trials came to the constraints was not computed.");
     };
     let lines = lines(trials, &margins);
-    let n = count(margins.len(), "evaluated trial");
+    let n = counted(margins.len(), "evaluated trial");
     let implied = implied(view.constraints.len() - view.stated_constraints().count());
     let legend = legend();
     format!(

@@ -1,10 +1,11 @@
 //! All values by trial number, the best so far, and failed trials in a lane of their own.
 
+use mivabo::counted;
 use mivabo::view::{Status, TrialView};
 
 use super::{WIDTH, legend, nothing};
 use crate::drawing::{Element, Plot, Position, Size, Svg, label_width};
-use crate::text::{count, exact, text_if};
+use crate::text::{exact, text_if};
 use crate::trials::Trials;
 
 const HEIGHT: f64 = 340.0;
@@ -42,7 +43,7 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
 
 fn description(trials: &Trials<'_>) -> String {
     let best = best(trials);
-    let n = count(trials.ranked.len(), "trial");
+    let n = counted(trials.ranked.len(), "trial");
     let n_failed = trials.view.count(Status::Failed);
     format!("{n} with a value, {n_failed} failed; {best}")
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use mivabo::counted;
 use mivabo::study::{Effect, Importance, Interaction};
 
 use super::nothing;
 use crate::drawing::{CHARACTER, Element, Position, Size, Svg, text_width};
-use crate::text::{count, elided, escape, listed, percent};
+use crate::text::{elided, escape, listed, percent};
 use crate::trials::Trials;
 
 /// The height of a bar, and the room under it.
@@ -47,7 +48,7 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
     effects.truncate(MAX_BARS);
     let bars = bars(&effects);
     let pairs = Triangle::of(importance, &effects).map_or(String::new(), |it| it.figure());
-    let n_trials = count(importance.n_trials, "trial");
+    let n_trials = counted(importance.n_trials, "trial");
     format!(
         "<p>The share of the variance that each parameter contributes to, \
          according to a model of {n_trials}. The sum exceeds 100 % where \
@@ -66,7 +67,10 @@ fn sorted(importance: &Importance) -> Vec<&Effect> {
 fn left_out(n: usize) -> String {
     match n {
         0 => String::new(),
-        n => format!(" {} of smaller effect are left out.", count(n, "parameter")),
+        n => format!(
+            " {} of smaller effect are left out.",
+            counted(n, "parameter")
+        ),
     }
 }
 

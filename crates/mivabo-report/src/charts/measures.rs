@@ -1,11 +1,12 @@
 //! What was measured beside the goal: a small chart by trial number for each measure, with its limit.
 
+use mivabo::counted;
 use mivabo::measure::Limit;
 use mivabo::view::TrialView;
 
 use super::named;
 use crate::drawing::{Element, Plot, Position, Size, Svg, label_width};
-use crate::text::count;
+
 use crate::trials::{Trials, value_scale};
 
 const SIZE: Size = Size::new(310.0, 190.0);
@@ -58,7 +59,7 @@ impl<'a> Measure<'a> {
     }
 
     fn figure(&self) -> String {
-        let description = format!("{} measured it", count(self.marks.len(), "trial"));
+        let description = format!("{} measured it", counted(self.marks.len(), "trial"));
         let title = format!("{} by trial number", self.name);
         let mut svg = Svg::new(SIZE, &title, &description);
         let plot = self.frame();

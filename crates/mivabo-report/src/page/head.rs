@@ -1,10 +1,11 @@
 //! The head of the page: what is wanted, how many trials there are, the best value and the best point.
 
+use mivabo::counted;
 use mivabo::measure::{Sense, VALUE};
 use mivabo::space::Value;
 use mivabo::view::{Status, StudyView, TrialView};
 
-use crate::text::{count, escape, exact, listed, short, value};
+use crate::text::{escape, exact, listed, short, value};
 use crate::trials::Trials;
 
 pub(crate) fn header(trials: &Trials<'_>) -> String {
@@ -26,8 +27,8 @@ fn aims(view: &StudyView) -> String {
         Some(Sense::Maximize) => "maximised",
         Some(Sense::Minimize) | None => "minimised",
     };
-    let parameters = count(view.parameters.len(), "parameter");
-    let constraints = count(view.stated_constraints().count(), "constraint");
+    let parameters = counted(view.parameters.len(), "parameter");
+    let constraints = counted(view.stated_constraints().count(), "constraint");
     let limits = limits(view);
     format!("{what} is {done} over {parameters} under {constraints}{limits}.")
 }

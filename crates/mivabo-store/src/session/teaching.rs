@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use mivabo::Study;
+use mivabo::{Study, counted};
 
 /// How many of the told trials a study learns from, once its space was revised.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,12 +60,8 @@ fn silent(study: &Study) -> Vec<(String, usize)> {
 impl fmt::Display for Teaching {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (told, n) = (self.told, self.n_silent());
-        let trials = if told == 1 { "trial" } else { "trials" };
-        write!(
-            f,
-            "{} of {told} {trials} teach in the revised space",
-            told - n
-        )?;
+        let all = counted(told, "trial");
+        write!(f, "{} of {all} teach in the revised space", told - n)?;
         if n > 0 {
             let reasons = self.silent.iter();
             let reasons: Vec<String> = reasons.map(|(why, n)| format!("{why} ({n})")).collect();

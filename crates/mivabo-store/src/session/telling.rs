@@ -3,7 +3,7 @@
 use mivabo::space::{Point, Value};
 
 use super::{Session, new_record};
-use crate::error::Error;
+use crate::error::{Error, Refused};
 use crate::record::Tell;
 use crate::told::Told;
 
@@ -37,6 +37,29 @@ impl Session {
         };
         self.store.tell(self.id, id, &tell)?;
         self.sync()
+    }
+
+    /// The same for many trials, all of them or none. One that was told the very same before stays as it is; for each, whether it
+    /// was.
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell), with the place of what is refused; nothing is then told.
+    pub fn tell_many(&mut self, all: &[(u64, Told)]) -> Result<Vec<bool>, Refused> {
+        let now = (self.clock)();
+        let aims = self.aims().clone();
+        let tells = all.iter().map(|(id, told)| {
+            let tell = Tell {
+                worker: Some(&self.worker),
+                outcome: told.outcome(&aims),
+                now,
+                note: told.note()?,
+            };
+            Ok((*id, tell))
+        });
+        let tells = tells.collect::<Result<Vec<_>, Error>>()?;
+        let heard = self.store.tell_many(self.id, &tells)?;
+        self.sync()?;
+        Ok(heard)
     }
 
     /// A result from elsewhere, feasible or not; values of inactive parameters are left out. Its number is the answer.

@@ -12,8 +12,8 @@ use crate::event::{Correction, Event, What};
 use crate::object::Object;
 use crate::record::Revision;
 
-/// The columns of an event, in the order in which [`to_event`] reads them.
-pub(super) const COLUMNS: &str = "revision, kind, trial, content, time, worker";
+/// The columns of an event, in the order in which [`to_event`] reads them, and their checksum.
+pub(super) const COLUMNS: &str = "revision, kind, trial, content, time, worker, study, checksum";
 
 /// What a correction says.
 #[derive(Serialize, Deserialize)]

@@ -13,13 +13,14 @@ mod mark;
 mod place;
 mod rows;
 mod schema;
+mod sum;
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use mivabo::interrupt;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use self::live::Live;
 use self::look::Look;
@@ -63,11 +64,19 @@ impl Sqlite {
         if !path.exists() {
             return Err(cannot_open(&path, "there is no such file"));
         }
-        if length(&path) == 0 && length(&beside(&path, "-wal")) == 0 {
-            return Err(refused(&path, "it is empty: there is no study in it"));
-        }
+        check_not_empty(&path)?;
         schema::peek(&path)?;
         Ok(Sqlite(Access::Look(Look::open(path)?)))
+    }
+
+    /// The file at `path`, where there should be studies in it. An empty one stays as it is.
+    ///
+    /// # Errors
+    /// As [`open`](Sqlite::open).
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Sqlite, Error> {
+        let path = absolute(path.as_ref())?;
+        check_not_empty(&path)?;
+        Ok(Sqlite(Access::Live(Live::open(path)?)))
     }
 
     /// The connection that may write.
@@ -134,6 +143,14 @@ fn without_links(path: PathBuf) -> PathBuf {
         .unwrap_or(path)
 }
 
+/// Refuses a file without a study. What is in a log is not in the file yet.
+fn check_not_empty(path: &Path) -> Result<(), Error> {
+    if path.exists() && length(path) == 0 && length(&beside(path, "-wal")) == 0 {
+        return Err(refused(path, "it is empty: there is no study in it"));
+    }
+    Ok(())
+}
+
 /// The length of a file, without opening it: to close it would end the locks of other connections of this process.
 fn length(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |data| data.len())
@@ -176,6 +193,8 @@ fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Err
         connection.pragma_update(None, "foreign_keys", true)?;
         // The log is written by commits alone, so that it can be copied between two of them.
         connection.pragma_update(None, "cache_spill", false)?;
+        // It is written into the file after a commit, and not within it: see `Home::commit`.
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         Ok(connection)
     };
     prepare().map_err(|error| translate(path, &error))
@@ -183,7 +202,9 @@ fn connect(file: &Path, path: &Path, flags: OpenFlags) -> Result<Connection, Err
 
 /// Looks at every page of a file: whether they belong together.
 fn check_pages(connection: &Connection, path: &Path) -> Result<(), Error> {
-    let said = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+    let said = connection.query_row("PRAGMA integrity_check(1)", [], |row| {
+        row.get::<_, String>(0)
+    });
     match said.map_err(|error| translate(path, &error))? {
         said if said == "ok" => Ok(()),
         what => Err(Error::Corrupt {
@@ -215,6 +236,9 @@ fn translate(path: &Path, error: &rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy { place },
         Some(ErrorCode::DiskFull) => Error::Full { place },
+        Some(ErrorCode::SystemIoFailure) if is_about_size(error) => {
+            Error::CannotGrow { place, message }
+        }
         Some(ErrorCode::ReadOnly) => Error::ReadOnly { place },
         Some(ErrorCode::CannotOpen) => cannot_open(&path, &message),
         Some(ErrorCode::NotADatabase) => Error::NotADatabase { path },
@@ -228,6 +252,19 @@ fn translate(path: &Path, error: &rusqlite::Error) -> Error {
         },
         _ => Error::Database { place, message },
     }
+}
+
+/// Whether writing failed, of the file, its log or the memory that its users share, which is a file too.
+fn is_about_size(error: &rusqlite::Error) -> bool {
+    let growing = [
+        ffi::SQLITE_IOERR_WRITE,
+        ffi::SQLITE_IOERR_TRUNCATE,
+        ffi::SQLITE_IOERR_SHMOPEN,
+        ffi::SQLITE_IOERR_SHMSIZE,
+        ffi::SQLITE_IOERR_SHMMAP,
+    ];
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code.is_some_and(|code| growing.contains(&code))
 }
 
 /// Whether a value is not what the schema says.

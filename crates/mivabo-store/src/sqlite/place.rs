@@ -18,6 +18,9 @@ use crate::error::Error;
 /// How often the log of a connection that lost it is written into the file, as long as readers stand in the way.
 const RESCUES: i32 = 500;
 
+/// A log of this many frames is written into the file; SQLite's own number.
+const LONG_LOG: u64 = 1000;
+
 /// What tells a file, its log and the shared memory beside it from others of the same name: device and number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
@@ -93,6 +96,8 @@ pub(super) struct Home {
     pub(super) place: Option<Place>,
     /// How long the file was when it was last seen.
     length: Cell<u64>,
+    /// What was cut off it since. That stays so, however long the files are later.
+    cut_off: Cell<Option<Change>>,
 }
 
 impl Home {
@@ -102,6 +107,7 @@ impl Home {
             hold,
             place: None,
             length: Cell::new(0),
+            cut_off: Cell::new(None),
         }
     }
 
@@ -150,6 +156,7 @@ impl Home {
             self.hold.set_last(last);
         }
         let Some(change) = self.change().or_else(|| self.hole(before?)) else {
+            self.shorten_log(connection);
             return Ok(());
         };
         match (change, rescue(change, connection)) {
@@ -178,7 +185,19 @@ impl Home {
         self.hold.memory().and_then(Index::of)
     }
 
+    /// Once the log has grown long, writes it into the file, as SQLite would do within the commit: only now is it known that nothing
+    /// is missing in it.
+    fn shorten_log(&self, connection: &Connection) {
+        if self.index().is_some_and(|index| index.frames() >= LONG_LOG) {
+            // What cannot be written now is written by a later commit, or by whoever closes the file.
+            write_log(connection);
+        }
+    }
+
     fn change(&self) -> Option<Change> {
+        if let Some(change) = self.cut_off.get() {
+            return Some(change);
+        }
         let opened = self.place?;
         // In this order: a commit in between makes the files longer than the memory says, which is no cause for alarm.
         let index = self.index();
@@ -217,14 +236,26 @@ impl Home {
             return None;
         };
         // Another program may have emptied the log since the memory was read.
-        (self.index() == index).then_some(change)
+        (self.index() == index).then(|| self.is_cut(change))
     }
 
-    /// A log that was cut off just before a commit is long again: what the commit did not write is missing.
+    /// A log that was cut off just before a commit is long again: what the commit did not write is missing. The log is cut off
+    /// before that commit, so that nobody takes it for whole: with a hole in it, it would damage the file.
     fn hole(&self, before: Index) -> Option<Change> {
         let has_begun_anew = self.index().is_none_or(|now| now.salts() != before.salts());
-        let log = File::open(beside(&self.path, "-wal")).ok()?;
-        (!has_begun_anew && !before.ends_in(&log)).then_some(Change::LogCut)
+        let path = beside(&self.path, "-wal");
+        if has_begun_anew || before.ends_in(&File::open(&path).ok()?) {
+            return None;
+        }
+        let log = File::options().write(true).open(path);
+        // Where that fails, this connection at least goes on no more.
+        log.and_then(|log| log.set_len(before.last_frame())).ok();
+        Some(self.is_cut(Change::LogCut))
+    }
+
+    fn is_cut(&self, change: Change) -> Change {
+        self.cut_off.set(Some(change));
+        change
     }
 
     fn refusal(&self, change: Change, is_rescued: bool) -> Error {
@@ -264,13 +295,16 @@ fn rescue(change: Change, connection: &Connection) -> bool {
     ) {
         return false;
     }
-    let attempt = || {
-        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
-            Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
-        })
-    };
     // All frames of the log must be in the file: a reader may keep some of them from being written for a while.
-    (0..RESCUES).any(|number| attempt() == Ok(true) || !wait(number))
+    (0..RESCUES).any(|number| write_log(connection) || !wait(number))
+}
+
+/// Writes the log into the file, as far as no reader needs it. Whether all of it is there now.
+fn write_log(connection: &Connection) -> bool {
+    let written = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
+    });
+    written == Ok(true)
 }
 
 /// The head of the shared memory, a part of SQLite's file format.
@@ -307,12 +341,22 @@ impl Index {
         (pages > 0).then(|| pages * self.page())
     }
 
+    /// How many frames the log has.
+    fn frames(self) -> u64 {
+        self.number(16)
+    }
+
     /// How long the log is at least.
     fn log(self) -> u64 {
-        match self.number(16) {
+        match self.frames() {
             0 => 0,
             frames => 32 + frames * (24 + self.page()),
         }
+    }
+
+    /// Where the last frame of the log begins; 0 where it has none.
+    fn last_frame(self) -> u64 {
+        self.log().saturating_sub(24 + self.page())
     }
 
     /// Whether the last frame that it counts is in the log.
@@ -321,10 +365,11 @@ impl Index {
         use std::os::unix::fs::FileExt as _;
 
         let mut frame = [0; 24];
-        let Some(start) = self.log().checked_sub(24 + self.page()) else {
+        if self.frames() == 0 {
             return true;
-        };
-        log.read_exact_at(&mut frame, start).is_ok() && frame[8..16] == self.salts()
+        }
+        let read = log.read_exact_at(&mut frame, self.last_frame());
+        read.is_ok() && frame[8..16] == self.salts()
     }
 
     #[cfg(not(unix))]

@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use mivabo::measure::{Measured, Outcome};
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use rusqlite::{Connection, Params, Row, ToSql, params};
 
 use super::events::{self, WhatRow, to_event};
 use super::hold::Turn;
 use super::mark::LastChange;
 use super::place::Home;
-use super::translate;
+use super::{sum, translate};
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
 use crate::event::Event;
@@ -21,8 +21,11 @@ use crate::record::{Record, Revision, StudyEntry, StudyId};
 use crate::state::RecordState;
 use crate::waiting::let_others_go_first;
 
-/// The columns of a trial, in the order in which [`to_trial`] reads them.
-const COLUMNS: &str = "id, revision, based_on, params, state, lease, measured, reason, told, attempts, worker, created, started, finished, note";
+/// The columns of a trial, in the order in which [`to_trial`] reads them, and their checksum.
+const COLUMNS: &str = "id, revision, based_on, params, state, lease, measured, reason, told, attempts, worker, created, started, finished, note, study, checksum";
+
+/// The same of a study.
+const STUDY: &str = "id, name, definition, checksum";
 
 /// The tables of a file, within a transaction.
 pub(super) struct Tables<'a, C> {
@@ -61,22 +64,65 @@ impl<C: Deref<Target = Connection>> Tables<'_, C> {
         self.check(found)
     }
 
-    /// The trials that the rest of a query selects.
-    fn trials(&self, rest: &str, params: impl Params) -> Result<Vec<Record>, Error> {
-        self.all(
-            &format!("SELECT {COLUMNS} FROM trial WHERE {rest}"),
-            params,
-            to_trial,
-        )
+    /// The trials of a study that the rest of a query selects.
+    fn trials(
+        &self,
+        study: StudyId,
+        rest: &str,
+        params: impl Params,
+    ) -> Result<Vec<Record>, Error> {
+        let query = format!("SELECT {COLUMNS} FROM trial WHERE {rest}");
+        let read = |row: &Row<'_>| {
+            let is_right = sum::is_right(row)?;
+            // What was changed may be anything, and need not make a trial.
+            Ok(if is_right {
+                Ok(to_trial(row)?)
+            } else {
+                Err(row.get_ref(0)?.as_i64()?)
+            })
+        };
+        let found = self.all(&query, params, read)?;
+        let changed =
+            |id: i64| self.changed_on_disk(&format!("trial {id} of {}", self.called(study)));
+        found
+            .into_iter()
+            .map(|trial| trial.map_err(changed))
+            .collect()
     }
 
-    /// What a query finds for a study.
-    fn text(&self, query: &str, study: StudyId) -> Result<Option<String>, Error> {
-        let found = self.connection.prepare_cached(query).and_then(|mut query| {
-            let row = query.query_row([whole(study.0)], |row| row.get(0));
-            row.optional()
-        });
-        self.check(found)
+    /// The studies that the rest of a query selects, with their definitions.
+    fn entries(&self, rest: &str, params: impl Params) -> Result<Vec<(StudyEntry, String)>, Error> {
+        let query = format!("SELECT {STUDY} FROM study {rest}");
+        let read = |row: &Row<'_>| {
+            let is_right = sum::is_right(row)?;
+            Ok(if is_right {
+                Ok(to_study(row)?)
+            } else {
+                Err(row.get_ref(0)?.as_i64()?)
+            })
+        };
+        let changed = |id: i64| self.changed_on_disk(&format!("study {id}"));
+        let found = self.all(&query, params, read)?;
+        found
+            .into_iter()
+            .map(|study| study.map_err(changed))
+            .collect()
+    }
+
+    /// A study in a message: by its name, as long as that can be read.
+    fn called(&self, study: StudyId) -> String {
+        let found = self.entries("WHERE id = ?", [whole(study.0)]);
+        let name = found.ok().and_then(|mut found| Some(found.pop()?.0.name));
+        name.map_or(format!("study {}", study.0), |name| {
+            format!("study `{name}`")
+        })
+    }
+
+    fn changed_on_disk(&self, row: &str) -> Error {
+        Error::Corrupt {
+            path: self.path.to_owned(),
+            what: format!("{row} was changed on disk after it was written"),
+        }
     }
 
     fn execute(&self, statement: &str, params: impl Params) -> Result<(), Error> {
@@ -86,6 +132,13 @@ impl<C: Deref<Target = Connection>> Tables<'_, C> {
                 .and_then(|mut s| s.execute(params)),
         )
         .map(drop)
+    }
+
+    /// Executes a statement with these values and their checksum.
+    fn execute_summed(&self, statement: &str, values: &[&dyn ToSql]) -> Result<(), Error> {
+        let sum = self.check(sum::of(values))?;
+        let values: Vec<&dyn ToSql> = values.iter().copied().chain([&sum as &dyn ToSql]).collect();
+        self.execute(statement, values.as_slice())
     }
 }
 
@@ -107,12 +160,8 @@ impl Tables<'_, rusqlite::Transaction<'_>> {
 
 impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
     fn studies(&self) -> Result<Vec<StudyEntry>, Error> {
-        self.all("SELECT id, name FROM study ORDER BY id", [], |row| {
-            Ok(StudyEntry {
-                id: StudyId(natural(row, 0)?),
-                name: row.get(1)?,
-            })
-        })
+        let found = self.entries("ORDER BY id", [])?;
+        Ok(found.into_iter().map(|(study, _)| study).collect())
     }
 
     fn next_study(&self) -> Result<StudyId, Error> {
@@ -123,11 +172,14 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
     }
 
     fn removed(&self, study: StudyId) -> Result<Option<String>, Error> {
-        self.text("SELECT name FROM removed WHERE study = ?", study)
+        let query = "SELECT name FROM removed WHERE study = ?";
+        let found = self.all(query, [whole(study.0)], |row| row.get(0))?;
+        Ok(found.into_iter().next())
     }
 
     fn definition(&self, study: StudyId) -> Result<Option<String>, Error> {
-        self.text("SELECT definition FROM study WHERE id = ?", study)
+        let found = self.entries("WHERE id = ?", [whole(study.0)])?.pop();
+        Ok(found.map(|(_, definition)| definition))
     }
 
     fn last(&self, study: StudyId) -> Result<Last, Error> {
@@ -151,12 +203,13 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
 
     fn trial(&self, study: StudyId, id: u64) -> Result<Option<Record>, Error> {
         Ok(self
-            .trials("study = ? AND id = ?", [whole(study.0), whole(id)])?
+            .trials(study, "study = ? AND id = ?", [whole(study.0), whole(id)])?
             .pop())
     }
 
     fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Record>, Error> {
         self.trials(
+            study,
             "study = ? AND revision > ? ORDER BY revision",
             [whole(study.0), whole(since.0)],
         )
@@ -164,17 +217,31 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
 
     fn events(&self, study: StudyId, since: Revision) -> Result<Vec<Event>, Error> {
         let columns = events::COLUMNS;
-        self.all(
-            &format!(
-                "SELECT {columns} FROM event WHERE study = ? AND revision > ? ORDER BY revision"
-            ),
-            [whole(study.0), whole(since.0)],
-            to_event,
-        )
+        let query = format!(
+            "SELECT {columns} FROM event WHERE study = ? AND revision > ? ORDER BY revision"
+        );
+        let read = |row: &Row<'_>| {
+            let is_right = sum::is_right(row)?;
+            Ok(if is_right {
+                Ok(to_event(row)?)
+            } else {
+                Err(row.get_ref(0)?.as_i64()?)
+            })
+        };
+        let found = self.all(&query, [whole(study.0), whole(since.0)], read)?;
+        let changed = |revision: i64| {
+            let study = self.called(study);
+            self.changed_on_disk(&format!("event {revision} of {study}"))
+        };
+        found
+            .into_iter()
+            .map(|event| event.map_err(changed))
+            .collect()
     }
 
     fn waiting(&self, study: StudyId) -> Result<Vec<Record>, Error> {
         self.trials(
+            study,
             "study = ? AND told IS NULL AND state = 'waiting' ORDER BY id",
             [whole(study.0)],
         )
@@ -182,11 +249,12 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
 
     fn oldest_waiting(&self, study: StudyId) -> Result<Option<Record>, Error> {
         let rest = "study = ? AND told IS NULL AND state = 'waiting' ORDER BY id LIMIT 1";
-        Ok(self.trials(rest, [whole(study.0)])?.pop())
+        Ok(self.trials(study, rest, [whole(study.0)])?.pop())
     }
 
     fn running(&self, study: StudyId) -> Result<Vec<Record>, Error> {
         self.trials(
+            study,
             "study = ? AND told IS NULL AND state = 'running' ORDER BY id",
             [whole(study.0)],
         )
@@ -195,11 +263,9 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
 
 impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
     fn insert_study(&mut self, study: &StudyEntry, definition: &str) -> Result<(), Error> {
+        let statement = format!("INSERT INTO study ({STUDY}) VALUES (?, ?, ?, ?)");
         let values = params![whole(study.id.0), study.name, definition];
-        self.execute(
-            "INSERT INTO study (id, name, definition) VALUES (?, ?, ?)",
-            values,
-        )?;
+        self.execute_summed(&statement, values)?;
         self.changed(LastChange {
             study: study.id,
             revision: Revision::default(),
@@ -211,22 +277,22 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
         let row = StateRow::of(&trial.state);
         // What a trial was made with is not among the columns that are updated.
         let statement = format!(
-            "INSERT INTO trial (study, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            "INSERT INTO trial ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
              ON CONFLICT (study, id) DO UPDATE SET
                  revision = excluded.revision, state = excluded.state, lease = excluded.lease,
                  measured = excluded.measured, reason = excluded.reason, told = excluded.told,
                  attempts = excluded.attempts, worker = excluded.worker, started = excluded.started,
-                 finished = excluded.finished, note = excluded.note"
+                 finished = excluded.finished, note = excluded.note, checksum = excluded.checksum"
         );
+        let measured = self.check(row.measured())?;
         let values = params![
-            whole(study.0),
             whole(trial.id),
             whole(trial.revision.0),
             trial.based_on.map(|revision| whole(revision.0)),
             trial.params.as_str(),
             row.state,
             row.lease,
-            self.check(row.measured())?,
+            measured,
             row.reason,
             trial.told.map(whole),
             trial.attempts,
@@ -235,6 +301,7 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
             trial.started,
             trial.finished,
             trial.note.as_str(),
+            whole(study.0),
         ];
         let change = LastChange {
             study,
@@ -242,7 +309,7 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
         };
         // Asked before the row is there, as its revision is then the last one.
         let is_change = self.is_change(change)?;
-        self.execute(&statement, values)?;
+        self.execute_summed(&statement, values)?;
         if is_change {
             self.changed(change);
         }
@@ -252,18 +319,17 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
     fn append(&mut self, study: StudyId, event: &Event) -> Result<(), Error> {
         let row = self.check(WhatRow::of(&event.what))?;
         let columns = events::COLUMNS;
-        let statement =
-            format!("INSERT INTO event (study, {columns}) VALUES (?, ?, ?, ?, ?, ?, ?)");
+        let statement = format!("INSERT INTO event ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
         let values = params![
-            whole(study.0),
             whole(event.revision.0),
             row.kind,
             row.trial.map(whole),
             row.content,
             event.time,
             event.worker,
+            whole(study.0),
         ];
-        self.execute(&statement, values)?;
+        self.execute_summed(&statement, values)?;
         self.changed(LastChange {
             study,
             revision: event.revision,
@@ -349,6 +415,15 @@ impl<'a> StateRow<'a> {
         let written = self.measured.map(serde_json::to_string).transpose();
         written.map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
     }
+}
+
+/// A row of [`STUDY`].
+fn to_study(row: &Row<'_>) -> rusqlite::Result<(StudyEntry, String)> {
+    let study = StudyEntry {
+        id: StudyId(natural(row, 0)?),
+        name: row.get(1)?,
+    };
+    Ok((study, row.get(2)?))
 }
 
 /// A row of [`COLUMNS`] as a trial. What the schema forbids is an error, as is JSON that cannot be read.

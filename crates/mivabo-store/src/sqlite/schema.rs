@@ -14,7 +14,7 @@ use std::path::Path;
 use mivabo::measure::{Measured, VALUE};
 use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior, params};
 
-use super::{length, translate};
+use super::{length, sum, translate};
 use crate::error::Error;
 use crate::object::Object;
 use crate::told::numbers;
@@ -23,7 +23,12 @@ use crate::told::numbers;
 const APPLICATION: i32 = 0x6d76_626f;
 
 /// What each version adds to the one before.
-pub(super) const STEPS: [Step; 3] = [Step::Text(FIRST), Step::Code(outcomes), Step::Text(EVENTS)];
+pub(super) const STEPS: [Step; 4] = [
+    Step::Text(FIRST),
+    Step::Code(outcomes),
+    Step::Code(checksums),
+    Step::Text(EVENTS),
+];
 
 /// One step from a version to the next.
 #[derive(Clone, Copy)]
@@ -142,7 +147,7 @@ CREATE TRIGGER trials_are_never_deleted BEFORE DELETE ON trial
 BEGIN SELECT RAISE(ABORT, 'trials are never deleted'); END;
 ";
 
-/// Version 3: what happened to a study beside its trials, and studies that were removed.
+/// Version 4: what happened to a study beside its trials, and studies that were removed.
 ///
 /// Rows can be deleted only while their study stands in `removed`, and whoever puts it there has removed all of it: the trigger takes
 /// its rows in the same moment. A number that stands there is never given out again, so that nobody who worked on the study
@@ -156,6 +161,7 @@ CREATE TABLE event (
     content  TEXT NOT NULL CHECK (kind = 'revised' OR json_valid(content)),
     time     INTEGER NOT NULL,
     worker   TEXT,
+    checksum INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (study, revision)
 ) STRICT, WITHOUT ROWID;
 
@@ -250,6 +256,45 @@ fn measured_before(row: &Row<'_>) -> rusqlite::Result<String> {
     }
     serde_json::to_string(&measured)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+/// The columns of version 3, in the order in which they are summed.
+const STUDY_OF_THIRD: &str = "id, name, definition";
+const TRIAL_OF_THIRD: &str = "id, revision, based_on, params, state, lease, measured, reason, told, attempts, worker, \
+                              created, started, finished, note, study";
+
+/// Version 3: each row has a checksum. Whoever writes one by hand leaves it at 0, so that the row is not taken for one of ours.
+fn checksums(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "DROP TRIGGER told_trials_never_change;
+         DROP TRIGGER studies_never_change;
+         ALTER TABLE study ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+         ALTER TABLE trial ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;",
+    )?;
+    add_sums(connection, "study", STUDY_OF_THIRD)?;
+    add_sums(connection, "trial", TRIAL_OF_THIRD)?;
+    connection.execute_batch(
+        "CREATE TRIGGER told_trials_never_change BEFORE UPDATE ON trial WHEN old.told IS NOT NULL
+         BEGIN SELECT RAISE(ABORT, 'told trials never change'); END;
+         CREATE TRIGGER studies_never_change BEFORE UPDATE ON study
+         BEGIN SELECT RAISE(ABORT, 'studies never change'); END;",
+    )
+}
+
+/// The sum of these columns for each row of a table.
+fn add_sums(connection: &Connection, table: &str, columns: &str) -> rusqlite::Result<()> {
+    let n = columns.split(',').count();
+    let mut read = connection.prepare(&format!("SELECT {columns}, rowid FROM {table}"))?;
+    // All of them first: what is read must not be changed meanwhile.
+    let sums: rusqlite::Result<Vec<(u32, i64)>> = read
+        .query_map([], |row| Ok((sum::of_first(row, n)?, row.get(n)?)))?
+        .collect();
+    let mut write =
+        connection.prepare(&format!("UPDATE {table} SET checksum = ? WHERE rowid = ?"))?;
+    for sum in sums? {
+        write.execute(sum)?;
+    }
+    Ok(())
 }
 
 /// Refuses files of others without a lock, a log or a byte written. What is only damaged is for [`check`]: while another
@@ -396,15 +441,51 @@ mod tests {
     }
 
     #[test]
-    fn the_database_itself_refuses_to_change_told_trials() {
+    fn rows_of_an_older_version_get_their_checksums_and_stay_as_they_are() {
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, Path::new("a"), &STEPS).unwrap();
+        migrate(&mut connection, Path::new("a"), &STEPS[..2]).unwrap();
         connection
             .execute_batch(
                 "INSERT INTO study VALUES (0, 'a', 'b');
                  INSERT INTO trial (study, id, revision, params, state, measured, told, attempts, created, note)
                  VALUES (0, 0, 1, '{}', 'complete', '{}', 0, 1, 0, '{}');
-                 INSERT INTO event VALUES (0, 2, 'revised', NULL, 'c', 0, NULL);",
+                 INSERT INTO trial (study, id, revision, params, state, attempts, created, note)
+                 VALUES (0, 1, 2, '{\"x\": 1}', 'waiting', 0, 0, '{}');",
+            )
+            .unwrap();
+
+        migrate(&mut connection, Path::new("a"), &STEPS).unwrap();
+
+        let rows = |what: &str| -> Vec<bool> {
+            let mut query = connection.prepare(what).unwrap();
+            let found = query.query_map([], sum::is_right).unwrap();
+            found.map(Result::unwrap).collect()
+        };
+        let trials = format!("SELECT {TRIAL_OF_THIRD}, checksum FROM trial");
+        assert_eq!(rows(&trials), [true, true]);
+        assert_eq!(
+            rows(&format!("SELECT {STUDY_OF_THIRD}, checksum FROM study")),
+            [true]
+        );
+        for change in [
+            "UPDATE trial SET note = 'c' WHERE id = 0",
+            "UPDATE study SET name = 'c'",
+        ] {
+            let refused = connection.execute(change, []).unwrap_err().to_string();
+            assert!(refused.contains("never change"), "{change}: {refused}");
+        }
+    }
+
+    #[test]
+    fn the_database_itself_refuses_to_change_told_trials() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, Path::new("a"), &STEPS).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO study (id, name, definition) VALUES (0, 'a', 'b');
+                 INSERT INTO trial (study, id, revision, params, state, measured, told, attempts, created, note)
+                 VALUES (0, 0, 1, '{}', 'complete', '{}', 0, 1, 0, '{}');
+                 INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 2, 'revised', NULL, 'c', 0, NULL);",
             )
             .unwrap();
 
@@ -421,10 +502,10 @@ mod tests {
             "DELETE FROM event",
             "UPDATE study SET definition = 'c'",
             "UPDATE event SET content = 'c'",
-            "INSERT INTO event VALUES (0, 2, 'revised', NULL, 'c', 0, NULL)",
-            "INSERT OR REPLACE INTO event VALUES (0, 2, 'revised', NULL, 'c', 0, NULL)",
-            "INSERT INTO event VALUES (0, 1, 'revised', NULL, 'c', 0, NULL)",
-            "INSERT INTO event VALUES (0, 9, 'corrected', 1, '{}', 0, NULL)",
+            "INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 2, 'revised', NULL, 'c', 0, NULL)",
+            "INSERT OR REPLACE INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 2, 'revised', NULL, 'c', 0, NULL)",
+            "INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 1, 'revised', NULL, 'c', 0, NULL)",
+            "INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 9, 'corrected', 1, '{}', 0, NULL)",
             "INSERT INTO trial (study, id, revision, params, state, attempts, created, note)
              VALUES (0, 1, 2, '{}', 'waiting', 0, 0, '{}')",
             "INSERT INTO removed VALUES (1, 'a', 0)",
@@ -442,10 +523,10 @@ mod tests {
         migrate(&mut connection, Path::new("a"), &STEPS).unwrap();
         let trial = |study: i64| {
             format!(
-                "INSERT INTO study VALUES ({study}, 'a{study}', 'b');
+                "INSERT INTO study (id, name, definition) VALUES ({study}, 'a{study}', 'b');
                  INSERT INTO trial (study, id, revision, params, state, measured, told, attempts, created, note)
                  VALUES ({study}, 0, 1, '{{}}', 'complete', '{{}}', 0, 1, 0, '{{}}');
-                 INSERT INTO event VALUES ({study}, 2, 'corrected', 0, '{{}}', 0, NULL);"
+                 INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES ({study}, 2, 'corrected', 0, '{{}}', 0, NULL);"
             )
         };
         connection.execute_batch(&trial(0)).unwrap();
@@ -463,7 +544,7 @@ mod tests {
             removed,
             "DELETE FROM removed",
             "UPDATE removed SET study = 0",
-            "INSERT INTO study VALUES (1, 'again', 'b')",
+            "INSERT INTO study (id, name, definition) VALUES (1, 'again', 'b')",
             "DELETE FROM trial",
         ] {
             let refused = connection.execute(change, []).unwrap_err().to_string();

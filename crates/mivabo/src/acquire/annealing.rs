@@ -26,7 +26,7 @@ use crate::space::Space;
 /// | `hot` | 1 | the first temperature, in spreads of the energy |
 /// | `cold` | 1e-4 | the last temperature, likewise |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AnnealingSettings {
+pub(crate) struct AnnealingSettings {
     /// Proposals.
     pub steps: usize,
     /// The most random feasible points.
@@ -50,7 +50,7 @@ impl Default for AnnealingSettings {
 
 /// Where the search was lowest.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Annealed {
+pub(crate) struct Annealed {
     /// The point.
     pub feasible: Feasible,
     /// Its energy; infinite where that was NaN.
@@ -63,7 +63,7 @@ pub struct Annealed {
 ///
 /// # Errors
 /// [`Error::NoFeasiblePoint`] when there are no starts and none was found.
-pub fn minimise(
+pub(crate) fn minimise(
     space: &Space,
     energy: &mut dyn FnMut(&Feasible) -> f64,
     starts: &[Feasible],

@@ -1,5 +1,6 @@
 //! Why a search has no point to give.
 
+use crate::language::counted;
 use crate::{encoding, features, surrogate};
 
 /// Why a search has no point to give.
@@ -20,7 +21,7 @@ pub enum Error {
         tried: String,
     },
     /// Every feasible point has been tried.
-    #[error("every feasible point has been tried: there are {n_tried} trials and nothing is left")]
+    #[error("every feasible point has been tried: nothing is left after {}", counted(*n_tried, "trial"))]
     Exhausted {
         /// How many different points were tried.
         n_tried: usize,

@@ -8,12 +8,12 @@
 //! | `moves` | changes feasible points into others |
 //! | `untried`, `tried` | finds a feasible point that was not tried before |
 //! | `nearest`, `distance` | finds the feasible point nearest to a wish |
-//! | [`annealing`] | minimises any function over feasible points |
+//! | `annealing` | minimises any function over feasible points |
 //!
 //! Whatever the search, it hands on [`Feasible`] points only, and those are made in one place, by the check of the
 //! expressions themselves ([`Space::check`]), not of the rows and tables that the search works with.
 
-pub mod annealing;
+pub(crate) mod annealing;
 mod distance;
 mod error;
 pub(crate) mod moves;

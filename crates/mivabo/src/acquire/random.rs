@@ -5,7 +5,7 @@
 //! 1. every parameter by itself, uniformly on its own scale, kept where every constraint holds;
 //! 2. bits from the [`Sampler`] over the discrete constraints, reals uniform, kept where every constraint holds;
 //! 3. reals uniform, and bits from a sampler over the rows and tables that these reals leave;
-//! 4. bits from the sampler, and reals from the [region](crate::encoding::region) that these bits leave;
+//! 4. bits from the sampler, and reals from the region that these bits leave;
 //! 5. a walk over the bits that lessens what the best reals for them still violate.
 //!
 //! The second spreads points nearly as the first does unless an integer is logarithmic, and costs less where constraints are tight, so

@@ -1,6 +1,6 @@
 //! Why a space cannot be written as bits, rows and tables, or bits and coordinates not be read as a point.
 
-use crate::language::error::{Place, listed};
+use crate::language::error::{Place, Subject, listed};
 use crate::language::eval::Fault;
 use crate::language::normal::NoForm;
 
@@ -103,6 +103,19 @@ pub enum BadCode {
 }
 
 impl Error {
+    /// What it is about, where that is one thing with a name.
+    pub fn subject(&self) -> Option<Subject<'_>> {
+        match self {
+            Error::DivisionByZero { place, .. } | Error::Undefined { place, .. } => place.subject(),
+            Error::ScopeTooLarge { name, .. }
+            | Error::TooManyBits { name, .. }
+            | Error::Unsupported { name, .. } => Some(Subject::Constraint(name)),
+            // Where several contradict each other, none of them is the wrong one.
+            Error::Infeasible { names } if names.len() == 1 => Some(Subject::Constraint(&names[0])),
+            Error::Infeasible { .. } | Error::BadCode(_) => None,
+        }
+    }
+
     /// An expression without a value at some point.
     pub(crate) fn of_fault(fault: Fault, place: Place, at: String) -> Error {
         match fault {

@@ -6,7 +6,7 @@
 //! together (`space`), and it is never asked whether a point is feasible: the expressions are.
 //!
 //! From the ground up: `scale`, `bits` and `code`; `part` with `table`, and `rows` with `lower`; `mixed`, `conditions` and
-//! `constraint`; `conflict`; and over the whole `Encoding` `branches` and [`region`].
+//! `constraint`; `conflict`; and over the whole `Encoding` `branches` and `region`.
 
 mod bits;
 mod branches;
@@ -18,7 +18,7 @@ mod error;
 mod lower;
 mod mixed;
 mod part;
-pub mod region;
+pub(crate) mod region;
 mod rows;
 mod scale;
 mod table;
@@ -229,7 +229,7 @@ impl Encoding {
     ///
     /// # Errors
     /// [`Error::BadCode`] when there are too few or too many bits, or they do not stand for a value.
-    pub fn given_bits(&self, bits: &[bool]) -> Result<Region<'_>, Error> {
+    pub(crate) fn given_bits(&self, bits: &[bool]) -> Result<Region<'_>, Error> {
         Region::new(self, bits)
     }
 

@@ -24,8 +24,10 @@ use std::sync::Arc;
 pub use self::error::Error;
 pub use self::mixed::Products;
 pub(crate) use self::mixed::{Group, Mixed};
-pub use self::monomials::{Basis, MAX_FEATURES, Monomials};
-pub use self::waves::{Expansion, MAX_NODES, WaveKernel, Waves};
+pub(crate) use self::monomials::MAX_FEATURES;
+pub use self::monomials::{Basis, Monomials};
+pub(crate) use self::waves::MAX_NODES;
+pub use self::waves::{Expansion, WaveKernel, Waves};
 pub(crate) use self::weights::CosineSum;
 pub use self::weights::Weights;
 use crate::encoding::Encoding;
@@ -91,7 +93,7 @@ pub(crate) fn check_number(what: &'static str, n: u64, limit: u64) -> Result<(),
 
 /// The two factors of a point.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Factors {
+pub(crate) struct Factors {
     /// φ_d(bits), M_d values, the first of them 1.
     pub a: Vec<f64>,
     /// [1, φ_c(unit)], 1 + M_c values.
@@ -208,7 +210,7 @@ impl Features {
     ///
     /// # Panics
     /// When there are fewer bits than the last visible one. Missing coordinates count as 0.
-    pub fn factors(&self, bits: &[bool], unit: &[f64]) -> Factors {
+    pub(crate) fn factors(&self, bits: &[bool], unit: &[f64]) -> Factors {
         Factors {
             a: self.monomials.values(bits),
             b: self.b(unit),
@@ -232,11 +234,19 @@ impl Features {
         first_row.chain((1..self.monomials.len()).flat_map(row))
     }
 
+    /// φ(x) of a point as one row of [`n_weights`](Self::n_weights) values.
+    ///
+    /// # Panics
+    /// When there are fewer bits than the last visible one. Missing coordinates count as 0.
+    pub fn row(&self, bits: &[bool], unit: &[f64]) -> Vec<f64> {
+        self.flatten(&self.factors(bits, unit))
+    }
+
     /// φ(x) as one row of [`n_weights`](Self::n_weights) values: aᵢ b̃ⱼ for every weight of the model, row by row.
     ///
     /// # Panics
     /// When `factors` are those of other features.
-    pub fn flatten(&self, factors: &Factors) -> Vec<f64> {
+    pub(crate) fn flatten(&self, factors: &Factors) -> Vec<f64> {
         let mut row = Vec::with_capacity(self.n_weights());
         row.extend_from_slice(&factors.b);
         for (i, &a) in factors.a.iter().enumerate().skip(1) {

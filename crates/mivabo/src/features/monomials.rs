@@ -11,7 +11,7 @@
 use crate::features::{Error, check_number};
 
 /// The largest number of monomials, and of weights in all.
-pub const MAX_FEATURES: u64 = 1 << 22;
+pub(crate) const MAX_FEATURES: u64 = 1 << 22;
 
 /// What a bit is to a monomial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

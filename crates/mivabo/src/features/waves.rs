@@ -126,7 +126,7 @@ impl Default for Expansion {
 }
 
 /// The largest number of quadrature nodes for one coordinate.
-pub const MAX_NODES: usize = 128;
+pub(crate) const MAX_NODES: usize = 128;
 
 /// A node of a quadrature rule over the frequencies.
 struct Node {

@@ -32,7 +32,7 @@ impl Weights {
         Weights { features, matrix }
     }
 
-    /// From one value for each weight of the model, in the order of [`Features::flatten`]. Missing values are 0.
+    /// From one value for each weight of the model, in the order of `Features::flatten`. Missing values are 0.
     pub fn from_flat(features: Arc<Features>, flat: &[f64]) -> Weights {
         let columns = features.n_columns();
         let mut matrix = vec![0.0; features.monomials().len() * columns];
@@ -42,7 +42,7 @@ impl Weights {
         Weights { features, matrix }
     }
 
-    /// One value for each weight of the model, in the order of [`Features::flatten`].
+    /// One value for each weight of the model, in the order of `Features::flatten`.
     pub fn to_flat(&self) -> Vec<f64> {
         let columns = self.features.n_columns();
         self.features

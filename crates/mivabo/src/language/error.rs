@@ -245,6 +245,48 @@ pub enum Error {
     },
 }
 
+/// What a mistake is about, by the name that the user gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// A parameter or a definition.
+    Symbol(&'a str),
+    /// A constraint.
+    Constraint(&'a str),
+}
+
+impl Error {
+    /// What it is about, where that has a name: who reads a file finds its line by it.
+    pub fn subject(&self) -> Option<Subject<'_>> {
+        match self {
+            Error::EmptyName { .. } | Error::BadName { .. } | Error::File { .. } => None,
+            Error::Recursion { names } => names.first().map(|name| Subject::Symbol(name)),
+            Error::DuplicateName { name }
+            | Error::EmptyDomain { name, .. }
+            | Error::NoValues { name }
+            | Error::DuplicateValue { name, .. }
+            | Error::MixedOrdinal { name }
+            | Error::TooManyValues { name, .. }
+            | Error::IntegerTooLarge { name, .. }
+            | Error::Step { name, .. }
+            | Error::LogNeedsPositive { name, .. }
+            | Error::LogOnList { name }
+            | Error::NonFinite { name, .. }
+            | Error::Default { name, .. }
+            | Error::Declaration { name, .. } => Some(Subject::Symbol(name)),
+            Error::Syntax { place, .. }
+            | Error::UnknownName { place, .. }
+            | Error::UnknownValue { place, .. }
+            | Error::TypeClash { place, .. }
+            | Error::NonFiniteLiteral { place, .. }
+            | Error::TooLong { place, .. }
+            | Error::TooDeep { place, .. }
+            | Error::ForeignHandle { place }
+            | Error::ContinuousCondition { place, .. }
+            | Error::DivisionByZero { place, .. } => place.subject(),
+        }
+    }
+}
+
 /// Why values do not make a point.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PointError {
@@ -309,6 +351,17 @@ pub enum Place {
     Condition(String),
     /// On its own.
     Text,
+}
+
+impl Place {
+    /// What the expression belongs to.
+    pub fn subject(&self) -> Option<Subject<'_>> {
+        match self {
+            Place::Constraint(name) => Some(Subject::Constraint(name)),
+            Place::Definition(name) | Place::Condition(name) => Some(Subject::Symbol(name)),
+            Place::Text => None,
+        }
+    }
 }
 
 impl fmt::Display for Place {

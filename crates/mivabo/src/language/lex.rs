@@ -133,6 +133,9 @@ fn token(rest: &str, first: char) -> Result<Read, Refused> {
 }
 
 fn sign(rest: &str, first: char) -> Result<Read, Refused> {
+    if rest.starts_with("<>") {
+        return refused("unexpected `<>` (write `!=`)", 2);
+    }
     let relation = RELATIONS.iter().find(|(sign, _)| rest.starts_with(sign));
     if let Some((sign, relation)) = relation {
         return Ok(read(TokenKind::Relation(*relation), sign.len()));
@@ -145,8 +148,9 @@ fn sign(rest: &str, first: char) -> Result<Read, Refused> {
 
 fn unexpected(rest: &str, c: char) -> String {
     let instead = match c {
-        '=' if !rest.starts_with("=>") => " (write `==` for equality)",
-        '=' => " (write `->` for implication)",
+        '=' if rest.starts_with("=<") => " (write `<=`)",
+        '=' if rest.starts_with("=>") => " (write `->` for implication, or `>=`)",
+        '=' => " (write `==` for equality)",
         '&' => " (write `and`)",
         '|' => " (write `or`)",
         '!' => " (write `not`)",

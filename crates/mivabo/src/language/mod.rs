@@ -32,7 +32,9 @@ mod snippet;
 pub(crate) mod spelling;
 pub(crate) mod validate;
 pub(crate) mod value;
+mod wording;
 
-pub use self::error::{Error, Place, PointError};
+pub use self::error::{Error, Place, PointError, Subject};
 pub use self::snippet::Snippet;
 pub use self::spelling::nearest;
+pub use self::wording::{counted, lasting};

@@ -274,6 +274,12 @@ impl Label<'_> {
             );
             return Err(source.clash(literal, message));
         };
+        // First of all: a value that the choice has would be refused just as well.
+        if !self.domain.is_ordered() && !relation.is_equality() {
+            let message =
+                format!("`{name}` is a choice and has no order; compare it with `==` or `!=`");
+            return Err(source.clash(literal, message));
+        }
         if self.domain.index_of(&value).is_none() {
             return Err(Error::UnknownValue {
                 place: source.place.clone(),
@@ -282,11 +288,6 @@ impl Label<'_> {
                 domain: Box::new(self.domain.clone()),
                 snippet: source.snippet(literal),
             });
-        }
-        if !self.domain.is_ordered() && !relation.is_equality() {
-            let message =
-                format!("`{name}` is a choice and has no order; compare it with `==` or `!=`");
-            return Err(source.clash(literal, message));
         }
         Ok(())
     }

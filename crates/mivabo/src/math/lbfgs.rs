@@ -18,7 +18,7 @@ use super::vector::{add_scaled, differences, dot, scale};
 /// | `tolerance` | 1e-6 | the largest component of the projected gradient at which to stop |
 /// | `memory` | 8 | pairs of steps and gradient differences |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LbfgsSettings {
+pub(crate) struct LbfgsSettings {
     /// The most steps.
     pub max_iterations: usize,
     /// Where to stop.
@@ -39,7 +39,7 @@ impl Default for LbfgsSettings {
 
 /// Where the search ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Minimum {
+pub(crate) struct Minimum {
     /// The point, inside the bounds.
     pub x: Vec<f64>,
     /// The function there; not above its value at the start, but for rounding.
@@ -57,6 +57,10 @@ const WOLFE: f64 = 0.9;
 /// Steps that a line search tries.
 const MAX_TRIALS: usize = 30;
 
+/// Functions whose value or gradient is larger than this at the start are searched in smaller units. The tolerance and the least
+/// curvature are meant for functions of ordinary size: without it a huge one takes every step that it may, along the gradient.
+const LARGEST: f64 = 1e9;
+
 /// The least curvature s·y of a pair, as a share of |y|²: below it the pair says nothing about the Hessian.
 const LEAST_CURVATURE: f64 = 1e-12;
 
@@ -64,19 +68,7 @@ const LEAST_CURVATURE: f64 = 1e-12;
 ///
 /// `f(x, gradient)` returns the value at x and writes the gradient. Where it returns NaN or an infinite value the
 /// point counts as worst; if that is so at the start, the start is the answer.
-///
-/// ```
-/// use mivabo::math::lbfgs::{LbfgsSettings, minimise};
-///
-/// let bowl = |x: &[f64], gradient: &mut [f64]| {
-///     gradient[0] = 2.0 * (x[0] - 3.0);
-///     (x[0] - 3.0).powi(2)
-/// };
-///
-/// assert!((minimise(bowl, &[0.0], &[(-9.0, 9.0)], LbfgsSettings::default()).x[0] - 3.0).abs() < 1e-6);
-/// assert_eq!(minimise(bowl, &[0.0], &[(0.0, 1.0)], LbfgsSettings::default()).x, [1.0]);
-/// ```
-pub fn minimise(
+pub(crate) fn minimise(
     f: impl FnMut(&[f64], &mut [f64]) -> f64,
     start: &[f64],
     bounds: &[(f64, f64)],
@@ -85,9 +77,14 @@ pub fn minimise(
     let mut objective = Objective {
         f,
         bounds,
+        unit: 1.0,
         n_evaluations: 0,
     };
-    let start = objective.sample(start);
+    let mut start = objective.sample(start);
+    if let Some(unit) = start.smaller_unit() {
+        start.divide(unit);
+        objective.unit = unit;
+    }
     let (end, is_converged) = if start.value.is_finite() {
         descend(&mut objective, start, settings)
     } else {
@@ -95,7 +92,7 @@ pub fn minimise(
     };
     Minimum {
         x: end.x,
-        value: end.value,
+        value: end.value * objective.unit,
         n_evaluations: objective.n_evaluations,
         is_converged,
     }
@@ -156,6 +153,8 @@ where
 struct Objective<'a, F> {
     f: F,
     bounds: &'a [(f64, f64)],
+    /// What values and gradients are divided by; a power of two, so that no digit changes.
+    unit: f64,
     n_evaluations: usize,
 }
 
@@ -169,11 +168,13 @@ impl<F: FnMut(&[f64], &mut [f64]) -> f64> Objective<'_, F> {
         let mut gradient = vec![0.0; x.len()];
         let value = (self.f)(&x, &mut gradient);
         let is_number = value.is_finite() && gradient.iter().all(|g| g.is_finite());
-        Sample {
+        let mut sample = Sample {
             x,
             value: if is_number { value } else { f64::INFINITY },
             gradient,
-        }
+        };
+        sample.divide(self.unit);
+        sample
     }
 }
 
@@ -193,6 +194,19 @@ struct Sample {
 }
 
 impl Sample {
+    /// The power of two that brings value and gradient down to about 1, where they are huge.
+    fn smaller_unit(&self) -> Option<f64> {
+        let sizes = self.gradient.iter().map(|g| g.abs());
+        let size = sizes.fold(self.value.abs(), f64::max);
+        let is_huge = size > LARGEST && size.is_finite();
+        is_huge.then(|| size.log2().floor().exp2())
+    }
+
+    fn divide(&mut self, unit: f64) {
+        self.value /= unit;
+        self.gradient.iter_mut().for_each(|g| *g /= unit);
+    }
+
     /// max |x - P(x - g)|, where P moves into the box.
     fn residual(&self, bounds: &[(f64, f64)]) -> f64 {
         let step = |k: usize| {
@@ -415,6 +429,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn a_bowl_has_its_minimum_at_the_bottom_or_at_the_edge_of_the_box() {
+        let bowl = |x: &[f64], gradient: &mut [f64]| {
+            gradient[0] = 2.0 * (x[0] - 3.0);
+            (x[0] - 3.0).powi(2)
+        };
+        let within = |bounds| minimise(bowl, &[0.0], &[bounds], LbfgsSettings::default()).x[0];
+
+        assert!((within((-9.0, 9.0)) - 3.0).abs() < 1e-6);
+        assert_eq!(within((0.0, 1.0)), 1.0);
+    }
+
     fn rosenbrock(x: &[f64], gradient: &mut [f64]) -> f64 {
         gradient.fill(0.0);
         let mut value = 0.0;
@@ -442,6 +468,27 @@ mod tests {
         );
 
         assert!(found.is_converged && found.value < 1e-10, "{found:?}");
+    }
+
+    #[test]
+    fn huge_functions_take_no_more_evaluations_than_ordinary_ones() {
+        let start = [-1.2, 1.0, -0.5, 2.0, 0.3];
+        let search = |size: f64| {
+            let scaled = |x: &[f64], gradient: &mut [f64]| {
+                let value = size * rosenbrock(x, gradient);
+                gradient.iter_mut().for_each(|g| *g *= size);
+                value
+            };
+            minimise(scaled, &start, &[(-5.0, 5.0); 5], LbfgsSettings::default())
+        };
+
+        let ordinary = search(1.0);
+        for size in [1e12, 1e100, 1e290] {
+            let huge = search(size);
+
+            assert!(huge.n_evaluations <= ordinary.n_evaluations, "{huge:?}");
+            assert!(huge.value / size < 1e-6 && huge.is_converged, "{huge:?}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 pub(crate) mod cholesky;
 pub(crate) mod direct;
-pub mod lbfgs;
+pub(crate) mod lbfgs;
 pub(crate) mod matrix;
 pub mod random;
 pub(crate) mod tail;

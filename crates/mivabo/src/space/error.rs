@@ -1,5 +1,6 @@
 //! Why a space cannot be built.
 
+use crate::language::Subject;
 use crate::{encoding, language};
 
 /// Why a space cannot be built.
@@ -11,4 +12,14 @@ pub enum Error {
     /// Constraints contradict each other or cannot be enforced.
     #[error(transparent)]
     Encoding(#[from] encoding::Error),
+}
+
+impl Error {
+    /// What it is about, where that is one thing with a name.
+    pub fn subject(&self) -> Option<Subject<'_>> {
+        match self {
+            Error::Said(error) => error.subject(),
+            Error::Encoding(error) => error.subject(),
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! fingerprint is a hash of the written form, so it sees through spelling (spaces, quotes, a bound of 1 for 1.0) but
 //! not through a change of meaning or order.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
 use std::marker::PhantomData;
@@ -17,6 +18,7 @@ use super::{Space, SpaceBuilder};
 use crate::language::domain::{Coding, Domain, Set};
 use crate::language::error::Error;
 use crate::language::model::{Definition, Parameter};
+use crate::language::nearest;
 use crate::language::value::Value;
 
 impl Space {
@@ -153,12 +155,9 @@ struct SpaceFile {
 }
 
 #[derive(Serialize, Deserialize, Default)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a table with `type` and what belongs to it"
-)]
+#[serde(expecting = "a table with `type` and what belongs to it")]
 struct ParameterFile {
-    #[serde(rename = "type")]
+    #[serde(rename = "type", default)]
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     low: Option<Value>,
@@ -176,6 +175,9 @@ struct ParameterFile {
     default: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     when: Option<String>,
+    /// Refused later, with the key that was probably meant.
+    #[serde(flatten, skip_serializing)]
+    unknown: BTreeMap<String, serde_json::Value>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -322,6 +324,9 @@ fn read_parameter(
     Ok(())
 }
 
+/// The types that a parameter may have.
+const KINDS: &str = "float, int, ordinal, choice, bool or auxiliary";
+
 /// The keys of one parameter, and what to say when one is wrong.
 struct Keys<'a> {
     name: &'a str,
@@ -336,8 +341,24 @@ impl Keys<'_> {
         }
     }
 
+    /// Every key means something.
+    fn check_known(&self) -> Result<(), Error> {
+        const KNOWN: [&str; 8] = [
+            "type", "low", "high", "step", "log", "values", "encoding", "when",
+        ];
+        let Some(key) = self.file.unknown.keys().next() else {
+            return Ok(());
+        };
+        let instead = match nearest(key, KNOWN.into_iter()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => format!("expected one of {}", KNOWN.join(", ")),
+        };
+        Err(self.error(format!("unknown key `{key}`; {instead}")))
+    }
+
     /// The domain without its scale and its encoding.
     fn domain(&self) -> Result<Domain, Error> {
+        self.check_known()?;
         match self.file.kind.as_str() {
             "float" => {
                 self.allow(&["low", "high", "log", "default"])?;
@@ -366,9 +387,14 @@ impl Keys<'_> {
                 self.allow(&["default"])?;
                 Ok(Domain::bool())
             }
+            "" => Err(self.error(format!("`type` is missing; expected {KINDS}"))),
             other => {
-                let known = "float, int, ordinal, choice, bool or auxiliary";
-                Err(self.error(format!("unknown type `{other}`; expected {known}")))
+                let known = ["float", "int", "ordinal", "choice", "bool", "auxiliary"];
+                let instead = match nearest(other, known.into_iter()) {
+                    Some(kind) => format!("did you mean `{kind}`?"),
+                    None => format!("expected {KINDS}"),
+                };
+                Err(self.error(format!("unknown type `{other}`; {instead}")))
             }
         }
     }

@@ -7,12 +7,14 @@ use crate::{acquire, features, surrogate};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A strategy that does not exist.
-    #[error("there is no strategy `{name}`{}", hint(nearest.as_ref()))]
+    #[error("there is no strategy `{name}`; {}", or_listed(nearest.as_ref(), known))]
     Unknown {
         /// The name.
         name: String,
         /// The most similar known name.
         nearest: Option<String>,
+        /// All names.
+        known: &'static [&'static str],
     },
     /// A setting that a strategy does not have, or a value that it cannot take.
     #[error("`{setting}` is not a setting of the strategy; expected {expected}{}", hint(nearest.as_ref()))]
@@ -49,4 +51,11 @@ pub enum Error {
     /// A search without a point to give.
     #[error(transparent)]
     Search(#[from] acquire::Error),
+}
+
+fn or_listed(nearest: Option<&String>, known: &[&str]) -> String {
+    match nearest {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => format!("expected one of {}", known.join(", ")),
+    }
 }

@@ -2,28 +2,29 @@
 //!
 //! | folder | what it holds |
 //! |---|---|
-//! | [`improvement`] | expected improvement by a Gaussian process over the parameters: the default |
-//! | [`thompson`] | the paper's algorithm: the minimum of a function drawn from the posterior |
+//! | `improvement` | expected improvement by a Gaussian process over the parameters: the default |
+//! | `thompson` | the paper's algorithm: the minimum of a function drawn from the posterior |
 //! | `random` | feasible points by chance |
 //!
 //! Each folder holds its settings, its model and its search. All names and settings stand in one table ([`table`]), from which
 //! help, errors and documentation are made. A strategy knows nothing of the study that it works for but its trials and aims (`Seen`).
 
 mod error;
-pub mod improvement;
+pub(crate) mod improvement;
 mod proposal;
 mod random;
 mod seen;
 pub mod table;
 #[cfg(test)]
 mod tests;
-pub mod thompson;
+pub(crate) mod thompson;
 
 pub use self::error::Error;
-pub use self::improvement::{Improvement, ImprovementSearch};
+pub use self::improvement::Improvement;
 pub use self::proposal::{Origin, Proposal, Recommendation};
 pub(crate) use self::seen::{Observed, Seen};
-pub use self::thompson::{Link, ProductRule, Thompson, ThompsonSearch, WaveFeatures, WeightPrior};
+pub(crate) use self::thompson::ProductRule;
+pub use self::thompson::{Link, Thompson};
 use crate::space::Space;
 
 /// How points are chosen.

@@ -5,7 +5,6 @@
 //! Two spellings of one strategy are two definitions of a study.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use super::improvement::{Improvement, ImprovementSearch};
@@ -482,6 +481,7 @@ fn of_name(name: &str) -> Result<Strategy, Error> {
         None => Err(Error::Unknown {
             name: name.to_owned(),
             nearest: nearest(name, Strategy::NAMES.iter().copied()),
+            known: Strategy::NAMES,
         }),
     }
 }
@@ -655,63 +655,65 @@ pub fn families() -> Vec<Family> {
     ]
 }
 
-/// The names and what each is, as a table in Markdown.
-pub fn names_in_markdown() -> String {
-    let mut text = "| strategy | what it is |\n|---|---|\n".to_owned();
-    for known in STRATEGIES {
-        let _ = writeln!(text, "| `{}` | {} |", known.name, known.what);
-    }
-    text
-}
-
-/// The names, and the settings of each family, as tables in Markdown.
-pub fn in_markdown() -> String {
-    let mut text = names_in_markdown();
-    for Family {
-        strategies,
-        settings,
-    } in families()
-        .iter()
-        .filter(|family| !family.settings.is_empty())
-    {
-        let names: Vec<String> = strategies.iter().map(|(name, _)| quoted(name)).collect();
-        let _ = writeln!(text, "\nSettings of {}:\n", names.join(", "));
-        text.push_str("| setting | values | default | what it does |\n|---|---|---|---|\n");
-        for row in settings {
-            let _ = writeln!(text, "{}", row.in_markdown());
-        }
-    }
-    text
-}
-
-impl SettingRow {
-    fn in_markdown(&self) -> String {
-        let values = match &self.values {
-            Listed::Words(words) => listed(words),
-            Listed::Range(range) => range.clone(),
-        };
-        let mut default = quoted(self.default);
-        for (value, names) in self.except {
-            let _ = write!(default, "; `{value}` for {}", listed(names));
-        }
-        let needs = self.needs.map(|what| format!(" Needs {what}."));
-        let what = format!("{}{}", self.what, needs.unwrap_or_default());
-        format!("| `{}` | {values} | {default} | {what} |", self.setting)
-    }
-}
-
-fn listed(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    quoted.join(", ")
-}
-
-fn quoted(word: &str) -> String {
-    format!("`{word}`")
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
+
+    /// The names and what each is, as a table in Markdown.
+    fn names_in_markdown() -> String {
+        let mut text = "| strategy | what it is |\n|---|---|\n".to_owned();
+        for known in STRATEGIES {
+            let _ = writeln!(text, "| `{}` | {} |", known.name, known.what);
+        }
+        text
+    }
+
+    /// The names, and the settings of each family, as tables in Markdown.
+    fn in_markdown() -> String {
+        let mut text = names_in_markdown();
+        for Family {
+            strategies,
+            settings,
+        } in families()
+            .iter()
+            .filter(|family| !family.settings.is_empty())
+        {
+            let names: Vec<String> = strategies.iter().map(|(name, _)| quoted(name)).collect();
+            let _ = writeln!(text, "\nSettings of {}:\n", names.join(", "));
+            text.push_str("| setting | values | default | what it does |\n|---|---|---|---|\n");
+            for row in settings {
+                let _ = writeln!(text, "{}", row.in_markdown());
+            }
+        }
+        text
+    }
+
+    impl SettingRow {
+        fn in_markdown(&self) -> String {
+            let values = match &self.values {
+                Listed::Words(words) => listed(words),
+                Listed::Range(range) => range.clone(),
+            };
+            let mut default = quoted(self.default);
+            for (value, names) in self.except {
+                let _ = write!(default, "; `{value}` for {}", listed(names));
+            }
+            let needs = self.needs.map(|what| format!(" Needs {what}."));
+            let what = format!("{}{}", self.what, needs.unwrap_or_default());
+            format!("| `{}` | {values} | {default} | {what} |", self.setting)
+        }
+    }
+
+    fn listed(words: &[&str]) -> String {
+        let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        quoted.join(", ")
+    }
+
+    fn quoted(word: &str) -> String {
+        format!("`{word}`")
+    }
 
     /// Every value of a setting that it has words for, or the ends of its range.
     fn values(row: &SettingRow) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! Why a study refuses what it is asked or told: its own reasons, and those of the rooms below it.
 
+use crate::language::counted;
 use crate::space::Violation;
 use crate::{acquire, encoding, features, language, measure, space, strategy, surrogate};
 
@@ -24,7 +25,7 @@ pub enum Error {
     #[error("the point belongs to another space")]
     ForeignPoint,
     /// There is no trial with this number.
-    #[error("there is no trial {id}; {n} trials exist")]
+    #[error("there is no trial {id}; the study has {}", counted(*n, "trial"))]
     UnknownTrial {
         /// The number.
         id: u64,

@@ -46,6 +46,8 @@
 //! ```
 
 mod error;
+#[cfg(test)]
+mod feasibility_tests;
 mod history;
 mod importance;
 mod ledger;

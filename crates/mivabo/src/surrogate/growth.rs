@@ -45,7 +45,7 @@ const MAX_STEPS: usize = 32;
 const MAX_POINTS: usize = 200;
 
 /// The parameter that each bit belongs to, from which candidates are made.
-pub fn owners(encoding: &Encoding) -> Vec<usize> {
+pub(crate) fn owners(encoding: &Encoding) -> Vec<usize> {
     let mut owners = vec![0; encoding.n_bits()];
     for parameter in 0..encoding.model().parameters.len() {
         for bit in encoding.bits_of(parameter) {

@@ -1,15 +1,14 @@
 //! Surrogates: what is believed about the objective after some observations. MiVaBo, Sec. 3.2 and App. A.
 //!
-//! # Contract of a [`Surrogate`]
+//! # Contract of a `Surrogate`
 //!
 //! * Outputs are in the model's units: finite, at most 1e100 in size, meant to have mean 0 and variance 1
 //!   (`Belief` takes raw ones). An observation that is refused changes nothing.
-//! * [`observe`](Surrogate::observe) takes one observation in; the next answer knows it. Priors with an exact posterior
+//! * `observe` takes one observation in; the next answer knows it. Priors with an exact posterior
 //!   learn at once, the others when they are next asked, which is why asking takes `&mut self`.
-//! * [`predict`](Surrogate::predict) gives mean and variance of f without noise; the variance is never negative.
-//!   [`sample`](Surrogate::sample) draws weights from the posterior, [`mean`](Surrogate::mean) gives their mean, and
+//! * `predict` gives mean and variance of f without noise; the variance is never negative.
+//!   `sample` draws weights from the posterior, `mean` gives their mean, and
 //!   `mean().value(x)` is `predict(x).mean`.
-//! * [`evidence`](Surrogate::evidence) is log p(y), or none where a prior has none.
 //! * No answer about a point that `observe` would take is NaN or infinite, with no observations as with many, with repeated
 //!   points, with constant outputs.
 //! * Equal observations in equal order, and equal streams, give equal answers.
@@ -26,7 +25,7 @@ mod outputs;
 mod prior;
 pub mod process;
 mod records;
-pub mod sparse;
+pub(crate) mod sparse;
 
 use std::sync::Arc;
 
@@ -35,9 +34,11 @@ pub use self::error::Error;
 pub(crate) use self::evidence::spread_out;
 pub use self::evidence::{Fit, fitted};
 pub use self::gaussian::{Gaussian, Scaling};
-pub use self::growth::{Growth, grown, owners};
-pub use self::outputs::{Outputs, Transform};
-pub use self::prior::{JITTER, Prior, Variances};
+pub(crate) use self::growth::owners;
+pub use self::growth::{Growth, grown};
+pub(crate) use self::outputs::{Outputs, Transform};
+pub use self::prior::Prior;
+pub(crate) use self::prior::Variances;
 use self::sparse::Sparse;
 use crate::features::{Features, Weights};
 use crate::math::random::Stream;
@@ -64,7 +65,7 @@ impl Prediction {
 /// A belief about the weights under one of several priors. The contract is in the [module](self)'s documentation.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Surrogate {
+pub(crate) enum Surrogate {
     /// A Gaussian prior, exact.
     Gaussian(Gaussian),
     /// A sparse prior: Laplace, horseshoe or spike-and-slab.
@@ -99,6 +100,10 @@ impl Surrogate {
     ///
     /// # Panics
     /// When there are fewer bits than the model needs.
+    #[cfg_attr(
+        not(test),
+        allow(dead_code, reason = "for a study that says what it predicts")
+    )]
     pub fn predict(&mut self, bits: &[bool], unit: &[f64]) -> Prediction {
         match self {
             Surrogate::Gaussian(gaussian) => gaussian.predict(bits, unit),
@@ -123,6 +128,7 @@ impl Surrogate {
     }
 
     /// log p(y), where the prior has one.
+    #[cfg(test)]
     pub fn evidence(&mut self) -> Option<f64> {
         match self {
             Surrogate::Gaussian(gaussian) => Some(gaussian.log_evidence()),
@@ -165,6 +171,7 @@ impl Surrogate {
     }
 
     /// n, the number of observations.
+    #[cfg(test)]
     pub fn n_observations(&self) -> usize {
         match self {
             Surrogate::Gaussian(gaussian) => gaussian.n_observations(),

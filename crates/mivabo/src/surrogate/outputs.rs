@@ -14,7 +14,7 @@ use crate::surrogate::checks::check_finite;
 
 /// How outputs are transformed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Transform {
+pub(crate) enum Transform {
     /// Mean 0 and standard deviation 1.
     #[default]
     Standard,
@@ -35,7 +35,7 @@ const LARGEST_OUTPUT: f64 = 1e100;
 
 /// A fitted transform.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outputs {
+pub(crate) struct Outputs {
     first: Affine,
     power: Option<Power>,
     /// What larger numbers are drawn in to.
@@ -63,17 +63,6 @@ impl Outputs {
     ///
     /// # Errors
     /// [`Error::BadOutput`] when one is not finite.
-    ///
-    /// ```
-    /// use mivabo::surrogate::{Outputs, Transform};
-    ///
-    /// let outputs = Outputs::fit(&[1e300, -1e300, 1e300, -1e300], Transform::Standard)?;
-    ///
-    /// assert!((outputs.to_model(1e300) - 1.0).abs() < 1e-12);
-    /// assert!((outputs.from_model(-1.0) / -1e300 - 1.0).abs() < 1e-12);
-    /// assert!(Outputs::fit(&[f64::NAN], Transform::Standard).is_err());
-    /// # Ok::<(), mivabo::Error>(())
-    /// ```
     pub fn fit(y: &[f64], transform: Transform) -> Result<Outputs, Error> {
         y.iter().try_for_each(|y| check_finite(*y))?;
         if y.is_empty() {
@@ -111,7 +100,7 @@ impl Outputs {
     }
 
     /// The model's number for an output. Drawn in to ±1e6 deviations (±1e100 by the identity), and 0 for NaN.
-    pub fn to_model(&self, y: f64) -> f64 {
+    pub fn to_model(self, y: f64) -> f64 {
         let u = self.first.apply(y);
         let z = self.power.map_or(u, |power| power.apply(u));
         if z.is_nan() {
@@ -123,7 +112,11 @@ impl Outputs {
 
     /// The output for a model's number: of a median the median, of a quantile the quantile. Saturates at the largest
     /// finite numbers.
-    pub fn from_model(&self, z: f64) -> f64 {
+    #[expect(
+        clippy::wrong_self_convention,
+        reason = "the way back of `to_model`, not a constructor"
+    )]
+    pub fn from_model(self, z: f64) -> f64 {
         let u = self.power.map_or(z, |power| power.invert(z));
         let y = self.first.invert(u);
         // NaN says nothing, and the centre is what is believed then.
@@ -317,6 +310,15 @@ mod tests {
     use super::*;
     use crate::math::random::{Purpose, stream};
     use proptest::prelude::*;
+
+    #[test]
+    fn outputs_of_any_size_are_standardised() {
+        let outputs = Outputs::fit(&[1e300, -1e300, 1e300, -1e300], Transform::Standard).unwrap();
+
+        assert!((outputs.to_model(1e300) - 1.0).abs() < 1e-12);
+        assert!((outputs.from_model(-1.0) / -1e300 - 1.0).abs() < 1e-12);
+        assert!(Outputs::fit(&[f64::NAN], Transform::Standard).is_err());
+    }
 
     fn moments(z: &[f64]) -> (f64, f64) {
         let n = z.len() as f64;

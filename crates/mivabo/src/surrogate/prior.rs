@@ -5,14 +5,14 @@ use crate::math::random::Stream;
 
 /// The least noise variance, as a share of the largest prior variance of f at a point. It keeps every kernel matrix
 /// well away from singular: n copies of one point have condition n · 10¹⁰.
-pub const JITTER: f64 = 1e-10;
+pub(crate) const JITTER: f64 = 1e-10;
 
 /// Prior variances of the weights, one for each block of features.
 ///
 /// The paper has one precision α for all: all three are 1/α there, with the continuous one doubled (see
 /// [`crate::features`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Variances {
+pub(crate) struct Variances {
     /// Of w_d, the monomials.
     pub discrete: f64,
     /// Of w_c, the waves.
@@ -26,13 +26,13 @@ pub struct Variances {
 /// | field | default | range | what it is |
 /// |---|---|---|---|
 /// | `variances` | 1, 2, 1 | 1e-50 to 1e50 | diagonal of Λ⁻¹ by block; the default is the paper's α = 1 |
-/// | `noise` | 1 | 0 to 1e50 | β⁻¹; raised to [`JITTER`] times the largest prior variance of f |
+/// | `noise` | 1 | 0 to 1e50 | β⁻¹; raised to `JITTER` times the largest prior variance of f |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prior {
     /// Variances of the weights.
-    pub variances: Variances,
+    pub(crate) variances: Variances,
     /// Variance of the noise.
-    pub noise: f64,
+    pub(crate) noise: f64,
 }
 
 impl Default for Prior {
@@ -63,7 +63,7 @@ impl Prior {
         check_hyperparameter("noise", self.noise)
     }
 
-    /// The noise variance that is used: at least [`JITTER`] times the largest prior variance of f.
+    /// The noise variance that is used: at least `JITTER` times the largest prior variance of f.
     pub fn effective_noise(&self, features: &Features) -> f64 {
         self.noise.max(JITTER * self.largest_variance(features))
     }

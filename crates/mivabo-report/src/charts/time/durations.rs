@@ -1,9 +1,11 @@
 //! The time of each trial, by trial number.
 
+use mivabo::counted;
+
 use super::{Timed, every, thinned};
 use crate::charts::WIDTH;
 use crate::drawing::{Element, Plot, Scale, Size, Svg, label_width};
-use crate::text::{Unit, count, time, time_unit};
+use crate::text::{Unit, time, time_unit};
 use crate::trials::Trials;
 
 const HEIGHT: f64 = 210.0;
@@ -72,7 +74,7 @@ impl<'a> Durations<'a> {
     }
 
     fn description(&self) -> String {
-        let n = count(self.ended.len(), "trial");
+        let n = counted(self.ended.len(), "trial");
         let longest = time(self.longest);
         format!("{n}, the longest took {longest}")
     }

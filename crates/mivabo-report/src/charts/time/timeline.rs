@@ -1,10 +1,12 @@
 //! Who worked when: a bar for each trial, in the lane of its worker.
 
+use mivabo::counted;
+
 use super::lanes::Lanes;
 use super::{Span, Timed, every, thinned};
 use crate::charts::WIDTH;
 use crate::drawing::{CHARACTER, Element, Plot, Position, Scale, Size, Svg, text_width};
-use crate::text::{Unit, count, elided, text_if, time_unit};
+use crate::text::{Unit, elided, text_if, time_unit};
 use crate::trials::Trials;
 
 /// The most lanes that are drawn.
@@ -32,8 +34,8 @@ fn lane_height(n: usize) -> f64 {
 
 pub(super) fn figure(trials: &Trials<'_>, timed: &[Timed<'_>], span: Span) -> String {
     let timeline = Timeline::new(timed, span);
-    let n_trials = count(timed.len(), "trial");
-    let n_lanes = count(timeline.lanes.names.len(), "lane");
+    let n_trials = counted(timed.len(), "trial");
+    let n_lanes = counted(timeline.lanes.names.len(), "lane");
     let description = format!("{n_trials} in {n_lanes}");
     let mut svg = Svg::new(timeline.size(), "Who worked when", &description);
     timeline.plot.draw_x(&mut svg, 10, 0.0);

@@ -16,7 +16,7 @@ use crate::math::random::Stream;
 use crate::math::vector::{add_scaled, dot};
 
 /// A function with its gradient.
-pub trait Smooth {
+pub(crate) trait Smooth {
     /// The value at `x`; writes the gradient there.
     fn value(&self, x: &[f64], gradient: &mut [f64]) -> f64;
 }
@@ -34,7 +34,7 @@ impl<F: Fn(&[f64], &mut [f64]) -> f64> Smooth for F {
 /// | `inner` | as L-BFGS | each minimisation over the box |
 /// | `max_rounds` | 20 | updates of the multipliers |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DescentSettings {
+pub(crate) struct DescentSettings {
     /// Each minimisation over the box.
     pub inner: lbfgs::LbfgsSettings,
     /// The most updates of the multipliers.

@@ -5,7 +5,7 @@
 //! the expressions, as in [`Space::check`](crate::space::Space::check). MiVaBo, Sec. 3.3.
 
 mod limit;
-pub mod minimise;
+pub(crate) mod minimise;
 
 use mivabo_bqp::interrupt;
 
@@ -30,22 +30,8 @@ const HELD: (f64, f64) = (scale::CANONICAL, scale::CANONICAL);
 const SMALLEST: f64 = 1e-6;
 
 /// The points of the unit box that satisfy every constraint, at fixed bits.
-///
-/// ```
-/// # use mivabo::space::Space;
-/// let mut space = Space::builder();
-/// let drug = space.bool("drug");
-/// let dose = space.float("dose", 0.0..=20.0);
-/// space.subject_to("dose", dose.le(10 * drug));
-/// let space = space.build()?;
-///
-/// let region = space.encoding().given_bits(&[true])?;
-///
-/// assert!(region.contains(&[0.5]) && !region.contains(&[0.6]));
-/// # Ok::<(), mivabo::Error>(())
-/// ```
 #[derive(Debug, Clone)]
-pub struct Region<'a> {
+pub(crate) struct Region<'a> {
     encoding: &'a Encoding,
     /// With the reals anywhere.
     settings: Vec<Option<Setting>>,

@@ -25,7 +25,7 @@ const CANCELS: f64 = -1.0;
 
 /// log EI, and its derivatives by the mean and by the deviation of f.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LogImprovement {
+pub(crate) struct LogImprovement {
     /// log EI
     pub value: f64,
     /// ∂/∂μ
@@ -35,18 +35,7 @@ pub struct LogImprovement {
 }
 
 /// How much lower than `target` f is expected to be; always finite for finite arguments below 1e50.
-///
-/// ```
-/// use mivabo::strategy::improvement::log_improvement;
-/// use mivabo::surrogate::Prediction;
-///
-/// let at_target = log_improvement(Prediction { mean: 0.0, variance: 1.0 }, 0.0);
-/// assert!((at_target.value.exp() - 0.398_942_28).abs() < 1e-8);
-///
-/// let hopeless = log_improvement(Prediction { mean: 1000.0, variance: 1.0 }, 0.0);
-/// assert!((hopeless.value + 500_014.734_452_091).abs() < 1e-6);
-/// ```
-pub fn log_improvement(prediction: Prediction, target: f64) -> LogImprovement {
+pub(crate) fn log_improvement(prediction: Prediction, target: f64) -> LogImprovement {
     let deviation = prediction.variance.sqrt().max(LEAST_DEVIATION);
     let z = ((target - prediction.mean) / deviation).clamp(-FARTHEST, FARTHEST);
     let Gain { log, below, at } = gain(z);
@@ -88,6 +77,17 @@ fn gain(z: f64) -> Gain {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn improvement_is_known_at_the_target_and_far_above_it() {
+        let at = |mean| {
+            let variance = 1.0;
+            log_improvement(Prediction { mean, variance }, 0.0).value
+        };
+
+        assert!((at(0.0).exp() - 0.398_942_28).abs() < 1e-8);
+        assert!((at(1000.0) + 500_014.734_452_091).abs() < 1e-6);
+    }
 
     /// z, log h, Φ/h, φ/h to 13 digits, computed with 400.
     const KNOWN: [(f64, f64, f64, f64); 11] = [

@@ -33,7 +33,7 @@ pub(super) trait Surface {
 /// | `climbs` | 4 | candidates from which hills are climbed |
 /// | `rounds` | 12 | the most rounds of a climb |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LocalSearchSettings {
+pub(crate) struct LocalSearchSettings {
     /// Random feasible candidates.
     pub random: usize,
     /// Mutants of good points.

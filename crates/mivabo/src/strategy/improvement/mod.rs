@@ -13,11 +13,10 @@ mod turns;
 
 use self::acquisition::{Acquisition, Improvement as Improve, Wanted};
 use self::belief::ProcessBelief;
-pub use self::expected::{LogImprovement, log_improvement};
 use self::local_search::Climbed;
-pub use self::local_search::LocalSearchSettings;
 use self::model::ProcessModel;
-pub use self::settings::{Improvement, ImprovementSearch};
+pub use self::settings::Improvement;
+pub(crate) use self::settings::ImprovementSearch;
 use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen, thompson};
 use crate::acquire::annealing::{self, Annealed};
 use crate::acquire::random::RandomPoints;

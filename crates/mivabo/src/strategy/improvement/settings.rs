@@ -25,20 +25,20 @@ use crate::surrogate::process;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Improvement {
     /// The kernel; none: by evidence.
-    pub kernel: Option<process::Kernel>,
+    pub(crate) kernel: Option<process::Kernel>,
     /// What becomes of values before the model sees them.
-    pub outputs: Transform,
+    pub(crate) outputs: Transform,
     /// How the largest improvement is searched for.
-    pub search: ImprovementSearch,
+    pub(crate) search: ImprovementSearch,
     /// Whether the paper's model proposes candidates.
-    pub draws: bool,
+    pub(crate) draws: bool,
     /// Outcomes without a better one after which length-scales are halved now and then; 0: never.
-    pub stall: usize,
+    pub(crate) stall: usize,
     /// By how much each outcome that equals the best, or nearly does, up to ten of them, lowers the value to improve on, in deviations of
     /// the outputs; 0: not at all.
-    pub plateau: f64,
+    pub(crate) plateau: f64,
     /// Of how many asks one goes to a branch that has had less than its share of the trials; 0: none. With local search alone.
-    pub turns: usize,
+    pub(crate) turns: usize,
 }
 
 impl Default for Improvement {
@@ -58,7 +58,7 @@ impl Default for Improvement {
 /// How the largest improvement is searched for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum ImprovementSearch {
+pub(crate) enum ImprovementSearch {
     /// Many candidates, and hill climbing with descents of the reals from the best few.
     Local(LocalSearchSettings),
     /// Simulated annealing.

@@ -30,7 +30,7 @@ use crate::space::Space;
 /// | `nodes` | 30 | nodes of the branch and bound in each discrete half from the lowest end on |
 /// | `reals` | L-BFGS | how the continuous half is solved |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AlternatingSettings {
+pub(crate) struct AlternatingSettings {
     /// The most rounds from one start.
     pub rounds: usize,
     /// Moves in each discrete half; none for the default.
@@ -43,7 +43,7 @@ pub struct AlternatingSettings {
 
 /// How a sum of cosines is minimised over the region that fixed bits leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Reals {
+pub(crate) enum Reals {
     /// By quasi-Newton steps from where the search is: a local minimum.
     #[default]
     Lbfgs,

@@ -27,7 +27,7 @@ use crate::strategy::thompson::global::{BoxLimits, Certified, Landscape};
 /// | `boxes` | 20,000 | the most boxes that are halved for one pattern |
 /// | `gap` | 1e-6 | value - bound, relative to max(1, \|value\|), at which a pattern is done |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ExactSettings {
+pub(crate) struct ExactSettings {
     /// The most feasible patterns of bits.
     pub patterns: usize,
     /// The most boxes for one pattern.

@@ -1,8 +1,8 @@
 //! The paper's algorithm: a function is drawn from the posterior, and its minimum is the next point. MiVaBo, Alg. 1.
 
-pub mod alternating;
-pub mod dual;
-pub mod exact;
+pub(crate) mod alternating;
+pub(crate) mod dual;
+pub(crate) mod exact;
 pub(crate) mod global;
 mod landscape;
 mod model;
@@ -13,10 +13,11 @@ mod settings;
 mod tests;
 
 pub(crate) use self::model::Linear;
-pub use self::products::{Link, ProductRule};
+pub use self::products::Link;
+pub(crate) use self::products::ProductRule;
 use self::search::{Searched, search};
-pub(crate) use self::settings::THEORY;
-pub use self::settings::{Thompson, ThompsonSearch, WaveFeatures, WeightPrior};
+pub use self::settings::Thompson;
+pub(crate) use self::settings::{THEORY, ThompsonSearch, WaveFeatures, WeightPrior};
 use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::{Feasible, Lowest};

@@ -15,7 +15,7 @@ pub type Link = (String, String);
 /// Which products of a discrete feature and a wave the model has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum ProductRule {
+pub(crate) enum ProductRule {
     /// All of them.
     #[default]
     All,

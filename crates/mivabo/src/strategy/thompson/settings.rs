@@ -34,45 +34,45 @@ pub(crate) const THEORY: Scaling = Scaling::Theory {
 /// | `scaling` | none | how much the posterior's variance is enlarged; Prop. 1 wants [`Scaling::Theory`] |
 /// | `search` | alternating | how the minimum of a drawn function is searched for |
 ///
-/// A sparse prior learns its own scales and finds out which products matter, so it does not go with [`ProductRule::Grow`] or
-/// [`ProductRule::Prune`]. Quadrature is for the squared exponential kernel.
+/// A sparse prior learns its own scales and finds out which products matter, so it does not go with `products=grow` or
+/// `products=prune`. Quadrature is for the squared exponential kernel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Thompson {
     /// The most bits in one monomial.
-    pub order: usize,
+    pub(crate) order: usize,
     /// What a bit counts as.
-    pub basis: Basis,
+    pub(crate) basis: Basis,
     /// The frequencies of the waves.
-    pub features: WaveFeatures,
+    pub(crate) features: WaveFeatures,
     /// The kernel that random waves approximate.
-    pub spectrum: WaveKernel,
+    pub(crate) spectrum: WaveKernel,
     /// The number of waves.
-    pub n_waves: usize,
+    pub(crate) n_waves: usize,
     /// Whether each wave is over one continuous parameter alone.
-    pub additive: bool,
+    pub(crate) additive: bool,
     /// Bandwidth of the waves.
-    pub sigma: f64,
+    pub(crate) sigma: f64,
     /// Which discrete features are multiplied with which waves.
-    pub products: ProductRule,
+    pub(crate) products: ProductRule,
     /// Precision of the weights.
-    pub alpha: f64,
+    pub(crate) alpha: f64,
     /// Precision of the noise.
-    pub beta: f64,
+    pub(crate) beta: f64,
     /// What becomes of values before the model sees them.
-    pub outputs: Transform,
+    pub(crate) outputs: Transform,
     /// Whether hyper-parameters are learned.
-    pub learn: bool,
+    pub(crate) learn: bool,
     /// The prior of the weights.
-    pub prior: WeightPrior,
+    pub(crate) prior: WeightPrior,
     /// How much the posterior's variance is enlarged.
-    pub scaling: Scaling,
+    pub(crate) scaling: Scaling,
     /// How the minimum of a drawn function is searched for.
-    pub search: ThompsonSearch,
+    pub(crate) search: ThompsonSearch,
 }
 
 /// Where the frequencies of the waves come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum WaveFeatures {
+pub(crate) enum WaveFeatures {
     /// Drawn from the spectrum of the kernel (random Fourier features).
     #[default]
     Random,
@@ -83,7 +83,7 @@ pub enum WaveFeatures {
 /// How the minimum of a drawn function is searched for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum ThompsonSearch {
+pub(crate) enum ThompsonSearch {
     /// Bits and reals in turn, from several starts.
     Alternating(alternating::AlternatingSettings),
     /// Dual decomposition, with its own bound.
@@ -124,7 +124,7 @@ impl Default for Thompson {
 
 /// The prior of the weights.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum WeightPrior {
+pub(crate) enum WeightPrior {
     /// N(0, 1/α), exact.
     #[default]
     Gaussian,

@@ -8,7 +8,7 @@
 //! Two equal paths. With fewer observations than weights the dual one works in n dimensions; from n = M on the
 //! primal one in M, at a cost per observation that does not grow with n. One observation and one sample cost
 //! about 1.5n² + 2nM operations in the dual and 3M² in the primal, equal at n ≈ 0.9M; the switch at n = M rebuilds the
-//! factor once, in O(M³). The noise is never below [`JITTER`](super::JITTER) times the largest prior variance
+//! factor once, in O(M³). The noise is never below `JITTER` times the largest prior variance
 //! of f, so that repeated points and noise-free data have a posterior too.
 
 mod dual;
@@ -64,12 +64,12 @@ impl Scaling {
 /// use mivabo::surrogate::{Gaussian, Prior};
 ///
 /// let features = Arc::new(Features::new(vec![0, 1], 1, &FeatureSettings::default(), 0)?);
-/// let mut belief = Gaussian::new(features, Prior { noise: 0.01, ..Prior::default() })?;
+/// let mut belief = Gaussian::new(features, Prior::default())?;
 /// belief.observe(&[true, false], &[0.3], 1.0)?;
 ///
 /// let here = belief.predict(&[true, false], &[0.3]);
 /// let there = belief.predict(&[false, true], &[0.9]);
-/// assert!((here.mean - 1.0).abs() < 0.01 && here.variance < 0.01 && there.variance > 1.0);
+/// assert!(here.mean > 0.5 && here.variance < there.variance);
 /// # Ok::<(), mivabo::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -200,7 +200,7 @@ impl Gaussian {
             }
             Path::Primal(primal) => {
                 let features = self.features();
-                primal.predict(&features.flatten(&features.factors(bits, unit)))
+                primal.predict(&features.row(bits, unit))
             }
         }
     }

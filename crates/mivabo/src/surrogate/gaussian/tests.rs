@@ -122,7 +122,7 @@ proptest! {
             let flat = belief.mean().to_flat();
             prop_assert!(flat.iter().zip(&mean).all(|(x, y)| close(*x, *y)), "{flat:?} {mean:?}");
             for (bits, unit, _) in points(&other) {
-                let row = features.flatten(&features.factors(&bits, &unit));
+                let row = features.row(&bits, &unit);
                 let phi = Mat::from_fn(row.len(), 1, |k, _| row[k]);
                 let variance = (phi.transpose() * &covariance * &phi)[(0, 0)];
                 let expected: f64 = row.iter().zip(&mean).map(|(x, m)| x * m).sum();

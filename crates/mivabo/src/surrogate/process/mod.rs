@@ -6,7 +6,7 @@
 //! ∂mean/∂u = bᵀ ∂k/∂u,   ∂variance/∂u = -2 (L⁻ᵀL⁻¹k)ᵀ ∂k/∂u
 //! ```
 //!
-//! The contract is that of [`surrogate`](super): outputs in the model's units ([`Outputs`](super::Outputs) makes them), no
+//! The contract is that of [`surrogate`](super): outputs in the model's units (`Outputs` makes them), no
 //! answer is NaN, equal observations in equal order give equal answers. An observation costs O(nD + n²), hyper-parameters
 //! stay what they are until [`fit`](Process::fit) is called.
 

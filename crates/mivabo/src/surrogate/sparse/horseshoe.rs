@@ -38,7 +38,7 @@ const SQUARE: (f64, f64) = (1e-30, 1e30);
 
 /// The horseshoe prior, and how long to sample from its posterior.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Horseshoe {
+pub(crate) struct Horseshoe {
     /// τ₀, the scale of the global scale.
     pub global: f64,
     /// Deviation of a weight that is not shrunk at all; infinite for the plain horseshoe.
@@ -55,8 +55,15 @@ pub struct Horseshoe {
 
 /// The variance of the noise of an observation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Noise {
+pub(crate) enum Noise {
     /// Known; floored at 10⁻⁸ of the mean square of the outputs.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "where the answer is known exactly, so is the noise"
+        )
+    )]
     Known(f64),
     /// Sampled, with a half-Cauchy prior of this scale on the deviation.
     HalfCauchy(f64),

@@ -15,7 +15,7 @@ use crate::math::tail::half_line;
 /// propagation is exact there, and it is as safe: the density is log-concave, so that no site ever wants a negative
 /// precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Laplace {
+pub(crate) struct Laplace {
     /// b in exp(-|w|/b).
     pub scale: f64,
     /// Variance of the noise of an observation; floored at 10⁻⁸ of the prior variance of an output.

@@ -21,10 +21,10 @@ mod spike_slab;
 #[cfg(test)]
 mod tests;
 
-pub use horseshoe::{Horseshoe, Noise};
-pub use laplace::Laplace;
-pub use model::{Sparse, SparsePrior};
-pub use spike_slab::SpikeSlab;
+pub(crate) use horseshoe::Horseshoe;
+pub(crate) use laplace::Laplace;
+pub(crate) use model::{Sparse, SparsePrior};
+pub(crate) use spike_slab::SpikeSlab;
 
 use self::ep::Propagated;
 use self::spike_slab::Spikes;
@@ -53,9 +53,8 @@ pub(crate) struct Design {
 /// * `sample` is a draw of all weights together; equal streams give equal draws.
 /// * Nothing is NaN, whatever the design; data that floating point cannot hold leave the prior.
 #[derive(Debug, Clone)]
-pub struct SparsePosterior {
+pub(crate) struct SparsePosterior {
     mean: Vec<f64>,
-    variance: Vec<f64>,
     belief: Inferred,
 }
 
@@ -109,18 +108,15 @@ impl SparsePosterior {
     fn propagated(propagated: Propagated, spikes: Option<Spikes>) -> Self {
         Self {
             mean: propagated.gaussian.mean.clone(),
-            variance: propagated.gaussian.variance.clone(),
             belief: Inferred::Propagated(Box::new(propagated), spikes),
         }
     }
 
     /// From draws of `m` weights each, at least one.
     fn sampled(draws: Vec<f64>, m: usize) -> Self {
-        let columns = (0..m).map(|k| moments(draws.iter().skip(k).step_by(m).copied()));
-        let (mean, variance) = columns.unzip();
+        let column = |k| draws.iter().skip(k).step_by(m).copied();
         Self {
-            mean,
-            variance,
+            mean: (0..m).map(|k| moments(column(k)).0).collect(),
             belief: Inferred::Sampled(draws),
         }
     }
@@ -131,11 +127,23 @@ impl SparsePosterior {
     }
 
     /// Posterior variance of each weight.
-    pub fn variance(&self) -> &[f64] {
-        &self.variance
+    #[cfg(test)]
+    pub fn variance(&self) -> Vec<f64> {
+        let m = self.mean.len();
+        match &self.belief {
+            Inferred::Propagated(propagated, _) => propagated.gaussian.variance.clone(),
+            Inferred::Sampled(draws) => {
+                let column = |k| draws.iter().skip(k).step_by(m).copied();
+                (0..m).map(|k| moments(column(k)).1).collect()
+            }
+        }
     }
 
     /// Mean and variance of φᵀw for a row φ of features.
+    #[cfg_attr(
+        not(test),
+        allow(dead_code, reason = "for a study that says what it predicts")
+    )]
     pub fn predict(&self, row: &[f64]) -> Prediction {
         match &self.belief {
             Inferred::Propagated(propagated, _) => propagated.gaussian.predict(row),
@@ -154,7 +162,7 @@ impl SparsePosterior {
     /// * Spike-and-slab: zeros first, each weight by its posterior probability of being zero, and then the others exactly
     ///   from their Gaussian posterior given which they are. So a draw is sparse, and as a function it still agrees with
     ///   the data. Which weights are zero is drawn independently, so among strongly correlated features a draw may
-    ///   hold several or none where the true posterior holds one; [`Self::sample_gaussian`] has no such fault, and no
+    ///   hold several or none where the true posterior holds one; `sample_gaussian` has no such fault, and no
     ///   zeros.
     pub fn sample(&self, stream: &mut Stream) -> Vec<f64> {
         match &self.belief {
@@ -165,6 +173,7 @@ impl SparsePosterior {
     }
 
     /// A draw of the Gaussian approximation, where there is one; the same as [`Self::sample`] for the horseshoe.
+    #[cfg(test)]
     pub fn sample_gaussian(&self, stream: &mut Stream) -> Vec<f64> {
         match &self.belief {
             Inferred::Propagated(propagated, _) => propagated.gaussian.sample(stream),
@@ -186,6 +195,7 @@ impl SparsePosterior {
     }
 
     /// Posterior probability that each weight is not zero, where the prior has zeros.
+    #[cfg(test)]
     pub fn inclusion(&self) -> Option<&[f64]> {
         match &self.belief {
             Inferred::Propagated(_, Some(spikes)) => Some(&spikes.inclusion),
@@ -204,6 +214,7 @@ impl SparsePosterior {
     }
 
     /// The draws of the horseshoe's chain, one after the other; empty for the other priors.
+    #[cfg(test)]
     pub fn draws(&self) -> &[f64] {
         match &self.belief {
             Inferred::Propagated(..) => &[],

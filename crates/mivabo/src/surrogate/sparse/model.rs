@@ -28,7 +28,7 @@ const INCLUSIONS: (f64, f64) = (1e-3, 0.9);
 
 /// Which sparse prior.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum SparsePrior {
+pub(crate) enum SparsePrior {
     /// Double-exponential weights.
     Laplace(Laplace),
     /// Global and local scales, half-Cauchy.
@@ -38,21 +38,8 @@ pub enum SparsePrior {
 }
 
 /// The belief about the weights under a sparse prior.
-///
-/// ```
-/// use std::sync::Arc;
-/// use mivabo::features::{Features, FeatureSettings};
-/// use mivabo::surrogate::sparse::{Laplace, Sparse, SparsePrior};
-///
-/// let features = Arc::new(Features::new(vec![0, 1], 0, &FeatureSettings::default(), 0)?);
-/// let mut belief = Sparse::new(features, SparsePrior::Laplace(Laplace { scale: 1.0, noise: 0.01 }), 7)?;
-/// belief.observe(&[true, false], &[], 2.0)?;
-///
-/// assert!(belief.predict(&[true, false], &[]).mean > 1.0);
-/// # Ok::<(), mivabo::Error>(())
-/// ```
 #[derive(Debug, Clone)]
-pub struct Sparse {
+pub(crate) struct Sparse {
     prior: SparsePrior,
     records: Records,
     seed: u64,
@@ -102,10 +89,13 @@ impl Sparse {
     ///
     /// # Panics
     /// When there are fewer bits than the model needs.
+    #[cfg_attr(
+        not(test),
+        allow(dead_code, reason = "for a study that says what it predicts")
+    )]
     pub fn predict(&mut self, bits: &[bool], unit: &[f64]) -> Prediction {
         let features = self.features().clone();
-        let row = features.flatten(&features.factors(bits, unit));
-        self.posterior().predict(&row)
+        self.posterior().predict(&features.row(bits, unit))
     }
 
     /// The mean weights.
@@ -128,6 +118,7 @@ impl Sparse {
     }
 
     /// An estimate of log p(y); none for the horseshoe.
+    #[cfg(test)]
     pub fn log_evidence(&mut self) -> Option<f64> {
         self.posterior().log_evidence()
     }
@@ -168,17 +159,13 @@ impl Sparse {
         }
     }
 
-    /// The prior as it is now.
-    pub fn prior(&self) -> SparsePrior {
-        self.prior
-    }
-
     /// The features.
     pub fn features(&self) -> &Arc<Features> {
         self.records.features()
     }
 
     /// n, the number of observations.
+    #[cfg(test)]
     pub fn n_observations(&self) -> usize {
         self.records.n()
     }

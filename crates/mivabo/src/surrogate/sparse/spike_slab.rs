@@ -11,7 +11,7 @@ use crate::math::random::Stream;
 
 /// Independent weights, zero with probability 1 - `inclusion` and N(0, `slab`) otherwise.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SpikeSlab {
+pub(crate) struct SpikeSlab {
     /// Probability that a weight is not zero.
     pub inclusion: f64,
     /// Variance of a weight that is not zero.

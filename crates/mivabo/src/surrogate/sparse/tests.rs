@@ -1,5 +1,6 @@
 //! The three priors together: on the paper's sparse synthetic and on bad data.
 
+use super::horseshoe::Noise;
 use super::*;
 use crate::math::random::{Purpose, stream};
 
@@ -224,7 +225,8 @@ fn bad_designs_and_noises_leave_finite_numbers() {
                     belief.sample_gaussian(&mut stream),
                 ]
                 .concat();
-                let numbers = belief.mean().iter().chain(belief.variance()).chain(&draws);
+                let spread = belief.variance();
+                let numbers = belief.mean().iter().chain(&spread).chain(&draws);
                 let numbers = numbers.chain(belief.inclusion().unwrap_or(&[])).copied();
                 let mut numbers = numbers.chain([mean, variance]).chain(belief.log_evidence());
                 assert!(
@@ -298,7 +300,7 @@ fn an_interpolated_function_is_predicted_where_it_was_seen_and_uncertain_elsewhe
 mod in_a_surrogate {
     use std::sync::Arc;
 
-    use super::super::{Horseshoe, Laplace, Noise, Sparse, SparsePrior, SpikeSlab};
+    use super::super::{Horseshoe, Laplace, Sparse, SparsePrior, SpikeSlab};
     use crate::features::{self, FeatureSettings, Features};
     use crate::math::random::{Purpose, stream};
     use crate::surrogate::Error;
@@ -308,7 +310,7 @@ mod in_a_surrogate {
         let horseshoe = Horseshoe {
             burn_in: 60,
             draws: 60,
-            noise: Noise::Known(0.01),
+            noise: super::Noise::Known(0.01),
             ..Horseshoe::default()
         };
         [
@@ -323,6 +325,19 @@ mod in_a_surrogate {
                 noise: 0.01,
             }),
         ]
+    }
+
+    #[test]
+    fn a_sparse_belief_follows_an_observation() {
+        let features = Features::new(vec![0, 1], 0, &FeatureSettings::default(), 0).unwrap();
+        let prior = SparsePrior::Laplace(Laplace {
+            scale: 1.0,
+            noise: 0.01,
+        });
+        let mut belief = Sparse::new(features.into(), prior, 7).unwrap();
+        belief.observe(&[true, false], &[], 2.0).unwrap();
+
+        assert!(belief.predict(&[true, false], &[]).mean > 1.0);
     }
 
     /// 6 bits, 1 real, and outputs that depend on two bits and their product.

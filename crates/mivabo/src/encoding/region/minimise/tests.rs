@@ -22,6 +22,16 @@ fn unit() -> Domain {
     Domain::float(0.0, 1.0)
 }
 
+#[test]
+fn a_region_is_what_the_bits_leave_of_the_reals() {
+    let dose = ("dose", Domain::float(0.0, 20.0));
+    let space = space(&[("drug", Domain::bool()), dose], &["dose <= 10 * drug"]);
+
+    let region = space.encoding().given_bits(&[true]).unwrap();
+
+    assert!(region.contains(&[0.5]) && !region.contains(&[0.6]));
+}
+
 fn vessel() -> Space {
     Space::from_toml(include_str!(
         "../../../../../../examples/pressure-vessel.toml"

@@ -31,7 +31,7 @@ use crate::space::Space;
 
 /// How the multipliers move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Master {
+pub(crate) enum Master {
     /// λ ← λ + θ (value - L) / |g|² · g, g = originals less copies: a supergradient step of Polyak's length. After four
     /// steps without a better bound θ halves and the best λ is taken up again.
     #[default]
@@ -45,8 +45,15 @@ pub enum Master {
 
 /// In what the copies of the reals must agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Coupling {
+pub(crate) enum Coupling {
     /// In their coordinates, as in the paper.
+    #[cfg_attr(
+        not(test),
+        expect(
+            dead_code,
+            reason = "the lower bounds that those of `Waves` are compared with"
+        )
+    )]
     Coordinates,
     /// In their coordinates and in every wave of the model. It follows from the coordinates, but not in the
     /// relaxation: bounds are higher.
@@ -68,7 +75,7 @@ pub enum Coupling {
 /// | `slave_gap` | 1e-7 | the gap at which a search over reals stops |
 /// | `polish` | as [`alternating`] | the search from recovered points |
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DualSettings {
+pub(crate) struct DualSettings {
     /// How the multipliers move.
     pub master: Master,
     /// In what copies must agree.

@@ -213,6 +213,10 @@ impl GaussianPosterior {
     }
 
     /// Mean and variance of φᵀw, without the noise of an observation.
+    #[cfg_attr(
+        not(test),
+        allow(dead_code, reason = "for a study that says what it predicts")
+    )]
     pub(super) fn predict(&self, row: &[f64]) -> Prediction {
         let t = products(row, &self.deviation);
         let all = dot(&t, &t);

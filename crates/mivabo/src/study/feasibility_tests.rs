@@ -1,17 +1,16 @@
 //! The promise: every suggestion of every strategy satisfies every constraint. Random spaces with constraints of all
 //! classes; each constraint is written twice, as text for the space and as a Rust closure that knows nothing of it.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
-
 use std::collections::BTreeMap;
 
-use mivabo::acquire::annealing;
-use mivabo::math::random::{Purpose, Stream, stream};
-use mivabo::space::{Domain, Point, Space, SpaceBuilder, Value};
-use mivabo::strategy::thompson::dual;
-use mivabo::strategy::{Improvement, ImprovementSearch, Strategy, Thompson, ThompsonSearch};
-use mivabo::study::{Spec, Study};
-use mivabo::{Error, acquire, encoding, space};
+use super::{Error, Spec, Study};
+use crate::acquire::annealing;
+use crate::math::random::{Purpose, Stream, stream};
+use crate::space::{Domain, Point, Space, SpaceBuilder, Value};
+use crate::strategy::improvement::ImprovementSearch;
+use crate::strategy::thompson::{ThompsonSearch, dual};
+use crate::strategy::{Improvement, Strategy, Thompson};
+use crate::{acquire, encoding, space};
 
 /// What an objective sees, as numbers: booleans are 0 and 1, labels have the number in their name.
 type Seen = BTreeMap<String, f64>;

@@ -1,0 +1,57 @@
+//! Calls of this program that messages suggest, as they can be pasted into a shell.
+
+use std::path::Path;
+
+/// `mivabo run 'my study.toml'`: a command with its file, and what else it takes.
+pub fn call(command: &str, file: &Path, rest: &[&str]) -> String {
+    let file = file.display().to_string();
+    // Not an option, and not standard input either.
+    let file = match file.strip_prefix('-') {
+        Some(name) if !name.is_empty() => format!("./{file}"),
+        _ => file,
+    };
+    let words = [command, &file].into_iter().chain(rest.iter().copied());
+    let quoted = words.map(quoted);
+    let quoted: Vec<String> = std::iter::once("mivabo".to_owned()).chain(quoted).collect();
+    quoted.join(" ")
+}
+
+/// The call that tells what could not be stored.
+pub fn tell(file: &Path, trial: u64, value: f64, result: Option<&str>) -> String {
+    let (trial, value) = (trial.to_string(), format!("{value:?}"));
+    match result {
+        Some(result) => call("tell", file, &[&trial, &value, "--result", result]),
+        None => call("tell", file, &[&trial, &value]),
+    }
+}
+
+/// A word of a call. Only one with a NUL cannot be quoted, and no path or argument has one.
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_with_spaces_and_quotes_are_quoted() {
+        let shown = call("run", Path::new("it's my study.toml"), &[]);
+        assert_eq!(
+            shlex::split(&shown).unwrap(),
+            ["mivabo", "run", "it's my study.toml"]
+        );
+        assert_eq!(
+            call("run", Path::new("a/b.toml"), &[]),
+            "mivabo run a/b.toml"
+        );
+        assert_eq!(
+            call("run", Path::new("-a.toml"), &[]),
+            "mivabo run ./-a.toml"
+        );
+        assert_eq!(
+            tell(Path::new("s.toml"), 3, -1e-7, Some("{\"a\": 1}")),
+            "mivabo tell s.toml 3 -1e-7 --result '{\"a\": 1}'"
+        );
+    }
+}
