@@ -157,20 +157,6 @@ impl Space {
         }
     }
 
-    /// Name, domain, condition and whether it is auxiliary, of every parameter.
-    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let parameters = self.inner.parameters().iter().map(|parameter| {
-            let when = parameter.condition().map(ToString::to_string);
-            (
-                parameter.name(),
-                parameter.domain().to_string(),
-                when,
-                parameter.is_auxiliary(),
-            )
-        });
-        PyList::new(py, parameters.collect::<Vec<_>>())
-    }
-
     /// Name, statement, class and whether it follows from a definition, of every constraint.
     fn constraints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let constraints = self.inner.constraints().iter().map(|constraint| {

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
 use mivabo::interrupt;
+use mivabo::language::PointError;
+use mivabo::space::Point;
 use mivabo_report::html;
 use mivabo_store::{Error, Location, Session, Store, StudyEntry};
 use mivabo_work::{MAX_ATTEMPTS, StudyFile};
@@ -412,6 +414,22 @@ impl Study {
             Ok((visible(session.space(), found.point()), found.mean()))
         })?;
         Ok((dict(py, &params)?, mean))
+    }
+
+    /// Mean and deviation of the values at these points, by the model.
+    fn predict(&self, py: Python<'_>, points: Vec<Bound<'_, PyDict>>) -> PyResult<Vec<(f64, f64)>> {
+        let given: PyResult<Vec<_>> = points.into_iter().map(|one| values(&one)).collect();
+        let given = given?;
+        self.with(py, move |session| {
+            let space = session.space();
+            let points: Result<Vec<Point>, PointError> = given
+                .iter()
+                .map(|values| space.point_where_active(borrowed(values)))
+                .collect();
+            let estimates = session.predict(&points.map_err(mivabo::Error::from)?)?;
+            let pairs = estimates.into_iter();
+            Ok(pairs.map(|found| (found.mean, found.deviation)).collect())
+        })
     }
 
     /// Which parameters matter.

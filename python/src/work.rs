@@ -38,12 +38,17 @@ enum Step<'py> {
 #[pymethods]
 impl Loop {
     #[new]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one for each bound of `optimize`"
+    )]
     fn new(
         study: Py<Study>,
         lease: f64,
         trials: Option<u64>,
         time: Option<f64>,
         target: Option<f64>,
+        patience: Option<u64>,
     ) -> PyResult<Loop> {
         let is_shared = study.get().location() != &Location::Memory;
         let mut terms = Terms {
@@ -51,11 +56,12 @@ impl Loop {
             // Beyond what a clock can count nobody waits.
             time: time.and_then(|time| Duration::try_from_secs_f64(time.max(0.0)).ok()),
             target,
+            patience,
             ..Terms::with_lease(duration("lease", lease)?)
         };
         // A study in memory is this process's alone.
         if !is_shared {
-            terms.patience = Duration::ZERO;
+            terms.longest_wait = Duration::ZERO;
         }
         Ok(Loop {
             study,

@@ -68,10 +68,14 @@ pub enum Command {
     Export(ExportArgs),
     /// Add results obtained elsewhere
     Import(ImportArgs),
+    /// List the studies of a database
+    List(ListArgs),
     /// List the strategies and their settings
     Strategies(StrategiesArgs),
     /// Solve binary quadratic programs, one per line of JSON
     Solve(SolveArgs),
+    /// Print a JSON schema of study files, for editors
+    Schema(SchemaArgs),
     /// Print a shell completion script
     Completions(CompletionsArgs),
     /// Print a manual page
@@ -81,7 +85,9 @@ pub enum Command {
 /// `mivabo init`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "On a terminal it asks for the study's name, direction and command. It never overwrites a file.
+    after_help = "On a terminal it asks for the study's name, direction and command. Without a command the file has an \
+example that runs at once. Beside it comes mivabo.schema.json, by which editors complete study files. It never \
+overwrites a file.
 
 Examples:
   mivabo init                write study.toml
@@ -89,7 +95,7 @@ Examples:
 )]
 pub struct InitArgs {
     /// The file to write
-    #[arg(default_value = "study.toml")]
+    #[arg(value_name = "STUDY", default_value = "study.toml")]
     pub file: PathBuf,
 }
 
@@ -101,7 +107,7 @@ and whatever the objective prints in the folder <database>.logs/<study>. Run the
 the last run stopped. Several runs at the same time share the work.
 
 Press Ctrl-C to start no new trials and let the running ones finish. Press it again to kill those, too: the next run \
-takes them up.
+takes them up. When the time of --for is up, the same happens as after the first Ctrl-C.
 
 `strategy` in [run] says how points are chosen: see `mivabo strategies`.
 
@@ -111,19 +117,28 @@ has a value; 130 stopped by Ctrl-C.
 Examples:
   mivabo run study.toml
   mivabo run study.toml --trials 200 --workers 4
+  mivabo run study.toml --for 2h --patience 30
+  mivabo run study.toml --dry-run    how the first trial would be started
   mivabo run study.toml --quiet --json > best.json"
 )]
 pub struct RunArgs {
     /// The study file
+    #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// Total number of trials, including those already there
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub trials: Option<u64>,
+    /// Start no new trials after this long; running ones finish
+    #[arg(long = "for", value_name = "TIME", value_parser = mivabo_work::duration)]
+    pub time: Option<Duration>,
+    /// Start no new trials once N were evaluated in a row without a better one
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..))]
+    pub patience: Option<u64>,
     /// How many trials to evaluate at the same time
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_WORKERS as u64))]
     pub workers: Option<usize>,
     /// Random seed; an existing study opens only with the seed it was created with
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Print the result as JSON
     #[arg(long)]
@@ -131,6 +146,9 @@ pub struct RunArgs {
     /// Show no progress
     #[arg(long)]
     pub quiet: bool,
+    /// Show how the objective would be started at a first point; run and store nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `mivabo ask`
@@ -148,7 +166,7 @@ pub struct AskArgs {
     #[command(flatten)]
     pub source: Source,
     /// How many points to print
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u64>)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u64>, allow_negative_numbers = true)]
     pub count: u64,
     /// How long to reserve each point; after that it may be handed out again
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = lease)]
@@ -158,7 +176,7 @@ pub struct AskArgs {
 /// `mivabo tell`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without a trial, reads JSON objects from standard input, one per line:
+    after_help = "Without a trial, reads JSON objects from standard input, one per line, and stores all of them or none:
   {\"trial\": 12, \"value\": 0.31, \"result\": {\"accuracy\": 0.94}}
   {\"trial\": 13, \"failed\": \"out of memory\"}
 
@@ -169,6 +187,7 @@ Examples:
 )]
 pub struct TellArgs {
     /// The study file (.toml or .json), or a database
+    #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// The trial's number
     #[arg(requires = "outcome")]
@@ -218,7 +237,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "STATE", value_parser = states())]
     pub state: Vec<Status>,
     /// Show only the best N feasible trials, best first
-    #[arg(long, value_name = "N", value_parser = positive::<usize>)]
+    #[arg(long, value_name = "N", value_parser = positive::<usize>, allow_negative_numbers = true)]
     pub best: Option<usize>,
     /// Print one JSON object per line
     #[arg(long)]
@@ -285,6 +304,7 @@ Examples:
 )]
 pub struct ImportArgs {
     /// The study file (.toml or .json), or a database
+    #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// The results: JSON if the name ends in .json, CSV otherwise; - for CSV on standard input
     pub results: PathBuf,
@@ -298,6 +318,33 @@ pub struct ImportArgs {
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
 }
+
+/// `mivabo list`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  mivabo list                 the studies of all databases in this folder
+  mivabo list studies.db
+  mivabo list runs --json     of all databases in the folder `runs`")]
+pub struct ListArgs {
+    /// A database, a study file or a folder [default: this folder]
+    #[arg(value_name = "PLACE", value_hint = clap::ValueHint::AnyPath)]
+    pub place: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `mivabo schema`
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Editors with a language server for TOML read it where a study file begins with the line
+  #:schema ./mivabo.schema.json
+as those of `mivabo init` do.
+
+Examples:
+  mivabo schema > mivabo.schema.json"
+)]
+pub struct SchemaArgs {}
 
 /// `mivabo completions`
 #[derive(Debug, clap::Args)]
@@ -327,6 +374,7 @@ pub struct ManArgs {
   mivabo check --json study.toml   the same, for a program")]
 pub struct CheckArgs {
     /// The study file: JSON if the name ends in .json, TOML otherwise; - for standard input
+    #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -384,6 +432,35 @@ pub struct SolveArgs {
     pub heuristic: bool,
 }
 
+/// The program, with usage lines in the order in which people type: first what it is about, options last.
+pub fn program() -> clap::Command {
+    Args::command().mut_subcommands(|command| {
+        let usage = usage(&command);
+        command.override_usage(usage)
+    })
+}
+
+fn usage(command: &clap::Command) -> String {
+    let mut words = vec![format!("mivabo {}", command.get_name())];
+    for argument in command.get_positionals() {
+        let names = argument.get_value_names().unwrap_or_default();
+        let name = names.first().map_or("VALUE", |name| name.as_str());
+        let word = if argument.is_required_set() {
+            format!("<{name}>")
+        } else {
+            format!("[{name}]")
+        };
+        words.push(word);
+    }
+    if command
+        .get_arguments()
+        .any(|argument| !argument.is_positional())
+    {
+        words.push("[OPTIONS]".to_owned());
+    }
+    words.join(" ")
+}
+
 /// The states of trials as arguments.
 fn states() -> impl TypedValueParser<Value = Status> {
     let names = Status::ALL.map(|state| PossibleValue::new(state.name()).help(state.meaning()));
@@ -395,7 +472,7 @@ fn states() -> impl TypedValueParser<Value = Status> {
 
 /// Reads the name of a command of ours.
 fn command_name(name: &str) -> Result<String, String> {
-    let mut program = Args::command();
+    let mut program = program();
     program.build();
     if program.find_subcommand(name).is_some() {
         return Ok(name.to_owned());
@@ -411,6 +488,12 @@ fn command_name(name: &str) -> Result<String, String> {
 fn positive<N: FromStr + Default + PartialEq>(text: &str) -> Result<N, String> {
     let number = text.parse().ok().filter(|n| *n != N::default());
     number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
+}
+
+/// Reads a number of things of which there may be none.
+fn whole(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| "expected a whole number, 0 or more".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

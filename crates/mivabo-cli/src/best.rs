@@ -1,10 +1,13 @@
 //! `mivabo best`: the best trial of a stored study, or what the model recommends, and how it meets limits and constraints.
 
+use std::path::Path;
+
 use mivabo::measure::Limit;
 use mivabo::space::{Point, Value};
 use mivabo::view::{MarginView, Status, StudyView, TrialView};
 use mivabo::{Space, counted};
 use mivabo_store::Session;
+use mivabo_work::{Objective, Plan};
 use serde::Serialize;
 use serde_json::{Map, json};
 
@@ -12,25 +15,78 @@ use crate::Answer;
 use crate::args::BestArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::objective::shown;
+use crate::invocation;
+use crate::objective::{Call, shown};
+use crate::source::Found;
 use crate::text::{brief, table};
+
+/// What evaluates the trials of a study, and in which folder.
+pub struct Started<'a> {
+    objective: &'a Objective,
+    folder: &'a Path,
+}
+
+impl<'a> Started<'a> {
+    /// As a run starts it.
+    pub fn by(plan: &'a Plan) -> Started<'a> {
+        Started {
+            objective: &plan.objective,
+            folder: &plan.folder,
+        }
+    }
+
+    /// The line that starts it at the point of this trial.
+    fn line(&self, view: &StudyView, trial: &TrialView) -> Option<String> {
+        let names = view.parameters.iter().map(|parameter| &parameter.name);
+        let values = names.filter_map(|name| Some((name.clone(), trial.params.get(name)?.clone())));
+        let values: Vec<(String, Value)> = values.collect();
+        // The file may have changed since the study was made.
+        let known = &self.objective.variables;
+        if values.iter().any(|(name, _)| !known.contains_key(name)) {
+            return None;
+        }
+        invocation::line(&Call {
+            objective: self.objective,
+            folder: self.folder,
+            study: &view.name,
+            trial: trial.id,
+            values: &values,
+        })
+    }
+}
 
 /// The best trial, or what the model recommends.
 pub fn run(args: &BestArgs) -> Result<Answer, Error> {
-    let mut session = args.source.read()?;
+    let Found {
+        mut session, file, ..
+    } = args.source.find()?;
     if args.recommend && session.best().is_some() {
         return recommended(&mut session, args.json);
     }
-    answer(&session, args.json)
+    let started = file.as_ref().and_then(|file| {
+        Some(Started {
+            objective: file.objective.as_ref()?,
+            folder: file.folder(),
+        })
+    });
+    answer(&session, started.as_ref(), args.json)
 }
 
 /// The best trial of a study; the exit code says so when there is none.
-pub fn answer(session: &Session, is_json: bool) -> Result<Answer, Error> {
+pub fn answer(
+    session: &Session,
+    started: Option<&Started<'_>>,
+    is_json: bool,
+) -> Result<Answer, Error> {
     let view = session.view()?;
+    let command = view
+        .best_trial()
+        .and_then(|best| started?.line(&view, best));
     let output = if is_json {
-        pretty(&Summary::of(&view))?
+        let summary = Summary::of(&view);
+        pretty(&Summary { command, ..summary })?
     } else {
-        as_text(&view)
+        as_text(&view, command)
     };
     let exit = match view.best {
         Some(_) => Exit::Done,
@@ -51,6 +107,9 @@ struct Summary<'a> {
     stopped: usize,
     failed: usize,
     best: Option<&'a TrialView>,
+    /// What evaluates the best one, for a shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 impl<'a> Summary<'a> {
@@ -62,6 +121,7 @@ impl<'a> Summary<'a> {
             stopped: view.count(Status::Stopped),
             failed: view.count(Status::Failed),
             best: view.best_trial(),
+            command: None,
         }
     }
 }
@@ -104,7 +164,7 @@ fn recommended_text(space: &Space, point: &Point, mean: f64) -> String {
     format!("recommended: {mean} expected\n{values}{constraints}")
 }
 
-fn as_text(view: &StudyView) -> String {
+fn as_text(view: &StudyView, command: Option<String>) -> String {
     let best = view.best_trial().and_then(|best| Some((best, best.value?)));
     let Some((best, value)) = best else {
         return without_best(view);
@@ -117,7 +177,8 @@ fn as_text(view: &StudyView) -> String {
     };
     let number = best.id;
     let headline = format!("best of {trials}: {value} (trial {number}){limits_broken}\n");
-    headline + &described(view, best)
+    let command = command.map_or(String::new(), |line| format!("command\n  {line}\n"));
+    headline + &described(view, best) + &command
 }
 
 fn without_best(view: &StudyView) -> String {

@@ -7,25 +7,28 @@ use mivabo::acquire::random::RandomPoints;
 use mivabo::math::random::{Purpose, stream};
 use mivabo::space::{Class, Constraint, NoDefaultPoint, Parameter, Point};
 use mivabo::{Error, Space, counted, encoding};
-use mivabo_bqp::{Feasibility, count, feasible};
+use mivabo_bqp::{Bqp, Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
 
 use crate::args::CheckArgs;
 use crate::error::Error as Failure;
-use crate::objective::check_program;
 use crate::plain::in_line;
+use crate::programs::check_programs;
 use crate::source::read_study_file;
 use crate::text::{padded, width};
 
-/// Work for counting the feasible combinations, and for finding one, before giving up.
+/// Nodes for counting the feasible combinations, and for finding one, before giving up.
 const NODES: u64 = 200_000;
+
+/// A node copies and reads all bits: with this many it costs so much that there are fewer of them.
+const MANY_BITS: u64 = 1_000;
 
 /// Describes the space of a study file.
 pub fn run(args: &CheckArgs) -> Result<String, Failure> {
     let file = read_study_file(&args.file)?;
     let path = || args.file.clone();
     if let Some(objective) = &file.objective {
-        let checked = check_program(objective, file.folder());
+        let checked = check_programs(objective, &file.definition.space, file.folder());
         checked.map_err(|why| Failure::Objective { path: path(), why })?;
     }
     let space = &file.definition.space;
@@ -56,11 +59,16 @@ impl Facts {
         let encoding = space.encoding();
         let sizes = space.parameters().iter().filter_map(|p| p.domain().size());
         Ok(Facts {
-            n_feasible: count(encoding.problem(), NODES),
+            n_feasible: count(encoding.problem(), counting_nodes(encoding.problem())),
             n_combinations: sizes.map(|n| n as f64).product(),
             example: example(space)?,
         })
     }
+}
+
+/// Fewer nodes where each costs more, so that counting takes seconds at most.
+fn counting_nodes(problem: &Bqp) -> u64 {
+    NODES / (1 + problem.n() as u64 / MANY_BITS)
 }
 
 /// A point with all continuous parameters in the middle where that is feasible, otherwise a random one. That none was found is

@@ -13,7 +13,7 @@ use mivabo_store::{Asked, Error, Object, Session, Told};
 use mivabo_work::{Done, Ended, Ending, MAX_FAILURES, Next, Plan, Terms, Work};
 
 use crate::log::{self, Log, LogError};
-use crate::objective::{Evaluator, Program, evaluator};
+use crate::objective::{Call, Evaluator, Program, evaluator};
 use crate::progress::{Facts, Progress};
 use crate::stop::{Stop, Wish};
 use crate::subprocess::{self, End, Rules};
@@ -71,6 +71,8 @@ pub struct CrewEnd {
     pub had_nothing_to_do: bool,
     /// The last failure, where the run was given up because the objective never had a value.
     pub hopeless: Option<FailedTrial>,
+    /// Why it ended, if its workers came to an end.
+    pub done: Option<Done>,
 }
 
 /// An evaluation that ended here.
@@ -80,15 +82,14 @@ struct Evaluation {
     time: Duration,
 }
 
-/// Said by a run whose study is another one by now.
-const REVISED: &str = "the study was revised meanwhile, so no new trial begins here; run it again with its revised study file";
-
 impl<'a> Crew<'a> {
     /// Workers for a study.
     pub fn new(job: Job<'a>, session: Session, progress: Progress) -> Self {
         let plan = job.plan;
         let work = Work::new(Terms {
-            trials: Some(plan.trials),
+            trials: plan.budget.trials,
+            time: plan.budget.time,
+            patience: plan.budget.patience,
             retries: plan.objective.retries,
             max_failures: Some(MAX_FAILURES),
             // The command was written for the parameters of the study file.
@@ -126,6 +127,7 @@ impl<'a> Crew<'a> {
             troubles: tally.troubles,
             had_nothing_to_do: tally.n_ended == 0 && tally.done == Some(Done::Enough),
             hopeless: tally.last_failure.filter(|_| is_hopeless),
+            done: tally.done,
         }
     }
 
@@ -212,10 +214,8 @@ impl<'a> Crew<'a> {
     /// A worker that has nothing left to do says why, if no other one has said so.
     fn finish(&self, why: Done) {
         let mut tally = lock(&self.tally);
-        match (&why, &tally.done) {
-            (Done::Exhausted(why), None) => self.progress.say(&why.to_string()),
-            (Done::Revised, None) => self.progress.say(REVISED),
-            _ => {}
+        if let (Done::Exhausted(why), None) = (&why, &tally.done) {
+            self.progress.say(&why.to_string());
         }
         tally.done.get_or_insert(why);
     }
@@ -241,7 +241,7 @@ impl<'a> Crew<'a> {
     }
 
     fn attempt(&self, asked: &Asked, attempt: u32) -> End {
-        match evaluator(self.job.plan, asked) {
+        match evaluator(&Call::of(self.job.plan, asked)) {
             Ok(Evaluator::Function(builtin)) => End::Value(builtin.value(&asked.values), None),
             Ok(Evaluator::Program(program)) => self.watch(*program, asked.id, attempt),
             Err(why) => End::failed(why.to_string()),
@@ -345,21 +345,32 @@ impl<'a> Crew<'a> {
     fn facts(&self, desk: &Desk) -> Facts {
         let session = &desk.session;
         let (n_told, n_failed) = counts(session);
-        let budget = self.job.plan.trials;
-        let n_left = u32::try_from(budget.saturating_sub(n_told)).unwrap_or(u32::MAX);
+        let budget = self.job.plan.budget;
         let best = session.best();
         let tally = lock(&self.tally);
         let per_trial = |time: Duration| time.checked_div(tally.n_ended);
         Facts {
             n_told,
-            budget,
+            budget: budget.trials,
             n_failed,
             n_running: desk.work.n_held(),
             best: best.and_then(|trial| session.study().value(trial)),
             mean: per_trial(tally.time),
             // By the clock and not by the mean, for several workers evaluate at the same time.
-            left: per_trial(self.began.elapsed()).map(|each| each.saturating_mul(n_left)),
+            left: self.left(n_told, per_trial(self.began.elapsed())),
         }
+    }
+
+    /// How long the run may still take, by whichever bound comes first.
+    fn left(&self, n_told: u64, each: Option<Duration>) -> Option<Duration> {
+        let budget = self.job.plan.budget;
+        let by_trials = budget.trials.zip(each).map(|(trials, each)| {
+            let n_left = u32::try_from(trials.saturating_sub(n_told)).unwrap_or(u32::MAX);
+            each.saturating_mul(n_left)
+        });
+        let elapsed = self.began.elapsed();
+        let by_time = budget.time.map(|time| time.saturating_sub(elapsed));
+        by_trials.into_iter().chain(by_time).min()
     }
 
     fn give_up(&self, trouble: Trouble) {

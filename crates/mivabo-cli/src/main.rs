@@ -18,6 +18,7 @@ mod check;
 mod correct;
 mod crew;
 mod csv;
+mod dry_run;
 mod enqueue;
 mod error;
 mod exit;
@@ -26,15 +27,19 @@ mod import;
 mod init;
 mod input;
 mod interruption;
+mod invocation;
+mod list;
 mod log;
 mod lost;
 mod objective;
 mod paste;
 mod plain;
+mod programs;
 mod progress;
 mod report;
 mod revise;
 mod run;
+mod schema;
 mod shell;
 mod show;
 mod solve;
@@ -51,7 +56,7 @@ use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches as _;
 
 use crate::args::{Args, Command};
 use crate::error::Error;
@@ -89,7 +94,8 @@ impl From<String> for Answer {
 
 fn main() -> ExitCode {
     stop::outlive_limits();
-    let args = match Args::try_parse() {
+    let matches = args::program().try_get_matches();
+    let args = match matches.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         Err(error) => return answer_call(&error),
     };
@@ -116,9 +122,10 @@ fn answer_call(error: &clap::Error) -> ExitCode {
 
 fn run(command: &Command) -> Result<Answer, Error> {
     let output = match command {
-        // These two know more of how they ended than whether they failed.
+        // These know more of how they ended than whether they failed.
         Command::Run(args) => return run::run(args),
         Command::Best(args) => return best::run(args),
+        Command::List(args) => return list::run(args),
         // These two are read by other programs.
         Command::Report(args) => return report::run(args).map(Answer::data),
         Command::Export(args) => return export::run(args).map(Answer::data),
@@ -133,6 +140,7 @@ fn run(command: &Command) -> Result<Answer, Error> {
         Command::Import(args) => import::run(args),
         Command::Strategies(args) => Ok(strategies::run(args)),
         Command::Solve(args) => solve::run(args),
+        Command::Schema(_) => Ok(schema::run()),
         Command::Completions(args) => Ok(shell::completions(args)),
         Command::Man(args) => shell::man(args),
     };

@@ -1,13 +1,14 @@
 //! The objective of a plan as something that can be evaluated at a point.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use mivabo::space::Value;
 use mivabo_store::{Asked, object_of};
 use mivabo_work::{Builtin, Kind, Objective, Plan, STUDY_VARIABLE, TRIAL_VARIABLE, Template};
-use nix::unistd::{AccessFlags, access};
 
 use crate::error::ProgramError;
+use crate::programs::path_of;
 
 pub use mivabo_work::shown;
 
@@ -27,26 +28,44 @@ pub struct Program {
     pub input: String,
 }
 
-/// Whether the program of an objective is there.
-pub fn check_program(objective: &Objective, folder: &Path) -> Result<(), ProgramError> {
-    let name = match &objective.kind {
-        Kind::Command(template) => template.program(),
-        Kind::Shell(_) | Kind::Builtin(_) => None,
-    };
-    // One that depends on a parameter is looked for at each point.
-    name.map_or(Ok(()), |name| path_of(name, folder).map(drop))
+/// An evaluation: what is evaluated, where, and at which point.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// What is evaluated.
+    pub objective: &'a Objective,
+    /// The folder that it runs in.
+    pub folder: &'a Path,
+    /// The name of the study.
+    pub study: &'a str,
+    /// The number of the trial.
+    pub trial: u64,
+    /// The values of the active parameters.
+    pub values: &'a [(String, Value)],
 }
 
-/// What evaluates this trial.
-pub fn evaluator(plan: &Plan, asked: &Asked) -> Result<Evaluator, ProgramError> {
-    let mut command = match &plan.objective.kind {
+impl<'a> Call<'a> {
+    /// The evaluation of a trial of a run.
+    pub fn of(plan: &'a Plan, asked: &'a Asked) -> Call<'a> {
+        Call {
+            objective: &plan.objective,
+            folder: &plan.folder,
+            study: &plan.name,
+            trial: asked.id,
+            values: &asked.values,
+        }
+    }
+}
+
+/// What evaluates a trial.
+pub fn evaluator(call: &Call<'_>) -> Result<Evaluator, ProgramError> {
+    let mut command = match &call.objective.kind {
         Kind::Builtin(builtin) => return Ok(Evaluator::Function(*builtin)),
         Kind::Shell(line) => shell(line),
-        Kind::Command(template) => filled(template, plan, asked)?,
+        Kind::Command(template) => filled(template, call)?,
     };
-    set_environment(&mut command, plan, asked);
-    command.current_dir(&plan.folder);
-    let input = input(asked)?;
+    set_environment(&mut command, call);
+    command.current_dir(call.folder);
+    let input = input(call.values)?;
     Ok(Evaluator::Program(Box::new(Program { command, input })))
 }
 
@@ -56,62 +75,32 @@ fn shell(line: &str) -> Command {
     command
 }
 
-fn filled(template: &Template, plan: &Plan, asked: &Asked) -> Result<Command, ProgramError> {
-    let arguments = template.filled(&asked.values);
-    let mut command = Command::new(path_of(&arguments[0], &plan.folder)?);
+fn filled(template: &Template, call: &Call<'_>) -> Result<Command, ProgramError> {
+    let arguments = template.filled(call.values);
+    let mut command = Command::new(path_of(&arguments[0], call.folder)?);
     command.args(&arguments[1..]);
     Ok(command)
 }
 
-fn set_environment(command: &mut Command, plan: &Plan, asked: &Asked) {
-    let objective = &plan.objective;
+fn set_environment(command: &mut Command, call: &Call<'_>) {
+    let objective = call.objective;
     // A variable that this program was started with must not be taken for the value of an inactive parameter.
     for variable in objective.variables.values() {
         command.env_remove(variable);
     }
-    for (name, value) in &asked.values {
+    for (name, value) in call.values {
         command.env(&objective.variables[name], shown(value));
     }
     command
         .envs(&objective.env)
-        .env(TRIAL_VARIABLE, asked.id.to_string())
-        .env(STUDY_VARIABLE, &plan.name);
+        .env(TRIAL_VARIABLE, call.trial.to_string())
+        .env(STUDY_VARIABLE, call.study);
 }
 
-fn input(asked: &Asked) -> Result<String, ProgramError> {
-    let values = asked.values.iter();
+/// What an objective reads: the values as one line of JSON.
+pub fn input(values: &[(String, Value)]) -> Result<String, ProgramError> {
+    let values = values.iter();
     let object = object_of(values.map(|(name, value)| (name.as_str(), value.clone())));
     let object = object.map_err(|why| ProgramError::Input(Box::new(why)))?;
     Ok(format!("{object}\n"))
-}
-
-/// Where a program is: beside the study file where its name has a slash, on the PATH otherwise.
-fn path_of(name: &str, folder: &Path) -> Result<PathBuf, ProgramError> {
-    if name.contains('/') {
-        return beside(name, folder);
-    }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    // The objective starts in another folder, where a relative path would mean something else.
-    let absolute = |folder: PathBuf| std::path::absolute(folder.join(name)).ok();
-    let mut paths = std::env::split_paths(&folders).filter_map(absolute);
-    let found = paths.find(|path| is_program(path));
-    found.ok_or_else(|| ProgramError::NotOnPath {
-        name: name.to_owned(),
-    })
-}
-
-fn beside(name: &str, folder: &Path) -> Result<PathBuf, ProgramError> {
-    let path = std::path::absolute(folder.join(name)).map_err(|why| ProgramError::BadPath {
-        name: name.to_owned(),
-        why,
-    })?;
-    match is_program(&path) {
-        true => Ok(path),
-        false if path.exists() => Err(ProgramError::NotExecutable { path }),
-        false => Err(ProgramError::NotThere { path }),
-    }
-}
-
-fn is_program(path: &Path) -> bool {
-    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }

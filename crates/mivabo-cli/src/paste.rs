@@ -1,5 +1,6 @@
 //! Calls of this program that messages suggest, as they can be pasted into a shell.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 /// `mivabo run 'my study.toml'`: a command with its file, and what else it takes.
@@ -11,7 +12,8 @@ pub fn call(command: &str, file: &Path, rest: &[&str]) -> String {
         _ => file,
     };
     let words = [command, &file].into_iter().chain(rest.iter().copied());
-    let quoted = words.map(quoted);
+    // No path and no argument has a NUL.
+    let quoted = words.map(|word| quoted(word).unwrap_or_else(|| word.to_owned()));
     let quoted: Vec<String> = std::iter::once("mivabo".to_owned()).chain(quoted).collect();
     quoted.join(" ")
 }
@@ -25,9 +27,9 @@ pub fn tell(file: &Path, trial: u64, value: f64, result: Option<&str>) -> String
     }
 }
 
-/// A word of a call. Only one with a NUL cannot be quoted, and no path or argument has one.
-fn quoted(word: &str) -> String {
-    shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
+/// A word for a shell; none for one that it cannot hold, with a NUL in it.
+pub fn quoted(word: &str) -> Option<String> {
+    shlex::try_quote(word).ok().map(Cow::into_owned)
 }
 
 #[cfg(test)]

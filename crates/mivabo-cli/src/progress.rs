@@ -25,8 +25,8 @@ enum Shape {
 pub struct Facts {
     /// Trials that are told, by whomever, and how many there should be.
     pub n_told: u64,
-    /// How many there should be.
-    pub budget: u64,
+    /// How many there should be, where that is said.
+    pub budget: Option<u64>,
     /// Of the told ones, those without a value.
     pub n_failed: u64,
     /// Trials that run here.
@@ -41,7 +41,7 @@ pub struct Facts {
 
 impl Progress {
     /// A bar on a terminal, lines elsewhere, nothing if the user wants nothing.
-    pub fn new(quiet: bool, budget: u64) -> Progress {
+    pub fn new(quiet: bool, budget: Option<u64>) -> Progress {
         let shape = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => Shape::Quiet,
             (false, true) => Shape::Bar(bar(budget)),
@@ -93,14 +93,18 @@ impl Progress {
     }
 }
 
-fn bar(budget: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(budget), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:24} {pos}/{len}  {wide_msg}");
+fn bar(budget: Option<u64>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(budget, ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template(match budget {
+        Some(_) => "{bar:24} {pos}/{len}  {wide_msg}",
+        None => "{spinner} {pos} told  {wide_msg}",
+    });
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
 fn line(what: &str, facts: &Facts) {
-    say!("{what}; {}/{} told, {facts}", facts.n_told, facts.budget);
+    let of_all = facts.budget.map_or(String::new(), |n| format!("/{n}"));
+    say!("{what}; {}{of_all} told, {facts}", facts.n_told);
 }
 
 impl std::fmt::Display for Facts {

@@ -1,18 +1,19 @@
 //! `mivabo run`: evaluates the trials of a study, then prints the best of them.
 
-use mivabo::counted;
+use mivabo::{counted, lasting};
 use mivabo_store::Session;
-use mivabo_work::{MAX_FAILURES, Overrides, Plan};
+use mivabo_work::{Budget, Done, MAX_FAILURES, Overrides, Plan};
 
 use crate::Answer;
 use crate::args::RunArgs;
-use crate::best;
+use crate::best::{self, Started};
 use crate::crew::{Crew, CrewEnd, Job};
+use crate::dry_run;
 use crate::error::Error;
 use crate::log;
 use crate::lost;
-use crate::objective::check_program;
 use crate::paste;
+use crate::programs::check_program;
 use crate::progress::Progress;
 use crate::source::{Described, database, open, read_study_file, say_defaults, say_waits};
 use crate::stop::Stop;
@@ -22,17 +23,15 @@ use crate::trouble::FailedTrial;
 /// Runs a study until it has all its trials.
 pub fn run(args: &RunArgs) -> Result<Answer, Error> {
     let plan = plan(args)?;
+    if args.dry_run {
+        return dry_run::run(&plan, args.json).map(Answer::from);
+    }
     let logs = log::folder(database(&plan.path, &plan.location)?, &plan.name);
     log::check_folder(&logs)?;
     if !args.quiet {
         say_waits(&plan.location);
     }
-    let session = open(&Described {
-        path: &plan.path,
-        name: &plan.name,
-        location: &plan.location,
-        definition: &plan.definition,
-    });
+    let session = open(&Described::by(&plan));
     let session = session.map_err(|error| error.with_typed_seed(args.seed.is_some()))?;
     say_defaults(&session);
     // From here on a signal is a wish. Before, nothing had begun that could be lost.
@@ -42,7 +41,7 @@ pub fn run(args: &RunArgs) -> Result<Answer, Error> {
         logs: &logs,
         stop: &stop,
     };
-    let progress = Progress::new(args.quiet, plan.trials);
+    let progress = Progress::new(args.quiet, plan.budget.trials);
     let end = Crew::new(job, session, progress).run();
     answer(args, &plan, &stop, end)
 }
@@ -50,7 +49,11 @@ pub fn run(args: &RunArgs) -> Result<Answer, Error> {
 /// What the file says and what was typed, once everything is checked that can be before the first evaluation.
 fn plan(args: &RunArgs) -> Result<Plan, Error> {
     let instead = Overrides {
-        trials: args.trials,
+        budget: Budget {
+            trials: args.trials,
+            time: args.time,
+            patience: args.patience,
+        },
         workers: args.workers,
         seed: args.seed,
     };
@@ -71,6 +74,7 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
         troubles,
         had_nothing_to_do,
         hopeless,
+        done,
     } = end;
     if !troubles.is_empty() {
         let lost = lost::named(&session, plan);
@@ -83,9 +87,10 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
     }
     if let Some(exit) = stop.exit() {
         say!("stopped; `{}` goes on", paste::call("run", &plan.path, &[]));
-        let answer = best::answer(&session, args.json)?;
+        let answer = best::answer(&session, Some(&Started::by(plan)), args.json)?;
         return Ok(Answer { exit, ..answer });
     }
+    say_end(plan, done.as_ref());
     say_kept(&session)?;
     if !args.quiet {
         if had_nothing_to_do {
@@ -93,7 +98,29 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
         }
         say!("`{}` shows more", paste::call("report", &plan.path, &[]));
     }
-    best::answer(&session, args.json)
+    best::answer(&session, Some(&Started::by(plan)), args.json)
+}
+
+/// Why a run ended before it had all its trials.
+fn say_end(plan: &Plan, done: Option<&Done>) {
+    let Budget { time, patience, .. } = plan.budget;
+    match (done, time, patience) {
+        (Some(Done::OutOfTime), Some(time), _) => {
+            let run = paste::call("run", &plan.path, &[]);
+            say!("the time of {} is up; `{run}` goes on", lasting(time));
+        }
+        (Some(Done::NoProgress { best }), _, Some(n)) => {
+            let trials = counted(usize::try_from(n).unwrap_or(usize::MAX), "trial");
+            say!("no better value in {trials} after trial {best}; a larger `patience` goes on");
+        }
+        (Some(Done::Revised), ..) => {
+            let run = paste::call("run", &plan.path, &[]);
+            say!(
+                "the study was revised meanwhile, so nothing new began here; `{run}` goes on with its file as it is now"
+            );
+        }
+        _ => {}
+    }
 }
 
 /// A message says it all, but a program that reads JSON gets some.
@@ -104,13 +131,15 @@ fn without_value(session: &Session, last: FailedTrial, is_json: bool) -> Result<
         return Err(error);
     }
     say!("error: {error}");
-    best::answer(session, true)
+    best::answer(session, None, true)
 }
 
 /// Why nothing happened, and how more would.
 fn say_idle(session: &Session, plan: &Plan) {
-    let there = counted(session.trials().len(), "trial");
-    let wanted = plan.trials;
+    let Some(wanted) = plan.budget.trials else {
+        return;
+    };
+    let there = counted(session.study().n_trials(), "trial");
     say!(
         "nothing was left to do: the study has {there}, and {wanted} were asked for\n\
          hint: for more, raise `trials` in [run] or pass --trials N"

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mivabo::view::StudyView;
 use mivabo_store::{Definition, Location, Session, Store};
-use mivabo_work::StudyFile;
+use mivabo_work::{Plan, StudyFile};
 
 use crate::error::Error;
 use crate::input::read;
@@ -14,10 +14,21 @@ use crate::text::is_standard_input;
 #[derive(Debug, clap::Args)]
 pub struct Source {
     /// The study file (.toml or .json), or a database
+    #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// The study's name, if the database holds several
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
+}
+
+/// A study to look at.
+pub struct Found {
+    /// The study.
+    pub session: Session,
+    /// The file that keeps it.
+    pub database: PathBuf,
+    /// Its study file, where that was named.
+    pub file: Option<StudyFile>,
 }
 
 /// Which study of which place.
@@ -25,12 +36,14 @@ struct Place {
     location: Location,
     /// Where it is known.
     name: Option<String>,
+    /// Where one was named.
+    file: Option<StudyFile>,
 }
 
 impl Source {
     /// The study to look at.
     pub fn read(&self) -> Result<Session, Error> {
-        self.read_with_place().map(|(session, _)| session)
+        self.find().map(|found| found.session)
     }
 
     /// The study to look at, as it is shown.
@@ -38,11 +51,22 @@ impl Source {
         Ok(self.read()?.view()?)
     }
 
-    /// The study to look at, and its database.
-    pub fn read_with_place(&self) -> Result<(Session, PathBuf), Error> {
-        let place = self.place()?;
-        let path = database(&self.file, &place.location)?.to_owned();
-        if !place.location.exists() && self.is_study_file() {
+    /// The study to look at, and where it is said.
+    pub fn find(&self) -> Result<Found, Error> {
+        let mut place = self.place()?;
+        let database = database(&self.file, &place.location)?.to_owned();
+        let file = place.file.take();
+        let session = self.look(place)?;
+        Ok(Found {
+            // Another study of the same database may be evaluated by anything.
+            file: file.filter(|file| file.name == session.name()),
+            session,
+            database,
+        })
+    }
+
+    fn look(&self, place: Place) -> Result<Session, Error> {
+        if !place.location.exists() && is_study_file(&self.file) {
             return Err(Error::NotBegun {
                 place: place.location,
                 file: self.file.clone(),
@@ -50,12 +74,12 @@ impl Source {
         }
         place.check_there()?;
         let store = Store::look(&place.location)?;
-        Ok((place.load(store)?, path))
+        place.load(store)
     }
 
     /// The study to work on; made if a study file describes it.
     pub fn write(&self) -> Result<Session, Error> {
-        if self.is_study_file() {
+        if is_study_file(&self.file) {
             let file = read_study_file(&self.file)?;
             if self.study.as_ref().is_none_or(|name| *name == file.name) {
                 database(&file.path, &file.location)?;
@@ -81,23 +105,21 @@ impl Source {
         place.load(store).map(named)
     }
 
-    fn is_study_file(&self) -> bool {
-        let ending = self.file.extension();
-        is_standard_input(&self.file) || ending.is_some_and(|end| end == "toml" || end == "json")
-    }
-
     /// The place, and the study's name if it is known. Standard input can be read only once.
     fn place(&self) -> Result<Place, Error> {
-        if self.is_study_file() {
+        if is_study_file(&self.file) {
             let file = read_study_file(&self.file)?;
+            let name = self.study.as_ref().unwrap_or(&file.name);
             return Ok(Place {
-                location: file.location,
-                name: Some(self.study.clone().unwrap_or(file.name)),
+                location: file.location.clone(),
+                name: Some(name.clone()),
+                file: Some(file),
             });
         }
         Ok(Place {
             location: location(&self.file)?,
             name: self.study.clone(),
+            file: None,
         })
     }
 }
@@ -114,7 +136,7 @@ impl Place {
 
     /// The study of the name, or the only one.
     fn load(self, store: Store) -> Result<Session, Error> {
-        let Place { location, name } = self;
+        let Place { location, name, .. } = self;
         let refused = |why| Error::Study {
             place: location.clone(),
             why: Box::new(why),
@@ -139,6 +161,21 @@ fn only(studies: Vec<mivabo_store::StudyEntry>, place: &Location) -> Result<Stri
             Err(Error::SeveralStudies { place, names })
         }
     }
+}
+
+fn is_study_file(argument: &Path) -> bool {
+    let ending = argument.extension();
+    is_standard_input(argument) || ending.is_some_and(|end| end == "toml" || end == "json")
+}
+
+/// The database of a study file, or the one that was typed itself.
+pub fn database_of(argument: &Path) -> Result<Location, Error> {
+    if !is_study_file(argument) {
+        return location(argument);
+    }
+    let file = read_study_file(argument)?;
+    database(&file.path, &file.location)?;
+    Ok(file.location)
 }
 
 /// The place of a database that was typed as an argument: a path, or an address.
@@ -187,6 +224,18 @@ pub struct Described<'a> {
     pub definition: &'a Definition,
 }
 
+impl<'a> Described<'a> {
+    /// As a run needs it.
+    pub fn by(plan: &'a Plan) -> Described<'a> {
+        Described {
+            path: &plan.path,
+            name: &plan.name,
+            location: &plan.location,
+            definition: &plan.definition,
+        }
+    }
+}
+
 /// The study that is described, made if there is none.
 pub fn open(described: &Described<'_>) -> Result<Session, Error> {
     let place = || described.location.clone();
@@ -213,6 +262,7 @@ pub fn stored(file: &StudyFile, is_looking: bool) -> Result<Session, Error> {
     let place = Place {
         location: file.location.clone(),
         name: Some(file.name.clone()),
+        file: None,
     };
     database(&file.path, &file.location)?;
     if !place.location.exists() {

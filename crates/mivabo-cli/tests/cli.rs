@@ -181,7 +181,9 @@ fn help() {
         "report",
         "export",
         "import",
+        "list",
         "solve",
+        "schema",
         "completions",
         "man",
     ] {
@@ -200,7 +202,8 @@ fn shells_and_manuals_know_every_command() {
     ] {
         let text = transcript(&arguments, "");
         for command in [
-            "init", "check", "run", "ask", "tell", "best", "show", "export", "import", "solve",
+            "init", "check", "run", "ask", "tell", "best", "show", "export", "import", "list",
+            "solve", "schema",
         ] {
             assert!(text.contains(command), "{arguments:?}: {command}");
         }

@@ -8,6 +8,7 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Child;
 
+use mivabo_store::{Changes, Claim, Error, Lease, Location, NewRecord, Revision, Store};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use program::{Folder, code, snapshot, stderr, stdout};
@@ -250,7 +251,6 @@ fn rows_that_break_a_rule_are_kept_and_said_and_wrong_ones_refused() {
 #[test]
 fn a_new_study_file_is_valid() {
     let folder = folder();
-    folder.write("train.py", "");
 
     let output = folder.run(&["init", "tuning.toml"]);
 
@@ -468,20 +468,35 @@ fn a_column_may_be_named_result() {
 fn times_beyond_the_calendar_are_shown() {
     let folder = folder();
     folder.run(&["ask", "study.toml"]);
-    let database = rusqlite::Connection::open(folder.path("study.db")).unwrap();
-    database
-        .execute(
-            "update trial set created = 253402300800000, started = ?1",
-            [i64::MIN],
-        )
-        .unwrap();
-    drop(database);
-    assert!(
-        folder
-            .run(&["tell", "study.toml", "0", "1"])
-            .status
-            .success()
-    );
+    // By the store, whose callers say what time it is: rows that are changed behind its back are refused.
+    let mut store = Store::open(&Location::File(folder.path("study.db"))).unwrap();
+    let study = store.studies().unwrap()[0].id;
+    let params = store.changes(study, Revision::default()).unwrap().trials[0]
+        .params
+        .clone();
+    for now in [253_402_300_800_000, i64::MIN] {
+        let lease = Lease {
+            worker: "far away",
+            now,
+            millis: 1,
+        };
+        let claim = Claim {
+            lease,
+            since: Revision::default(),
+            max_trials: None,
+        };
+        let suggest = |_: &Changes| Ok::<_, Error>(NewRecord::from(params.clone()));
+        store.claim(study, &claim, suggest).unwrap();
+    }
+    drop(store);
+    for trial in ["1", "2"] {
+        assert!(
+            folder
+                .run(&["tell", "study.toml", trial, "1"])
+                .status
+                .success()
+        );
+    }
 
     let shown = folder.run(&["show", "study.toml", "--json"]);
 

@@ -378,6 +378,12 @@ fn numbers_that_mean_nothing_are_said() {
     ] {
         assert!(said(&arguments).contains("expected a whole number, 1 or more"));
     }
+    for arguments in [
+        ["run", "study.toml", "--trials", "-3"],
+        ["run", "study.toml", "--seed", "x"],
+    ] {
+        assert!(said(&arguments).contains("expected a whole number, 0 or more"));
+    }
     folder.run(&["ask", "study.toml"]);
     let told = folder.run(&["tell", "study.toml", "0", "nan"]);
     assert_eq!(code(&told), 0);

@@ -85,7 +85,11 @@ fn a_report_is_one_page_beside_the_study_file() {
         page.starts_with("<!DOCTYPE html>") && page.contains("small") && page.contains("<svg"),
         "{page}"
     );
-    assert_eq!(String::from_utf8_lossy(&printed.stdout), page);
+    // The study file says what evaluates the trials, which a database does not know.
+    let command = "<li>command <code>sh objective.sh</code></li>";
+    assert!(page.contains(command));
+    let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+    assert!(printed.starts_with("<!DOCTYPE html>") && !printed.contains(command));
 }
 
 #[test]
@@ -891,4 +895,43 @@ fn a_program_is_found_in_a_relative_folder_of_the_path() {
         stdout(&output),
         stderr(&output)
     );
+}
+
+#[test]
+fn a_run_starts_nothing_new_when_its_time_is_up_and_lets_running_trials_finish() {
+    let folder = Folder::script("sleep 0.7; echo 1", "", "for = \"400ms\"");
+
+    let output = folder.run(&["run", "study.toml"]);
+
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("the time of 400 ms is up; `mivabo run study.toml` goes on"),
+        "{}",
+        stderr(&output)
+    );
+    let states: Vec<_> = folder
+        .trials()
+        .iter()
+        .map(|trial| trial["state"].clone())
+        .collect();
+    assert_eq!(states, ["complete"]);
+}
+
+#[test]
+fn a_run_ends_after_as_many_trials_without_a_better_one_as_its_patience_allows() {
+    let folder = Folder::script("echo $MIVABO_TRIAL", "", "patience = 3");
+
+    let output = folder.run(&["run", "study.toml"]);
+    let again = folder.run(&["run", "study.toml"]);
+    let longer = folder.run(&["run", "study.toml", "--patience", "5"]);
+
+    for end in [&output, &again, &longer] {
+        assert_eq!(code(end), 0, "{}", stderr(end));
+    }
+    assert!(
+        stderr(&again).contains("no better value in 3 trials after trial 0"),
+        "{}",
+        stderr(&again)
+    );
+    assert_eq!(folder.trials().len(), 6);
 }

@@ -155,7 +155,7 @@ fn large(path: &Path) {
             worker: Some("host:12345"),
             now: 1_700_000_000_000,
             note,
-            ..Tell::new(Outcome::of(VALUE, i as f64 * 0.1))
+            ..Tell::new(Outcome::of(VALUE, f64::from(i) * 0.1))
         };
         (params(5), tell)
     });

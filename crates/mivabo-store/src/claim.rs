@@ -3,7 +3,7 @@
 use crate::backend::{Rows, Transaction};
 use crate::error::Error;
 use crate::record::{Lease, NewRecord, Record, Revision, StudyId};
-use crate::store::{Changes, Store, changes, definition, is_revised, put};
+use crate::store::{Changes, Store, changes, definition, put};
 
 /// How often a point is computed again because somebody made a trial there meanwhile. For each time somebody has to enqueue
 /// or add the very point that is being computed. After that it is computed in the turn to write, where nobody can, so that a claim ends
@@ -24,6 +24,14 @@ pub struct Claim<'a> {
 /// Computes the points of new trials.
 pub(crate) trait Suggest {
     type Error: From<Error>;
+
+    /// What happened since the revision that the claimer knows, before it waits for the turn to suggest. Whether it knows that now.
+    fn take_in(&mut self, _changes: &Changes) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
+
+    /// What happened since the suggestion was computed, up to the trial that was made of it.
+    fn is_recorded(&mut self, _changes: &Changes) {}
 
     /// A point for a new trial. `changes` is what happened since the revision that the claimer knows, or since the call
     /// before: there is a second one where somebody made a trial at the first answer.
@@ -132,24 +140,29 @@ struct Seen {
 impl<S: Suggest> Claimer<'_, S> {
     fn claim(&mut self) -> Result<Option<Record>, S::Error> {
         // What waits is handed out without the turn: whoever has that may be computing for minutes.
-        match self.look(self.claim.since)? {
+        let mut since = self.claim.since;
+        match self.look(since)? {
             Found::Waiting(_) => {
                 if let Some(trial) = self.hand_out()? {
                     return Ok(Some(trial));
                 }
             }
             Found::LimitReached => return Ok(None),
-            Found::Nothing(_) => {}
+            Found::Nothing(seen) => {
+                // There may be much of it, and nobody should wait for that: the turn comes after it.
+                if self.suggest.take_in(&seen.changes)? {
+                    since = seen.changes.revision;
+                }
+            }
         }
         let Some(_turn) = self.store.backend.turn_to_suggest(self.study)? else {
-            return self.claim_while_writing(self.claim.since);
+            return self.claim_while_writing(since);
         };
-        self.claim_in_turn()
+        self.claim_in_turn(since)
     }
 
     /// Nobody else computes a suggestion meanwhile.
-    fn claim_in_turn(&mut self) -> Result<Option<Record>, S::Error> {
-        let mut since = self.claim.since;
+    fn claim_in_turn(&mut self, mut since: Revision) -> Result<Option<Record>, S::Error> {
         let mut n_repeated = 0;
         while n_repeated < ATTEMPTS {
             // Only now is it known what the others did who had the turn before: their trials are running, so the suggestion
@@ -208,23 +221,35 @@ impl<S: Suggest> Claimer<'_, S> {
 
     /// Makes a trial at a point that was computed from `seen`; none where somebody made one there meanwhile, or the last one, or
     /// revised the study.
-    fn record(&self, new: NewRecord, seen: &Seen) -> Result<Option<Record>, Error> {
-        self.store.write_if(|rows| {
+    fn record(&mut self, new: NewRecord, seen: &Seen) -> Result<Option<Record>, Error> {
+        let recorded = self.store.write_if(|rows| {
             // Somebody may have removed it.
             definition(rows, self.study)?;
+            let events = rows.events(self.study, seen.changes.revision)?;
             // In a revised space the point may have no place, and somebody who knows the revision would suggest another one.
-            if is_revised(rows, self.study, seen.changes.revision)? {
+            if events.iter().any(|event| event.definition().is_some()) {
                 return Ok(None);
             }
             let n_trials = rows.last(self.study)?.trials;
-            let meanwhile = rows.changes(self.study, seen.changes.revision)?;
+            let mut meanwhile = rows.changes(self.study, seen.changes.revision)?;
             // The trials that were there before are known to whoever computed the point.
             let mut made = meanwhile.iter().filter(|trial| trial.id >= seen.n_trials);
             if self.is_limit_reached(n_trials) || made.any(|t| self.suggest.is_repeated_by(t)) {
                 return Ok(None);
             }
-            self.make(rows, n_trials, new, seen).map(Some)
-        })
+            let trial = self.make(rows, n_trials, new, seen)?;
+            meanwhile.push(trial.clone());
+            let changes = Changes {
+                trials: meanwhile,
+                events,
+                revision: trial.revision,
+            };
+            Ok::<_, Error>(Some((trial, changes)))
+        })?;
+        Ok(recorded.map(|(trial, changes)| {
+            self.suggest.is_recorded(&changes);
+            trial
+        }))
     }
 
     /// As slow as it is certain: nobody writes before the point is recorded.

@@ -17,6 +17,9 @@ pub struct Store {
     pub(crate) backend: Box<dyn Backend>,
 }
 
+/// So many changes are read within the turn to write.
+const NEAR: u64 = 100;
+
 /// What changed since a revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Changes {
@@ -352,11 +355,22 @@ impl Store {
     /// [`Error::AlreadyTold`] with what the trial has, [`Error::UnknownStudy`],
     /// [`Error::UnknownTrial`], or what the backend meets.
     pub fn tell(&mut self, study: StudyId, id: u64, tell: &Tell<'_>) -> Result<Record, Error> {
+        self.write(|rows| finish(rows, study, id, tell))
+    }
+
+    /// The same, and what changed since a revision: who follows the study need not look once more. None where that is much, and others
+    /// would wait for it.
+    pub(crate) fn tell_since(
+        &mut self,
+        study: StudyId,
+        id: u64,
+        tell: &Tell<'_>,
+        since: Revision,
+    ) -> Result<Option<Changes>, Error> {
         self.write(|rows| {
-            let mut trial = trial(rows, study, id)?;
-            // Whoever holds it by now: a result that was paid for counts.
-            trial.finish(tell, rows.last(study)?.tells)?;
-            put(rows, study, trial)
+            let told = finish(rows, study, id, tell)?;
+            let is_near = told.revision.0 <= since.0.saturating_add(NEAR);
+            is_near.then(|| changes(rows, study, since)).transpose()
         })
     }
 
@@ -601,6 +615,18 @@ fn expired(
     Ok(rows.running(study)?.into_iter().filter_map(ended).collect())
 }
 
+fn finish(
+    rows: &mut dyn Transaction,
+    study: StudyId,
+    id: u64,
+    tell: &Tell<'_>,
+) -> Result<Record, Error> {
+    let mut trial = trial(rows, study, id)?;
+    // Whoever holds it by now: a result that was paid for counts.
+    trial.finish(tell, rows.last(study)?.tells)?;
+    put(rows, study, trial)
+}
+
 /// Tells a trial, unless that was told before; whether it was.
 fn tell_or_repeat(
     rows: &mut dyn Transaction,
@@ -608,12 +634,10 @@ fn tell_or_repeat(
     id: u64,
     tell: &Tell<'_>,
 ) -> Result<bool, Error> {
-    let mut trial = trial(rows, study, id)?;
-    if trial.was_told(tell) {
+    if trial(rows, study, id)?.was_told(tell) {
         return Ok(true);
     }
-    trial.finish(tell, rows.last(study)?.tells)?;
-    put(rows, study, trial)?;
+    finish(rows, study, id, tell)?;
     Ok(false)
 }
 

@@ -17,10 +17,20 @@ const PAUSE: Duration = Duration::from_millis(5);
 const N_BRIEF: i32 = 20;
 const BRIEF: Duration = Duration::from_micros(100);
 
+/// The shortest pauses of whoever is the next in a line, and of those behind. A turn takes about half a millisecond; with pauses of
+/// that length those behind looked so often that eight processes on two cores made a sixth fewer trials a second.
+const NEXT: Duration = Duration::from_micros(50);
+const LATER: Duration = Duration::from_millis(1);
+
+/// After how long a wait in line is reported, and given up.
+const LONG: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(600);
+
 /// The attempt after two seconds, when the wait is reported.
 const LONG_WAIT: i32 = 420;
 
-/// Nothing here has a queue. Whoever had a turn for this long leaves time for one of the others to take the next.
+/// Without locks of our own nobody stands in line. Whoever had a turn for this long then leaves time for one of the others to take the
+/// next.
 const LONG_TURN: Duration = Duration::from_millis(50);
 
 /// How often a long wait is reported.
@@ -55,6 +65,48 @@ impl fmt::Display for Awaited {
 /// minute. The first function that is given stays.
 pub fn on_long_wait(say: impl Fn(Awaited) + Send + Sync + 'static) {
     SAY.set(Box::new(say)).ok();
+}
+
+/// A wait in line.
+pub(crate) struct Wait {
+    awaited: Awaited,
+    began: Instant,
+    /// Who was found before, and since when.
+    before: Option<i64>,
+    since: Instant,
+    is_reported: bool,
+}
+
+impl Wait {
+    pub(crate) fn new(awaited: Awaited) -> Wait {
+        let now = Instant::now();
+        Wait {
+            awaited,
+            began: now,
+            before: None,
+            since: now,
+            is_reported: false,
+        }
+    }
+
+    /// Pauses before the next look at the line, where `before` is somebody who stands before us; none for whoever is the next. False
+    /// where it is time to give up, or somebody asked this thread to end.
+    pub(crate) fn pause(&mut self, before: Option<i64>) -> bool {
+        let now = Instant::now();
+        if self.before != before {
+            self.before = before;
+            self.since = now;
+        }
+        let waited = now - self.began;
+        if waited >= LONG && !self.is_reported {
+            self.is_reported = true;
+            report(self.awaited);
+        }
+        // Who is the next looks often, so that the turn is not left lying. A long turn may go on for long.
+        let shortest = if before.is_none() { NEXT } else { LATER };
+        sleep(shortest.max((now - self.since) / 16).min(PAUSE));
+        waited < LONGEST && !interrupt::is_requested()
+    }
 }
 
 /// Pauses before the next attempt to take what another has. False where it is time to give up, or somebody asked this thread

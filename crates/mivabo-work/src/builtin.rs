@@ -22,13 +22,25 @@ pub enum Builtin {
 }
 
 impl Builtin {
+    /// Their names.
+    pub(crate) fn names() -> [&'static str; ALL.len()] {
+        ALL.map(|(name, _)| name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Builtin::PressureVessel => "pressure-vessel",
+        }
+    }
+
     /// The function of this name. The space must have its parameters, as numbers that are always active.
     pub(crate) fn named(name: &str, space: &Space) -> Result<Builtin, ObjectiveError> {
         let Some((_, builtin)) = ALL.iter().find(|(known, _)| *known == name) else {
             return Err(ObjectiveError::UnknownBuiltin {
                 name: name.to_owned(),
                 nearest: mivabo::nearest(name, ALL.iter().map(|(known, _)| *known)),
-                known: ALL.map(|(known, _)| known).join("`, `"),
+                known: Builtin::names().join("`, `"),
             });
         };
         match builtin.missing_in(space) {

@@ -7,6 +7,7 @@ use mivabo_store::AimsError;
 
 use crate::MAX_WORKERS;
 use crate::interpreter::SHELL_ARGUMENT;
+use crate::keys::Key;
 use crate::time::TimeError;
 
 /// What is wrong with a study file, and where.
@@ -58,7 +59,7 @@ pub enum Problem {
         /// The key that was probably meant.
         nearest: Option<String>,
         /// The keys that the table may have.
-        known: &'static [&'static str],
+        known: &'static [Key],
     },
     /// There is nothing to choose.
     #[error("[parameters] is empty or missing")]
@@ -102,6 +103,15 @@ pub enum Problem {
         /// What is wrong with it.
         why: TimeError,
     },
+    /// A time that a run cannot have.
+    #[error("[run] for: {why}")]
+    Time {
+        /// What is wrong with it.
+        why: TimeError,
+    },
+    /// A run that would stop before it began.
+    #[error("[run] patience: expected at least 1, not 0")]
+    NoPatience,
     /// A run needs something to evaluate.
     #[error(
         "no [objective] to evaluate\n\
@@ -109,8 +119,11 @@ pub enum Problem {
     )]
     NoObjective,
     /// A run needs an end.
-    #[error("the number of trials is missing: set `trials` in [run], or pass --trials")]
-    NoTrials,
+    #[error(
+        "nothing says when to stop: set `trials`, `for` or `patience` in [run], \
+         or pass --trials, --for or --patience"
+    )]
+    NoEnd,
 }
 
 fn in_table(table: &str) -> String {
@@ -120,11 +133,12 @@ fn in_table(table: &str) -> String {
     }
 }
 
-fn hint(nearest: Option<&str>, known: &[&str]) -> String {
-    match (nearest, known) {
+fn hint(nearest: Option<&str>, known: &[Key]) -> String {
+    let names: Vec<&str> = known.iter().map(|key| key.name).collect();
+    match (nearest, names.as_slice()) {
         (Some(nearest), _) => format!("did you mean `{nearest}`?"),
         (None, [only]) => format!("expected `{only}`"),
-        (None, known) => format!("expected one of {}", known.join(", ")),
+        (None, names) => format!("expected one of {}", names.join(", ")),
     }
 }
 

@@ -41,8 +41,8 @@ pub struct StudyFile {
     pub definition: Definition,
     /// What to evaluate, if it says so.
     pub objective: Option<Objective>,
-    /// How many trials there should be, if it says so.
-    pub trials: Option<u64>,
+    /// When a run of it ends.
+    pub budget: Budget,
     /// How many are evaluated at the same time.
     pub workers: usize,
     /// How long a worker may be silent.
@@ -64,19 +64,41 @@ pub struct Plan {
     pub definition: Definition,
     /// What to evaluate.
     pub objective: Objective,
-    /// How many trials there should be, including those already there.
-    pub trials: u64,
+    /// When it ends: at least one of the bounds is there.
+    pub budget: Budget,
     /// How many are evaluated at the same time.
     pub workers: usize,
     /// How long a worker may be silent.
     pub lease: Duration,
 }
 
+/// When a run ends: as soon as one of these is reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// How many trials there should be, including those already there.
+    pub trials: Option<u64>,
+    /// No trial begins after the run has taken this long.
+    pub time: Option<Duration>,
+    /// No trial begins after so many in a row were evaluated without a better one.
+    pub patience: Option<u64>,
+}
+
+impl Budget {
+    /// These bounds, and those of `other` where there are none.
+    fn or(self, other: Budget) -> Budget {
+        Budget {
+            trials: self.trials.or(other.trials),
+            time: self.time.or(other.time),
+            patience: self.patience.or(other.patience),
+        }
+    }
+}
+
 /// What a caller says instead of the file.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Overrides {
-    /// How many trials there should be.
-    pub trials: Option<u64>,
+    /// When it ends.
+    pub budget: Budget,
     /// How many are evaluated at the same time.
     pub workers: Option<usize>,
     /// Where all randomness comes from.
@@ -100,7 +122,7 @@ impl StudyFile {
             location: location(&typed, path),
             objective: at.objective(&typed, &definition.space)?,
             definition,
-            trials: typed.run.trials.map(|trials| trials.0),
+            budget: at.budget(&typed)?,
             workers: at.workers(&typed)?,
             lease: at.lease(&typed)?,
         })
@@ -109,14 +131,19 @@ impl StudyFile {
     /// What a run of it needs to know.
     ///
     /// # Errors
-    /// [`Problem::NoObjective`], [`Problem::NoTrials`].
+    /// [`Problem::NoObjective`], [`Problem::NoEnd`].
     pub fn plan(self, instead: Overrides) -> Result<Plan, Mistake> {
         let folder = self.folder().to_owned();
         let seed = instead.seed.unwrap_or(self.definition.seed);
+        let objective = self.objective.ok_or(Problem::NoObjective)?;
+        let budget = instead.budget.or(self.budget);
+        if budget == Budget::default() {
+            return Err(Problem::NoEnd.into());
+        }
         Ok(Plan {
             folder,
-            objective: self.objective.ok_or(Problem::NoObjective)?,
-            trials: instead.trials.or(self.trials).ok_or(Problem::NoTrials)?,
+            objective,
+            budget,
             workers: instead.workers.unwrap_or(self.workers),
             definition: Definition {
                 seed,
@@ -285,6 +312,19 @@ impl At<'_> {
         })
     }
 
+    fn budget(&self, typed: &Typed) -> Result<Budget, Mistake> {
+        let run = &typed.run;
+        if run.patience == Some(Count(0)) {
+            return Err(self.key("run.patience", Problem::NoPatience));
+        }
+        let time = run.time.as_ref().map(time::parse).transpose();
+        Ok(Budget {
+            trials: run.trials.map(|trials| trials.0),
+            time: time.map_err(|why| self.key("run.for", Problem::Time { why }))?,
+            patience: run.patience.map(|patience| patience.0),
+        })
+    }
+
     /// Workers are threads, so their number is bounded.
     fn workers(&self, typed: &Typed) -> Result<usize, Mistake> {
         match typed.run.workers.map_or(1, Count::size) {
@@ -321,8 +361,8 @@ mod tests {
         let file = file(SPACE).unwrap();
 
         assert_eq!(
-            (file.name.as_str(), file.workers, file.trials),
-            ("a.b", 1, None)
+            (file.name.as_str(), file.workers, file.budget),
+            ("a.b", 1, Budget::default())
         );
         assert_eq!(file.location, Location::File("some/folder/a.b.db".into()));
         assert_eq!(
@@ -375,19 +415,37 @@ mod tests {
     fn a_plan_has_what_the_caller_says_instead() {
         let text = format!("{SPACE}[objective]\nshell = 'true'\n[run]\ntrials = 3\nseed = 1");
         let instead = Overrides {
-            trials: Some(5),
+            budget: Budget {
+                trials: Some(5),
+                ..Budget::default()
+            },
             workers: Some(2),
             seed: Some(7),
         };
 
         let plan = file(&text).unwrap().plan(instead).unwrap();
 
-        assert_eq!((plan.trials, plan.workers), (5, 2));
+        assert_eq!((plan.budget.trials, plan.workers), (Some(5), 2));
         assert_eq!(plan.definition.seed, 7);
     }
 
     #[test]
-    fn a_run_needs_an_objective_and_a_number_of_trials() {
+    fn a_run_may_end_by_time_or_for_lack_of_progress() {
+        let text =
+            format!("{SPACE}[objective]\nshell = 'true'\n[run]\nfor = '2h 30m'\npatience = 30");
+
+        let plan = file(&text).unwrap().plan(Overrides::default()).unwrap();
+
+        let budget = Budget {
+            trials: None,
+            time: Some(Duration::from_secs(9_000)),
+            patience: Some(30),
+        };
+        assert_eq!(plan.budget, budget);
+    }
+
+    #[test]
+    fn a_run_needs_an_objective_and_an_end() {
         let refused = |text: &str| {
             let plan = file(text).unwrap().plan(Overrides::default());
             *plan.unwrap_err().problem
@@ -396,7 +454,7 @@ mod tests {
         assert_eq!(refused(SPACE), Problem::NoObjective);
         assert_eq!(
             refused(&format!("{SPACE}[objective]\nshell = 'true'")),
-            Problem::NoTrials
+            Problem::NoEnd
         );
     }
 
@@ -552,6 +610,14 @@ mod tests {
             (
                 format!("{SPACE}[objective]\nbuiltin = 'pressure-vesel'"),
                 "line 4: [objective]: builtin: unknown function `pressure-vesel`; did you mean `pressure-vessel`?",
+            ),
+            (
+                format!("{SPACE}[run]\nfor = 2"),
+                "line 4: [run] for: `2` is not a duration; write it like \"30s\", \"10m\" or \"2h 30m\"",
+            ),
+            (
+                format!("{SPACE}[run]\npatience = 0"),
+                "line 4: [run] patience: expected at least 1, not 0",
             ),
             (String::new(), "[parameters] is empty or missing"),
         ]);

@@ -31,8 +31,10 @@ mod builtin;
 mod error;
 mod file;
 mod interpreter;
+mod keys;
 mod lost;
 mod objective;
+mod schema;
 mod template;
 mod time;
 mod typed;
@@ -44,11 +46,13 @@ use std::time::Duration;
 
 pub use crate::builtin::Builtin;
 pub use crate::error::{Mistake, ObjectiveError, Problem};
-pub use crate::file::{Overrides, Plan, StudyFile};
+pub use crate::file::{Budget, Overrides, Plan, StudyFile};
+pub use crate::keys::{Key, Takes};
 pub use crate::lost::still_told;
 pub use crate::objective::{Kind, Objective};
+pub use crate::schema::schema;
 pub use crate::template::{Template, shown};
-pub use crate::time::{TimeError, lease};
+pub use crate::time::{TimeError, duration, lease};
 pub use crate::variables::{STUDY_VARIABLE, TRIAL_VARIABLE};
 pub use crate::work::{AwaitedTrial, Done, Ended, Ending, Next, Terms, Work};
 

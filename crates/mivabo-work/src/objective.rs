@@ -32,12 +32,6 @@ pub(crate) struct Keys {
     pub unknown: BTreeMap<String, serde_json::Value>,
 }
 
-impl Keys {
-    pub(crate) const KNOWN: &[&str] = &[
-        "command", "shell", "builtin", "timeout", "grace", "retries", "env",
-    ];
-}
-
 /// What is evaluated, and how often and how long that is tried.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objective {

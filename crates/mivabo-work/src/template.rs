@@ -68,6 +68,45 @@ impl Template {
         self.0.first().and_then(Argument::fixed)
     }
 
+    /// What the program is at any point; none where there are more than `many`, or where it depends on a real number.
+    pub fn programs(&self, space: &Space, many: usize) -> Option<Vec<String>> {
+        let mut programs = vec![String::new()];
+        for piece in self.0.first().map_or(&[][..], |program| &program.0) {
+            let texts = match piece {
+                Piece::Text(text) => vec![text.clone()],
+                Piece::Parameter(name) => values_of(name, space, many)?,
+            };
+            let longer = programs
+                .iter()
+                .flat_map(|program| texts.iter().map(move |text| format!("{program}{text}")));
+            programs = longer.collect();
+            if programs.len() > many {
+                return None;
+            }
+        }
+        Some(programs)
+    }
+
+    /// The file that the program should run, where that is an interpreter and neither depends on a parameter.
+    pub fn script(&self) -> Option<&str> {
+        let interpreter = Interpreter::named(self.program()?)?;
+        let script = self.0.get(1)?.fixed()?;
+        // Without either it may as well be a word that means something to this interpreter.
+        let is_file = script.contains(['.', '/']);
+        (is_file && interpreter.role(script).is_none()).then_some(script)
+    }
+
+    /// Whether it has a placeholder for each of these parameters.
+    pub fn says_all<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> bool {
+        let said = |name: &str| self.0.iter().any(|a| a.names().any(|known| known == name));
+        names.all(said)
+    }
+
+    /// Program and arguments as they are written, with placeholders.
+    pub fn words(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(Argument::written)
+    }
+
     /// Program and arguments at a point. What names something inactive is left out.
     pub fn filled(&self, values: &[(String, Value)]) -> Vec<String> {
         let mut arguments: Vec<String> = Vec::new();
@@ -131,6 +170,14 @@ impl Argument {
         }
     }
 
+    fn written(&self) -> String {
+        let pieces = self.0.iter().map(|piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Parameter(name) => format!("{{{name}}}"),
+        });
+        pieces.collect()
+    }
+
     /// The text before the first placeholder.
     fn beginning(&self) -> &str {
         match self.0.first() {
@@ -176,14 +223,14 @@ fn run_by<'a>(interpreter: &Interpreter, arguments: &'a [Argument]) -> Option<&'
         let role = interpreter.role(argument.beginning());
         match role {
             _ if std::mem::take(&mut is_value) => {}
-            Some(Role::Text(_)) if name.is_some() => return name,
-            Some(Role::Text(_)) if interpreter.goes_on() => {}
+            Some(Role::Text | Role::TextNext) if name.is_some() => return name,
+            Some(Role::Text) if interpreter.goes_on() => {}
             Some(Role::TextNext) => is_text = true,
             Some(Role::Value) => is_value = true,
             Some(Role::Flag) => {}
             None if is_text && name.is_some() => return name,
             None if is_text && interpreter.goes_on() => is_text = false,
-            Some(Role::Text(_)) | None => return None,
+            Some(Role::Text) | None => return None,
         }
     }
     None
@@ -240,6 +287,15 @@ fn name_length(inner: &str, space: &Space) -> usize {
         Some(length) if is_visible(&inner[..length], space) => length,
         _ => inner.find(|c| !is_in_word(c)).unwrap_or(inner.len()),
     }
+}
+
+/// The values of a parameter as a program reads them; none where they are many, or real numbers.
+fn values_of(name: &str, space: &Space, many: usize) -> Option<Vec<String>> {
+    let mut parameters = space.parameters().iter();
+    let domain = parameters.find(|p| p.name() == name)?.domain();
+    let n = domain.size()?;
+    let is_few = usize::try_from(n).is_ok_and(|n| n <= many);
+    is_few.then(|| domain.values().map(|value| shown(&value)).collect())
 }
 
 fn is_conditional(name: &str, space: &Space) -> bool {
@@ -392,6 +448,19 @@ mod tests {
     }
 
     #[test]
+    fn the_programs_of_all_points_are_known_where_they_are_few() {
+        let programs = |program: &str| template(&[program]).unwrap().programs(&space(), 2);
+
+        let odd = "./$(rm x); \"{lr}\".sh".to_owned();
+        assert_eq!(
+            programs("./{opt}.sh"),
+            Some(vec!["./sgd.sh".to_owned(), odd])
+        );
+        assert_eq!(programs("p"), Some(vec!["p".to_owned()]));
+        assert_eq!((programs("{opt}{opt}"), programs("{lr}")), (None, None));
+    }
+
+    #[test]
     fn a_value_is_never_part_of_a_text_that_is_run() {
         let space = Space::from_toml(
             "[parameters]\nx = { type = 'int', low = 1, high = 3 }\nshell = { type = 'choice', values = ['bash', 'zsh'] }",
@@ -409,6 +478,7 @@ mod tests {
             &["env", "A=b", "sh", "-c", "echo {x}"],
             &["python3.12", "-u", "-c", "print({x})"],
             &["python3", "-cprint({x})"],
+            &["python3", "-c{x}"],
             &["perl", "-e", "print 1;", "-e", "print {x}"],
         ] {
             let said = parsed(command).unwrap_err().to_string();

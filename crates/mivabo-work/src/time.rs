@@ -67,6 +67,14 @@ pub enum TimeError {
     },
 }
 
+/// Reads a duration above zero, as it is written in study files: `30s`, `10m`, `2h 30m`.
+///
+/// # Errors
+/// A sentence that says how to write one.
+pub fn duration(text: &str) -> Result<Duration, TimeError> {
+    parse(&Typed::Text(text.to_owned()))
+}
+
 /// Reads a duration above zero.
 pub(crate) fn parse(typed: &Typed) -> Result<Duration, TimeError> {
     read(typed.to_string())

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::{Mistake, Problem};
+use crate::keys::{FILE, MODEL, OBJECTIVE, RUN};
 use crate::value::Count;
 use crate::{objective, time};
 
@@ -41,6 +42,9 @@ pub(crate) struct Typed {
 #[derive(Deserialize, Default)]
 pub(crate) struct Run {
     pub trials: Option<Count>,
+    #[serde(rename = "for")]
+    pub time: Option<time::Typed>,
+    pub patience: Option<Count>,
     pub workers: Option<Count>,
     pub seed: Option<Count>,
     pub strategy: Option<String>,
@@ -61,27 +65,14 @@ pub(crate) struct Model {
 }
 
 impl Typed {
-    const KNOWN: &[&str] = &[
-        "name",
-        "direction",
-        "goals",
-        "limits",
-        "parameters",
-        "definitions",
-        "constraints",
-        "objective",
-        "run",
-        "model",
-    ];
-
     /// The first key that means nothing, table by table.
     pub(crate) fn unknown_key(&self) -> Option<Problem> {
         let objective = self.objective.as_ref();
         let tables = [
-            Some(("", Typed::KNOWN, &self.unknown)),
-            objective.map(|keys| ("objective", objective::Keys::KNOWN, &keys.unknown)),
-            Some(("run", Run::KNOWN, &self.run.unknown)),
-            Some(("model", Model::KNOWN, &self.model.unknown)),
+            Some(("", FILE, &self.unknown)),
+            objective.map(|keys| ("objective", OBJECTIVE, &keys.unknown)),
+            Some(("run", RUN, &self.run.unknown)),
+            Some(("model", MODEL, &self.model.unknown)),
         ];
         let mut tables = tables.into_iter().flatten();
         tables.find_map(|(table, known, unknown)| {
@@ -89,27 +80,11 @@ impl Typed {
             Some(Problem::UnknownKey {
                 key: key.clone(),
                 table,
-                nearest: mivabo::nearest(key, known.iter().copied()),
+                nearest: mivabo::nearest(key, known.iter().map(|known| known.name)),
                 known,
             })
         })
     }
-}
-
-impl Run {
-    const KNOWN: &[&str] = &[
-        "trials",
-        "workers",
-        "seed",
-        "strategy",
-        "n_initial",
-        "storage",
-        "lease",
-    ];
-}
-
-impl Model {
-    const KNOWN: &[&str] = &["linked"];
 }
 
 /// In which line each key of a file stands, by its path (`run.lease`). Empty for JSON, whose reader does not tell.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use mivabo::measure::Sense;
+use mivabo::study::Trial;
 use mivabo::{acquire, interrupt};
 use mivabo_store::{Asked, Error, Location, Record, RecordState, Session, Told};
 
@@ -22,8 +23,10 @@ pub struct Terms {
     pub target: Option<f64>,
     /// How long a worker may be silent before its trials are given to others.
     pub lease: Duration,
+    /// No trial begins after so many were evaluated in a row without a better one.
+    pub patience: Option<u64>,
     /// Trials of others are waited for if their leases end within this time.
-    pub patience: Duration,
+    pub longest_wait: Duration,
     /// How often a failed evaluation is tried again.
     pub retries: u32,
     /// The work ends after this many failed trials if there is no value at all.
@@ -34,14 +37,15 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// With this lease and no other bounds. Others who work like this one renew their leases well within the patience.
+    /// With this lease and no other bounds. Others who work like this one renew their leases well within the longest wait.
     pub fn with_lease(lease: Duration) -> Terms {
         Terms {
             trials: None,
             time: None,
             target: None,
             lease,
-            patience: 2 * lease,
+            patience: None,
+            longest_wait: 2 * lease,
             retries: 0,
             max_failures: None,
             definition: None,
@@ -101,6 +105,11 @@ pub enum Done {
     OutOfTime,
     /// The best value is good enough.
     TargetMet,
+    /// As many trials as the patience allows were evaluated since this one, and none of them is better.
+    NoProgress {
+        /// The best trial.
+        best: u64,
+    },
     /// Too many trials failed, and none has a value.
     Hopeless,
     /// The study was revised, and is not the one that is evaluated here any more.
@@ -145,6 +154,8 @@ pub struct Work {
     n_failed: u64,
     has_value: bool,
     exhausted: Option<acquire::Error>,
+    /// Trials that were evaluated elsewhere, once somebody needed to know.
+    imported: Option<BTreeSet<u64>>,
     wait: Option<Wait>,
     end: Option<Done>,
 }
@@ -184,6 +195,7 @@ impl Work {
             n_failed: 0,
             has_value: false,
             exhausted: None,
+            imported: None,
             wait: None,
             end: None,
         }
@@ -215,6 +227,11 @@ impl Work {
         interrupt::unsettle();
         if self.meets_target(session) {
             return Ok(Next::Done(Done::TargetMet));
+        }
+        if let Some(best) = self.last_progress(session)? {
+            // For good: a late improvement by a trial that still runs would be left with the few workers that have not ended.
+            let why = Done::NoProgress { best };
+            return Ok(Next::Done(self.end.get_or_insert(why).clone()));
         }
         match session.ask(self.max_trials(), self.terms.lease) {
             // It may have been revised while a point was searched.
@@ -277,9 +294,26 @@ impl Work {
         }
     }
 
+    /// The best trial, where it was told so long ago that the patience is over. What was imported took nobody any time.
+    fn last_progress(&mut self, session: &Session) -> Result<Option<u64>, Error> {
+        let Some(patience) = self.terms.patience else {
+            return Ok(None);
+        };
+        let Some(best) = session.best() else {
+            return Ok(None);
+        };
+        let imported = match &mut self.imported {
+            Some(imported) => imported,
+            none => none.insert(imported(session)?),
+        };
+        let is_later = |trial: &&Trial| trial.told > best.told && !imported.contains(&trial.id);
+        let n_later = session.trials().iter().filter(is_later).count();
+        Ok((n_later as u64 >= patience).then_some(best.id))
+    }
+
     fn nothing_to_begin(&mut self, session: &Session) -> Result<Next, Error> {
         let own: BTreeSet<u64> = self.held.keys().copied().collect();
-        let awaited = session.awaited(self.terms.patience, &own)?;
+        let awaited = session.awaited(self.terms.longest_wait, &own)?;
         Ok(match awaited {
             Some(trial) => self.wait_for(&trial),
             None => Next::Done(self.exhausted.clone().map_or(Done::Enough, Done::Exhausted)),
@@ -356,15 +390,15 @@ impl Work {
         self.reports.insert(id, report);
     }
 
-    /// Whether a trial that stumbled is evaluated again; without new trials it waits for another worker.
+    /// Whether a trial that stumbled is evaluated again; after a stop, or when the time is up, it waits for another worker.
     fn another_try(&mut self, id: u64) -> Option<Ended> {
         let held = self.held.get_mut(&id)?;
         if held.retries >= self.terms.retries {
             return None;
         }
         held.retries += 1;
-        Some(match self.end {
-            Some(Done::Stopped) => Ended::GivenBack,
+        Some(match self.is_over() {
+            Some(Done::Stopped | Done::OutOfTime) => Ended::GivenBack,
             _ => Ended::Again,
         })
     }
@@ -456,6 +490,14 @@ fn phrases<'a>(reports: impl Iterator<Item = (&'a u64, &'a Report)>) -> Vec<Stri
 
 fn is_told_already(error: &Error) -> bool {
     matches!(error, Error::AlreadyTold { .. })
+}
+
+/// The trials that were not evaluated for this study.
+fn imported(session: &Session) -> Result<BTreeSet<u64>, Error> {
+    let records = session.records()?.into_iter();
+    // Only what an ask handed out has been attempted.
+    let imported = records.filter(|record| record.is_told() && record.attempts == 0);
+    Ok(imported.map(|record| record.id).collect())
 }
 
 fn is_exhaustion(why: &acquire::Error) -> bool {

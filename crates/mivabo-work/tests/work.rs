@@ -6,14 +6,20 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use mivabo::Space;
+use mivabo::space::{Point, Value};
 use mivabo_store::{Asked, Definition, Error, Location, RecordState, Session, Store, Told};
 use mivabo_work::{Done, Ended, Ending, Next, Terms, Work};
 
 fn session_at(place: &Location) -> Session {
-    let space = "[parameters]\nx = { type = 'int', low = 1, high = 3 }";
+    session_over(3, place)
+}
+
+/// A study of so many points.
+fn session_over(n: u8, place: &Location) -> Session {
+    let space = format!("[parameters]\nx = {{ type = 'int', low = 1, high = {n} }}");
     let definition = Definition {
         strategy: "random".to_owned(),
-        ..Definition::new(Space::from_toml(space).unwrap())
+        ..Definition::new(Space::from_toml(&space).unwrap())
     };
     Session::open(Store::open(place).unwrap(), "a study", &definition).unwrap()
 }
@@ -98,6 +104,59 @@ fn nothing_begins_after_a_stop_or_a_good_value_or_when_time_is_up() {
     modest.ended(&mut session, trial.id, value(1.0)).unwrap();
 
     assert_eq!(done(modest.next(&mut session)), Done::TargetMet);
+}
+
+#[test]
+fn nothing_begins_after_as_many_trials_without_a_better_one_as_the_patience_allows() {
+    let mut session = session_over(9, &Location::Memory);
+    let mut work = Work::new(Terms {
+        patience: Some(2),
+        ..Terms::default()
+    });
+    for cost in [3.0, 2.0, 5.0, 1.0, 1.0] {
+        let trial = asked(work.next(&mut session));
+        work.ended(&mut session, trial.id, value(cost)).unwrap();
+    }
+    // A failure is an evaluation, too.
+    let trial = asked(work.next(&mut session));
+    work.ended(&mut session, trial.id, failed()).unwrap();
+
+    assert_eq!(done(work.next(&mut session)), Done::NoProgress { best: 3 });
+}
+
+#[test]
+fn what_was_imported_uses_up_no_patience() {
+    let mut session = session_over(9, &Location::Memory);
+    let point = |x: i64| session.space().point([("x", Value::Int(x))]).unwrap();
+    let results: Vec<(Point, Told)> = (1..=4)
+        .map(|x| (point(x), Told::value(f64::from(u8::try_from(x).unwrap()))))
+        .collect();
+    session.add_all(&results).unwrap();
+    let mut work = Work::new(Terms {
+        patience: Some(1),
+        ..Terms::default()
+    });
+
+    let trial = asked(work.next(&mut session));
+    work.ended(&mut session, trial.id, value(7.0)).unwrap();
+
+    assert_eq!(done(work.next(&mut session)), Done::NoProgress { best: 0 });
+}
+
+#[test]
+fn what_stumbles_when_the_time_is_up_waits_for_another_run() {
+    let mut session = session();
+    let mut work = Work::new(Terms {
+        retries: 2,
+        time: Some(Duration::from_millis(500)),
+        ..Terms::default()
+    });
+    let trial = asked(work.next(&mut session));
+    sleep(Duration::from_millis(600));
+
+    let ended = work.ended(&mut session, trial.id, stumbled()).unwrap();
+
+    assert_eq!(ended, Ended::GivenBack);
 }
 
 #[test]

@@ -364,3 +364,24 @@ fn large_numbers_that_cancel_are_lowered_as_they_are_evaluated() {
         }
     }
 }
+
+/// Bools, each with the one before as its condition.
+fn chain_of_conditions(n: usize) -> String {
+    let mut text = "[parameters]\nb0 = { type = 'bool' }\n".to_owned();
+    for k in 1..n {
+        let _ = writeln!(text, "b{k} = {{ type = 'bool', when = 'b{}' }}", k - 1);
+    }
+    text
+}
+
+#[test]
+fn conditions_that_rest_on_too_many_others_are_refused() {
+    assert!(Space::from_toml(&chain_of_conditions(102)).is_ok());
+
+    let refused = Space::from_toml(&chain_of_conditions(2_000)).unwrap_err();
+
+    assert_eq!(
+        refused.to_string(),
+        "condition of `b102`: rests on more than 100 other conditions, each on the next; at most 100 may be nested"
+    );
+}

@@ -233,18 +233,12 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// An answer that is neither of the two directions.
-    #[error("expected minimize or maximize, not `{answer}`; nothing was written")]
-    Direction {
-        /// The answer.
-        answer: String,
-    },
-    /// An answer that is not a command.
-    #[error("`{answer}` does not read as a shell command; nothing was written")]
-    Command {
-        /// The answer.
-        answer: String,
-    },
+    /// Nobody answers any more.
+    #[error("the answers ended too early; nothing was written")]
+    NoAnswer,
+    /// A study that has no first point.
+    #[error("no point can be suggested")]
+    NoPoint,
     /// A file that cannot be written.
     #[error(transparent)]
     Save(#[from] mivabo_report::SaveError),
@@ -354,6 +348,26 @@ pub enum ProgramError {
     NotExecutable {
         /// The file.
         path: PathBuf,
+    },
+    /// An interpreter is there, and what it should run is not.
+    #[error("there is no `{}`, which `{program}` should run", path.display())]
+    NoScript {
+        /// The interpreter.
+        program: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A line that a shell cannot read.
+    #[error("shell: the line cannot be read: {why}")]
+    BadLine {
+        /// What the shell says.
+        why: String,
+    },
+    /// A shell does not find what a line begins with.
+    #[error("shell: there is no program `{name}`")]
+    NoCommand {
+        /// The first word of the line.
+        name: String,
     },
     /// The name makes no path.
     #[error("`{name}`: {why}")]

@@ -54,6 +54,21 @@ impl From<Error> for Unasked {
 impl Suggest for Asker<'_> {
     type Error = Unasked;
 
+    fn take_in(&mut self, changes: &Changes) -> Result<bool, Unasked> {
+        if !self.replica.follows(changes) {
+            return Err(Unasked::Stale);
+        }
+        self.replica.take_in(changes)?;
+        Ok(true)
+    }
+
+    fn is_recorded(&mut self, changes: &Changes) {
+        // The trial is ours now. What goes wrong here is met again by the next call.
+        if self.replica.follows(changes) {
+            self.replica.take_in(changes).ok();
+        }
+    }
+
     fn suggest(&mut self, changes: &Changes) -> Result<NewRecord, Unasked> {
         if !self.replica.follows(changes) {
             return Err(Unasked::Stale);
@@ -96,16 +111,25 @@ impl Session {
         lease: Duration,
     ) -> Result<Option<Asked>, Error> {
         loop {
-            // Much may have to be taken in, and nobody should wait for that: the turn to suggest comes after it.
-            self.sync()?;
+            if self.replica.is_torn() {
+                self.sync()?;
+            }
             let trial = match self.claim(max_trials, lease) {
                 Ok(Some(trial)) => trial,
-                Ok(None) => return Ok(None),
-                Err(Unasked::Stale) => continue,
+                Ok(None) => {
+                    self.sync()?;
+                    return Ok(None);
+                }
+                Err(Unasked::Stale) => {
+                    self.sync()?;
+                    continue;
+                }
                 Err(Unasked::Failed(error)) => return Err(error),
             };
-            // The trial is ours now. What goes wrong here is met again by the next call.
-            self.sync().ok();
+            // One that waited is known only when it is looked up. It is ours now: what goes wrong here is met again by the next call.
+            if self.replica.is_torn() || self.replica.revision() < trial.revision {
+                self.sync().ok();
+            }
             match self.replica.fold().folded(&trial)? {
                 Folded::Here(at) => return Ok(Some(self.asked(&trial, at.point()))),
                 // It waited while the study was revised, or came back after that: nobody is to evaluate it any more.

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mivabo::measure::Aims;
 use mivabo::space::Point;
-use mivabo::study::{Recommendation, Trial};
+use mivabo::study::{Estimate, Recommendation, Trial};
 use mivabo::{Space, Study};
 use serde_json::json;
 
@@ -249,6 +249,15 @@ impl Session {
     pub fn recommend(&mut self) -> Result<Recommendation, Error> {
         self.sync()?;
         Ok(self.replica.compute(Study::recommend)?)
+    }
+
+    /// What the strategy's model believes of the values at these points: see [`Study::predict`].
+    ///
+    /// # Errors
+    /// [`Error::Study`] when no trial has a value or the strategy has no model, or what the store meets.
+    pub fn predict(&mut self, points: &[Point]) -> Result<Vec<Estimate>, Error> {
+        self.sync()?;
+        Ok(self.replica.compute(|study| study.predict(points))?)
     }
 }
 

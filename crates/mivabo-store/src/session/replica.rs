@@ -75,6 +75,11 @@ impl Replica {
         self.revision
     }
 
+    /// Whether it knows less than its revision says, until it is folded again.
+    pub(super) fn is_torn(&self) -> bool {
+        self.is_torn
+    }
+
     /// Whether these changes can be taken in one by one. Otherwise the study is folded again from all of them.
     pub(super) fn follows(&self, changes: &Changes) -> bool {
         let is_moved = |trial: &Record| trial.is_told() && self.barred().contains(&trial.id);

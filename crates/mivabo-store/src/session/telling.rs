@@ -35,8 +35,11 @@ impl Session {
             now: (self.clock)(),
             note: told.note()?,
         };
-        self.store.tell(self.id, id, &tell)?;
-        self.sync()
+        let since = self.replica.revision();
+        match self.store.tell_since(self.id, id, &tell, since)? {
+            Some(changes) if !self.replica.is_torn() => self.replica.take_in(&changes),
+            _ => self.sync(),
+        }
     }
 
     /// The same for many trials, all of them or none. One that was told the very same before stays as it is; for each, whether it

@@ -13,27 +13,28 @@
 //! To close a file ends the locks that SQLite has on it in this process. So what was opened here stays open, for the next
 //! connection to use, until the last connection to that file is closed.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use super::line::Line;
+use super::lock::{Bytes, Kind, Locked, locked, set};
 use super::mark::{self, LastChange, Mark};
 use super::place::Place;
 use super::{beside, identity};
 use crate::record::StudyId;
-use crate::waiting::Awaited;
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-use crate::waiting::pause;
+use crate::waiting::{Awaited, pause};
 
 /// The bytes of a database that every reader has locked, and of the shared memory those that every user has: parts of
 /// SQLite's file format (`PENDING_BYTE` + 2, `UNIX_SHM_DMS`).
 const READERS: Bytes = Bytes::new(0x4000_0002, 510);
 const USERS: Bytes = Bytes::one(128);
 
-/// The bytes of a database behind SQLite's: who writes has locked the first, who opens or closes it the second, and who commits
-/// or begins to read the third.
-const TURN: Bytes = Bytes::one(0x4000_0200);
+/// The bytes of a database behind SQLite's: who writes has locked the first, see [`WRITING`], who opens or closes it the second, and
+/// who commits or begins to read the third.
 const DOOR: Bytes = Bytes::one(0x4000_0201);
 const COMMIT: Bytes = Bytes::one(0x4000_0202);
 
@@ -43,41 +44,30 @@ const SUGGESTIONS: i64 = 1 << 60;
 /// Where connections say which log they use, one byte for each log: far behind everything that SQLite locks.
 const LOGS: Bytes = Bytes::new(1 << 62, 1 << 61);
 
-/// A range of bytes of a file, to be locked: there need not be anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bytes {
-    start: i64,
-    length: i64,
+/// Where those stand in line who wait for the turn to compute a suggestion.
+const SUGGESTION_LINES: i64 = (1 << 62) + (1 << 61);
+
+/// The turn to write.
+const WRITING: Line = Line {
+    turn: Bytes::one(0x4000_0200),
+    waiters: Bytes::new(1 << 61, 1 << 60),
+    awaited: Awaited::Writer,
+};
+
+/// The turn to compute a suggestion for a study. Studies have lines of their own, as long as there are not millions of them.
+fn suggesting(study: StudyId) -> Line {
+    let line = (study.0 % (1 << 20)).cast_signed() << 40;
+    Line {
+        turn: Bytes::one(SUGGESTIONS + (study.0 % (1 << 60)).cast_signed()),
+        waiters: Bytes::new(SUGGESTION_LINES + line, 1 << 40),
+        awaited: Awaited::Suggestion,
+    }
 }
 
-impl Bytes {
-    const fn new(start: i64, length: i64) -> Bytes {
-        Bytes { start, length }
-    }
-
-    const fn one(start: i64) -> Bytes {
-        Bytes::new(start, 1)
-    }
-
-    /// Of the log with this number.
-    fn of_log(number: u64) -> Bytes {
-        // Of 64 bits the first 61.
-        Bytes::one(LOGS.start + (number >> 3).cast_signed())
-    }
-
-    fn of_suggestion(study: StudyId) -> Bytes {
-        Bytes::one(SUGGESTIONS + (study.0 % (1 << 60)).cast_signed())
-    }
-
-    /// What is before and behind the first byte of `other`, a part of this.
-    fn around(self, other: Bytes) -> [Bytes; 2] {
-        let behind = other.start + 1;
-        let end = self.start + self.length;
-        [
-            Bytes::new(self.start, other.start - self.start),
-            Bytes::new(behind, end - behind),
-        ]
-    }
+/// The byte of the log with this number.
+fn of_log(number: u64) -> Bytes {
+    // Of 64 bits the first 61.
+    Bytes::one(LOGS.start + (number >> 3).cast_signed())
 }
 
 /// Device and number of a file, which it has under whatever name.
@@ -103,6 +93,15 @@ pub(super) struct Hold {
     log: Option<Bytes>,
     /// The log that must be gone, once the connection is closed, for the file to need no marks any more.
     last_log: Option<PathBuf>,
+    /// How long the turns were that it had before the line.
+    used: Used,
+}
+
+/// For each kind of turn how long those were that a connection had since it last stood in line.
+#[derive(Debug, Default)]
+struct Used {
+    writing: Cell<Duration>,
+    suggesting: Cell<Duration>,
 }
 
 impl Hold {
@@ -134,6 +133,7 @@ impl Hold {
             memory: None,
             log: None,
             last_log: None,
+            used: Used::default(),
         }
     }
 
@@ -142,8 +142,8 @@ impl Hold {
         let Some((key, file)) = &self.database else {
             return;
         };
-        if let Some(log) = place.log_number().map(Bytes::of_log) {
-            lock(file, log, Kind::Shared, Awaited::Writer);
+        if let Some(log) = place.log_number().map(of_log) {
+            lock(file, log, Kind::Shared);
             self.log = Some(log);
         }
         // Whoever opens the file after this process was killed learns from it where the log is.
@@ -154,7 +154,7 @@ impl Hold {
         // Others may open and close other files while this waits.
         self.lock(READERS, Kind::Shared);
         if let Some(memory) = &self.memory {
-            lock(memory, USERS, Kind::Shared, Awaited::Writer);
+            lock(memory, USERS, Kind::Shared);
         }
         // Last: until the shared locks are there, somebody who closes the file could take itself for the last one.
         self.lock(COMMIT, Kind::None);
@@ -178,11 +178,11 @@ impl Hold {
 
     /// Whether others have the file open with another log than the one with this number.
     pub(super) fn is_used_with_another_log(&self, number: Option<u64>) -> bool {
-        let Some(own) = number.map(Bytes::of_log) else {
+        let Some(own) = number.map(of_log) else {
             return self.is_locked(LOGS);
         };
         // Other connections to the same log have its byte locked, too.
-        let others = LOGS.around(own);
+        let others = [LOGS.before(own.start), LOGS.from(own.end())];
         others.into_iter().any(|bytes| self.is_locked(bytes))
     }
 
@@ -192,9 +192,8 @@ impl Hold {
     }
 
     fn is_locked(&self, bytes: Bytes) -> bool {
-        // To the system a length of 0 means all bytes up to the end.
         self.file()
-            .is_some_and(|file| bytes.length > 0 && is_locked(file, bytes))
+            .is_some_and(|file| locked(file, bytes).is_some())
     }
 
     /// Where the log was when the file was last open and not closed.
@@ -233,23 +232,31 @@ impl Hold {
     /// Locks these bytes so; false where others had them for too long. Where this cannot be done, SQLite's own locks have to do.
     fn lock(&self, bytes: Bytes, kind: Kind) -> bool {
         let file = self.file();
-        file.is_none_or(|file| lock(file, bytes, kind, Awaited::Writer) != Locked::Busy)
+        file.is_none_or(|file| lock(file, bytes, kind) != Locked::Busy)
+    }
+
+    /// Whether those who wait for a turn stand in line.
+    pub(super) fn has_lines(&self) -> bool {
+        self.database.is_some()
     }
 
     /// Waits for the turn to write. None when others have it for too long, as in the next two.
     pub(super) fn turn(&self) -> Option<Turn<'_>> {
-        self.take(TURN, Kind::Exclusive)
+        let (bytes, used) = (WRITING.turn, &self.used.writing);
+        let file = self.file();
+        let is_taken = file.is_none_or(|file| WRITING.take(file, used) != Locked::Busy);
+        is_taken.then(|| self.turn_of(bytes, Some(used)))
     }
 
     /// Waits for the turn to compute a suggestion for a study. The lock is on the file, so it counts under each of its names, and
     /// ends with this process.
     pub(super) fn turn_to_suggest(&self, study: StudyId) -> Locked<Turn<'_>> {
-        let bytes = Bytes::of_suggestion(study);
+        let (line, used) = (suggesting(study), &self.used.suggesting);
         let Some(file) = self.file() else {
             return Locked::Impossible;
         };
-        match lock(file, bytes, Kind::Exclusive, Awaited::Suggestion) {
-            Locked::Taken(()) => Locked::Taken(Turn { hold: self, bytes }),
+        match line.take(file, used) {
+            Locked::Taken(()) => Locked::Taken(self.turn_of(line.turn, Some(used))),
             Locked::Impossible => Locked::Impossible,
             Locked::Busy => Locked::Busy,
         }
@@ -267,7 +274,16 @@ impl Hold {
 
     fn take(&self, bytes: Bytes, kind: Kind) -> Option<Turn<'_>> {
         let is_taken = self.lock(bytes, kind);
-        is_taken.then_some(Turn { hold: self, bytes })
+        is_taken.then(|| self.turn_of(bytes, None))
+    }
+
+    fn turn_of<'a>(&'a self, bytes: Bytes, used: Option<&'a Cell<Duration>>) -> Turn<'a> {
+        Turn {
+            hold: self,
+            bytes,
+            used,
+            begun: Instant::now(),
+        }
     }
 
     /// Ends the locks before the connection is closed: it may be the last one. Nobody opens the file until it is.
@@ -278,11 +294,11 @@ impl Hold {
 
     /// Ends all locks but that of the door.
     fn unlock(&self) {
-        for bytes in [TURN, COMMIT, READERS].into_iter().chain(self.log) {
+        for bytes in [WRITING.turn, COMMIT, READERS].into_iter().chain(self.log) {
             self.lock(bytes, Kind::None);
         }
         if let Some(file) = &self.memory {
-            lock(file, USERS, Kind::None, Awaited::Writer);
+            lock(file, USERS, Kind::None);
         }
     }
 }
@@ -318,11 +334,19 @@ impl Drop for Hold {
 pub(super) struct Turn<'a> {
     hold: &'a Hold,
     bytes: Bytes,
+    /// Where its length is counted, if there is a line for it.
+    used: Option<&'a Cell<Duration>>,
+    begun: Instant,
 }
+
+impl crate::backend::Turn for Turn<'_> {}
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.hold.lock(self.bytes, Kind::None);
+        if let Some(used) = self.used {
+            used.set(used.get() + self.begun.elapsed());
+        }
     }
 }
 
@@ -388,85 +412,14 @@ fn keep_clear_of_output() {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    None,
-    Shared,
-    Exclusive,
-}
-
-/// What came of the wish to lock something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Locked<T> {
-    Taken(T),
-    /// Others had it for too long, or somebody asked this thread to end.
-    Busy,
-    /// There are no such locks here.
-    Impossible,
-}
-
-/// Locks these bytes so, and waits where others have them.
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-fn lock(file: &File, bytes: Bytes, kind: Kind, awaited: Awaited) -> Locked<()> {
-    use nix::errno::Errno;
-    use nix::fcntl::{FcntlArg, fcntl};
-    use nix::libc::{F_RDLCK, F_UNLCK, F_WRLCK};
-
-    let kind = match kind {
-        Kind::None => F_UNLCK,
-        Kind::Shared => F_RDLCK,
-        Kind::Exclusive => F_WRLCK,
-    };
-    let set = |kind| fcntl(file, FcntlArg::F_OFD_SETLK(&wish(bytes, kind)));
-    // A file that was opened to be read has shared locks only.
-    let attempted = || match set(kind) {
-        Err(Errno::EBADF) => set(F_RDLCK),
-        done => done,
-    };
+/// Locks these bytes so, and waits where others have them. Busy where they have them for too long, or somebody asked this thread
+/// to end.
+fn lock(file: &File, bytes: Bytes, kind: Kind) -> Locked<()> {
     for attempt in 0.. {
-        match attempted() {
-            Ok(_) => return Locked::Taken(()),
-            // Not `F_OFD_SETLKW`, which would wait in the kernel, where no interrupt reaches it.
-            Err(Errno::EAGAIN) if pause(attempt, awaited) => {}
-            Err(Errno::EAGAIN) => return Locked::Busy,
-            Err(_) => return Locked::Impossible,
+        match set(file, bytes, kind) {
+            Locked::Busy if pause(attempt, Awaited::Writer) => {}
+            done => return done,
         }
     }
     Locked::Busy
-}
-
-#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn lock(_file: &File, _bytes: Bytes, _kind: Kind, _awaited: Awaited) -> Locked<()> {
-    Locked::Impossible
-}
-
-/// Whether somebody else has locked any of these bytes.
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-fn is_locked(file: &File, bytes: Bytes) -> bool {
-    use nix::fcntl::{FcntlArg, fcntl};
-    use nix::libc::{F_UNLCK, F_WRLCK};
-
-    let mut found = wish(bytes, F_WRLCK);
-    fcntl(file, FcntlArg::F_OFD_GETLK(&mut found)).is_ok() && i32::from(found.l_type) != F_UNLCK
-}
-
-#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
-fn is_locked(_file: &File, _bytes: Bytes) -> bool {
-    false
-}
-
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "small constants of the system, which its own struct has as shorts"
-)]
-fn wish(bytes: Bytes, kind: i32) -> nix::libc::flock {
-    let whence = nix::libc::SEEK_SET;
-    nix::libc::flock {
-        l_type: kind as _,
-        l_whence: whence as _,
-        l_start: bytes.start,
-        l_len: bytes.length,
-        l_pid: 0,
-    }
 }

@@ -6,7 +6,8 @@ use std::time::Instant;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
-use super::hold::{self, Hold, Locked};
+use super::hold::Hold;
+use super::lock::Locked;
 use super::mark::{Expected, admit, check_state, explained, has_last, lacking};
 use super::place::{Home, Place};
 use super::rows::{Tables, Turned};
@@ -16,7 +17,6 @@ use super::{
 use crate::backend::{Rows, Transaction, Turn};
 use crate::error::Error;
 use crate::record::StudyId;
-use crate::waiting::let_others_go_first;
 
 /// Why a file of an older version is left alone.
 const IN_OLDER_USE: &str = "it is of an older version of mivabo, and another process has it open\n\
@@ -212,10 +212,7 @@ impl Live {
         study: StudyId,
     ) -> Result<Option<Box<dyn Turn + '_>>, Error> {
         match self.home.hold.turn_to_suggest(study) {
-            Locked::Taken(turn) => Ok(Some(Box::new(Suggesting {
-                turn: Some(turn),
-                begun: Instant::now(),
-            }))),
+            Locked::Taken(turn) => Ok(Some(Box::new(turn))),
             Locked::Impossible => Ok(None),
             Locked::Busy => in_time(None, &self.home.path),
         }
@@ -236,25 +233,6 @@ fn check_unopened(hold: &Hold, path: &Path, is_new: bool) -> Result<(), Error> {
     match hold.last().filter(|_| hold.mark().is_some()) {
         Some(last) => Err(lacking(path, last, 0)),
         None => Ok(()),
-    }
-}
-
-/// The turn to compute a suggestion.
-struct Suggesting<'a> {
-    /// None once it has ended.
-    turn: Option<hold::Turn<'a>>,
-    begun: Instant,
-}
-
-impl Turn for Suggesting<'_> {}
-
-impl Drop for Suggesting<'_> {
-    fn drop(&mut self) {
-        drop(self.turn.take());
-        // Who unwinds, because of an interrupt or a bug, will not take the next turn.
-        if !std::thread::panicking() {
-            let_others_go_first(self.begun);
-        }
     }
 }
 

@@ -7,7 +7,9 @@
 
 mod events;
 mod hold;
+mod line;
 mod live;
+mod lock;
 mod look;
 mod mark;
 mod place;

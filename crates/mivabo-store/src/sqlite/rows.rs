@@ -369,7 +369,9 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
         // The transaction ends first, so that whoever has the turn next does not meet SQLite's lock.
         drop(connection);
         drop(turn);
-        let_others_go_first(begun);
+        if !home.hold.has_lines() {
+            let_others_go_first(begun);
+        }
         Ok(())
     }
 }

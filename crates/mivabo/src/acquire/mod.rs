@@ -7,13 +7,14 @@
 //! | `walk`, `proof` | looks for a point where drawing finds none, and proves that there is none |
 //! | `moves` | changes feasible points into others |
 //! | `untried`, `tried` | finds a feasible point that was not tried before |
-//! | `nearest`, `distance` | finds the feasible point nearest to a wish |
+//! | `nearest`, `distance`, `bits` | finds the feasible point nearest to a wish, and the bits |
 //! | `annealing` | minimises any function over feasible points |
 //!
 //! Whatever the search, it hands on [`Feasible`] points only, and those are made in one place, by the check of the
 //! expressions themselves ([`Space::check`]), not of the rows and tables that the search works with.
 
 pub(crate) mod annealing;
+mod bits;
 mod distance;
 mod error;
 pub(crate) mod moves;

@@ -12,8 +12,9 @@
 
 use std::slice;
 
-use mivabo_bqp::{Bqp, Distance, Limits, nearest};
+use mivabo_bqp::{Bqp, Distance};
 
+use super::bits::nearest_bits;
 use super::distance::index_range;
 use super::random::RandomPoints;
 use super::{CodedPoint, Feasible, distance};
@@ -202,23 +203,6 @@ fn steps_of_bit(coding: Coding, k: usize) -> f64 {
         Coding::Unary => 1.0,
         Coding::OneHot => k as f64,
     }
-}
-
-/// The bits that satisfy a problem nearest to a wish, as far as so many nodes of the search find them; those of `held` stay as wished.
-pub(super) fn nearest_bits(
-    problem: &Bqp,
-    wish: &[bool],
-    distance: &Distance,
-    held: &[usize],
-    nodes: u64,
-) -> Option<Vec<bool>> {
-    let limits = Limits {
-        nodes: Some(nodes),
-        ..Limits::default()
-    };
-    let outcome = nearest(problem, wish, distance, held, limits);
-    let solution = outcome.ok()?.ok()?.into_solution()?;
-    Some(solution.x)
 }
 
 #[cfg(test)]

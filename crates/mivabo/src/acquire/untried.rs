@@ -2,7 +2,7 @@
 
 use mivabo_bqp::{Bqp, Distance, Feasibility, Quadratic, Row, RowRelation, Tabu, feasible};
 
-use super::nearest::nearest_bits;
+use super::bits::nearest_bits;
 use super::random::RandomPoints;
 use super::tried::Tried;
 use super::{Feasible, all_bits, free_reals};

@@ -189,6 +189,16 @@ pub enum Error {
         /// How deep it may be.
         limit: usize,
     },
+    /// Too many conditions rest on each other.
+    #[error(
+        "{place}: rests on more than {limit} other conditions, each on the next; at most {limit} may be nested"
+    )]
+    NestedConditions {
+        /// The first condition that is too deep.
+        place: Place,
+        /// How many it may rest on.
+        limit: usize,
+    },
     /// A handle of another builder was used.
     #[error("{place}: uses a handle of another space")]
     ForeignHandle {
@@ -280,6 +290,7 @@ impl Error {
             | Error::NonFiniteLiteral { place, .. }
             | Error::TooLong { place, .. }
             | Error::TooDeep { place, .. }
+            | Error::NestedConditions { place, .. }
             | Error::ForeignHandle { place }
             | Error::ContinuousCondition { place, .. }
             | Error::DivisionByZero { place, .. } => place.subject(),

@@ -39,11 +39,13 @@ pub(crate) enum Term {
     Call(Function, Vec<Term>),
 }
 
-/// A value and its gradient, which is empty where it vanishes.
+/// A value and its gradient.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Dual {
     pub value: f64,
-    pub gradient: Vec<f64>,
+    /// Coordinates and slopes, in the order of the coordinates; the slopes of all others are 0. A constraint speaks of few
+    /// coordinates, and each of its terms of fewer.
+    pub gradient: Vec<(usize, f64)>,
 }
 
 impl Dual {
@@ -56,12 +58,18 @@ impl Dual {
 
     /// value + Σ slope · inner
     fn chain<'a>(value: f64, inner: impl IntoIterator<Item = (f64, &'a Dual)>) -> Dual {
-        let mut gradient: Vec<f64> = Vec::new();
-        for (slope, dual) in inner {
-            // An empty gradient is one of zeros.
-            gradient.resize(gradient.len().max(dual.gradient.len()), 0.0);
-            for (g, d) in gradient.iter_mut().zip(&dual.gradient) {
-                *g += slope * d;
+        let scaled = |(slope, dual): (f64, &'a Dual)| {
+            let slopes = dual.gradient.iter();
+            slopes.map(move |(coordinate, d)| (*coordinate, slope * d))
+        };
+        let mut slopes: Vec<(usize, f64)> = inner.into_iter().flat_map(scaled).collect();
+        // Stable, so that the slopes of a coordinate are added in the order of the parts.
+        slopes.sort_by_key(|(coordinate, _)| *coordinate);
+        let mut gradient: Vec<(usize, f64)> = Vec::with_capacity(slopes.len());
+        for (coordinate, slope) in slopes {
+            match gradient.last_mut() {
+                Some((last, sum)) if *last == coordinate => *sum += slope,
+                _ => gradient.push((coordinate, slope)),
             }
         }
         Dual { value, gradient }
@@ -188,8 +196,7 @@ impl Axis {
         } else {
             self.length
         };
-        let mut gradient = vec![0.0; x.len()];
-        gradient[self.coordinate] = slope;
+        let gradient = vec![(self.coordinate, slope)];
         Dual { value, gradient }
     }
 

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::language::error::Error;
+use crate::language::error::{Error, Place};
 use crate::language::expr::Symbol;
 use crate::language::model::Model;
+
+/// How many conditions may rest on each other. A parameter has a row for each condition that it rests on, so a chain costs
+/// the square of its length.
+const MAX_NESTED: usize = 100;
 
 /// Every symbol after those that it needs.
 pub(super) fn order(model: &Model) -> Result<Vec<Symbol>, Error> {
@@ -20,7 +24,25 @@ pub(super) fn order(model: &Model) -> Result<Vec<Symbol>, Error> {
             sorting.add(symbol)?;
         }
     }
+    check_nesting(model, &sorting.order)?;
     Ok(sorting.order)
+}
+
+/// Refuses conditions that rest on too many others, each on the next.
+fn check_nesting(model: &Model, order: &[Symbol]) -> Result<(), Error> {
+    let mut depths: BTreeMap<Symbol, usize> = BTreeMap::new();
+    for symbol in order {
+        let below = model.needs(*symbol).iter().map(|needed| depths[needed]);
+        let depth = below.max().unwrap_or(0) + usize::from(model.when(*symbol).is_some());
+        if depth > MAX_NESTED + 1 {
+            return Err(Error::NestedConditions {
+                place: Place::Condition(model.name(*symbol).to_string()),
+                limit: MAX_NESTED,
+            });
+        }
+        depths.insert(*symbol, depth);
+    }
+    Ok(())
 }
 
 /// The state of a search in depth.

@@ -42,6 +42,12 @@ pub enum Error {
         /// What is wrong with the pair.
         why: String,
     },
+    /// A question that only a model can answer.
+    #[error("the strategy `{strategy}` has no model, so it predicts nothing")]
+    NoModel {
+        /// The strategy.
+        strategy: &'static str,
+    },
     /// Features or hyper-parameters that make no model.
     #[error(transparent)]
     Features(#[from] features::Error),

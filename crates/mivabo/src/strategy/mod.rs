@@ -10,6 +10,7 @@
 //! help, errors and documentation are made. A strategy knows nothing of the study that it works for but its trials and aims (`Seen`).
 
 mod error;
+mod estimate;
 pub(crate) mod improvement;
 mod proposal;
 mod random;
@@ -20,11 +21,13 @@ mod tests;
 pub(crate) mod thompson;
 
 pub use self::error::Error;
+pub use self::estimate::Estimate;
 pub use self::improvement::Improvement;
 pub use self::proposal::{Origin, Proposal, Recommendation};
 pub(crate) use self::seen::{Observed, Seen};
 pub(crate) use self::thompson::ProductRule;
 pub use self::thompson::{Link, Thompson};
+use crate::acquire::Placed;
 use crate::space::Space;
 
 /// How points are chosen.
@@ -126,6 +129,12 @@ pub(crate) trait Proposer: std::fmt::Debug + Send + Sync {
     /// What the model meets.
     fn recommend(&mut self, seen: &Seen<'_>, best: Recommendation)
     -> Result<Recommendation, Error>;
+
+    /// What its model believes of the values at these points after all told trials. Pending trials make no difference.
+    ///
+    /// # Errors
+    /// [`Error::NoModel`], or what the model meets.
+    fn predict(&mut self, seen: &Seen<'_>, at: &[Placed]) -> Result<Vec<Estimate>, Error>;
 
     /// The same once more.
     fn boxed(&self) -> Box<dyn Proposer>;

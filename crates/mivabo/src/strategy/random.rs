@@ -1,6 +1,7 @@
 //! Random feasible points, without a model or a design.
 
-use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
+use super::{Error, Estimate, Origin, Proposal, Proposer, Recommendation, Seen};
+use crate::acquire::Placed;
 
 /// Random feasible points.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +18,11 @@ impl Proposer for RandomProposer {
     /// Nothing is believed, so nothing is better than the best trial.
     fn recommend(&mut self, _: &Seen<'_>, best: Recommendation) -> Result<Recommendation, Error> {
         Ok(best)
+    }
+
+    fn predict(&mut self, _: &Seen<'_>, _: &[Placed]) -> Result<Vec<Estimate>, Error> {
+        let strategy = "random";
+        Err(Error::NoModel { strategy })
     }
 
     fn boxed(&self) -> Box<dyn Proposer> {

@@ -51,6 +51,8 @@ mod feasibility_tests;
 mod history;
 mod importance;
 mod ledger;
+#[cfg(test)]
+mod predicting;
 mod spec;
 mod suggestion;
 #[cfg(test)]
@@ -61,11 +63,11 @@ pub use self::importance::{Effect, Importance, Interaction};
 use self::ledger::Ledger;
 pub use self::spec::Spec;
 pub use self::suggestion::Suggestion;
-use crate::acquire::Feasible;
+use crate::acquire::{Feasible, Placed};
 use crate::measure::Outcome;
 use crate::space::{Point, Space};
 use crate::strategy::Proposer;
-pub use crate::strategy::{Origin, Proposal, Recommendation};
+pub use crate::strategy::{Estimate, Origin, Proposal, Recommendation};
 pub use crate::trial::{Absent, Known, State, Trial};
 
 /// The most trials of an initial design.
@@ -308,5 +310,48 @@ impl Study {
             mean: self.value(best).ok_or(Error::NothingFeasible)?,
         };
         Ok(self.proposer.recommend(&self.ledger.seen(), best)?)
+    }
+
+    /// What the strategy's model believes of the values at these points, feasible or not, after all told trials. It is what the next
+    /// proposal comes from, before waiting and running trials are taken into account.
+    ///
+    /// Values are those without noise, in the units of the goal. Where trials have failed, expected improvement predicts the value that
+    /// there is if the next one does not fail; Thompson sampling counts a failure as the worst value told.
+    ///
+    /// # Errors
+    /// [`Error::NothingTold`] when no trial has a value; [`Error::Strategy`] when the strategy has no model;
+    /// [`Error::ForeignPoint`] when values do not fit this space.
+    ///
+    /// ```
+    /// use mivabo::space::Space;
+    /// use mivabo::study::{Spec, Study};
+    ///
+    /// let mut space = Space::builder();
+    /// let _ = space.float("x", 0.0..=1.0);
+    /// let space = space.build()?;
+    /// let at = |x: f64| space.point([("x", x.into())]);
+    /// let mut study = Study::new(space.clone(), Spec::default())?;
+    /// for k in 0..=10 {
+    ///     let x = 0.05 * f64::from(k);
+    ///     study.add(&at(x)?, x * x)?;
+    /// }
+    ///
+    /// let [near, far] = study.predict(&[at(0.23)?, at(1.0)?])?[..] else { unreachable!() };
+    /// assert!((near.mean - 0.23 * 0.23).abs() < 0.01 && near.deviation < 0.01);
+    /// assert!(far.deviation > 5.0 * near.deviation);
+    /// # Ok::<(), mivabo::Error>(())
+    /// ```
+    pub fn predict(&mut self, points: &[Point]) -> Result<Vec<Estimate>, Error> {
+        let seen = self.ledger.seen();
+        let placed: Result<Vec<Placed>, Error> = points
+            .iter()
+            .map(|point| self.ledger.placed(point))
+            .collect();
+        // A strategy without a model says so first: for it no outcome would help.
+        let estimates = self.proposer.predict(&seen, &placed?)?;
+        if !seen.has_value() {
+            return Err(Error::NothingTold);
+        }
+        Ok(estimates)
     }
 }

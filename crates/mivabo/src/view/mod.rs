@@ -67,6 +67,9 @@ pub struct StudyView {
     pub strategy: Option<String>,
     /// Where all randomness comes from.
     pub seed: u64,
+    /// What evaluates its trials, with names of parameters in braces. Only where whoever makes the view knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// The parameters that an objective sees, in order.
     pub parameters: Vec<ParameterView>,
     /// The constraints: those that were stated, in order, then those that follow from definitions.
@@ -97,6 +100,7 @@ impl StudyView {
             limits: aims.limits().to_vec(),
             strategy: None,
             seed: study.spec().seed,
+            command: None,
             parameters: visible.map(ParameterView::of).collect(),
             constraints: space.constraints().iter().map(ConstraintView::of).collect(),
             best: None,
@@ -111,6 +115,11 @@ impl StudyView {
             view.trials[at].margins = Some(margins(study, trial));
         }
         view
+    }
+
+    /// The same with what evaluates its trials.
+    pub fn with_command(self, command: Option<String>) -> StudyView {
+        StudyView { command, ..self }
     }
 
     /// The same with the margins of all told trials. `study` is the one that the view was made of.

@@ -122,10 +122,12 @@ impl Limit {
 /// large - small and its gradient.
 fn difference(comparison: &RealComparison, x: &[f64], gradient: &mut [f64]) -> f64 {
     let (small, large) = (comparison.small.dual(x), comparison.large.dual(x));
-    // The gradient of a constant is empty.
-    let at = |d: &[f64], k: usize| d.get(k).copied().unwrap_or(0.0);
-    for (k, g) in gradient.iter_mut().enumerate() {
-        *g = at(&large.gradient, k) - at(&small.gradient, k);
+    gradient.fill(0.0);
+    for (k, slope) in large.gradient {
+        gradient[k] += slope;
+    }
+    for (k, slope) in small.gradient {
+        gradient[k] -= slope;
     }
     large.value - small.value
 }

@@ -1,9 +1,10 @@
 //! What expected improvement believes after some trials: a process over values, and one over failures where there are any.
 
 use super::success::Success;
-use crate::acquire::{CodedPoint, Feasible};
+use crate::acquire::{CodedPoint, Feasible, Placed};
 use crate::encoding::Branch;
-use crate::strategy::Observed;
+use crate::measure::Sense;
+use crate::strategy::{Estimate, Observed};
 use crate::surrogate::Outputs;
 use crate::surrogate::process::{Kernel, Process, Traits};
 
@@ -50,6 +51,16 @@ impl ProcessBelief {
     pub(super) fn mean(&self, at: &Feasible) -> f64 {
         let prediction = self.process.predict(&self.traits(at));
         self.outputs.from_model(prediction.mean)
+    }
+
+    /// What it believes of the values at points, in the user's units.
+    pub(super) fn estimates(&self, at: &[Placed], sense: Sense) -> Vec<Estimate> {
+        let traits = at.iter().map(|at| traits(&self.process, at.coded()));
+        let traits: Vec<Traits> = traits.collect();
+        let predictions = self.process.predict_all(&traits).into_iter();
+        predictions
+            .map(|prediction| Estimate::of(prediction, &self.outputs, sense))
+            .collect()
     }
 
     /// Whether it is likelier to have a value than not.

@@ -17,10 +17,10 @@ use self::local_search::Climbed;
 use self::model::ProcessModel;
 pub use self::settings::Improvement;
 pub(crate) use self::settings::ImprovementSearch;
-use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen, thompson};
+use super::{Error, Estimate, Origin, Proposal, Proposer, Recommendation, Seen, thompson};
 use crate::acquire::annealing::{self, Annealed};
 use crate::acquire::random::RandomPoints;
-use crate::acquire::{Feasible, Lowest};
+use crate::acquire::{Feasible, Lowest, Placed};
 use crate::encoding::{Branch, Encoded};
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::Space;
@@ -104,6 +104,13 @@ impl Proposer for ImprovementProposer {
         };
         let mean = seen.turned(belief.mean(&feasible));
         Ok(Recommendation { feasible, mean })
+    }
+
+    /// Of values alone: where trials have failed, of the value that there is if the next one does not.
+    fn predict(&mut self, seen: &Seen<'_>, at: &[Placed]) -> Result<Vec<Estimate>, Error> {
+        let belief = self.model.without_pending(seen)?;
+        let sense = seen.aims.goal().sense;
+        Ok(belief.estimates(at, sense))
     }
 
     fn boxed(&self) -> Box<dyn Proposer> {

@@ -18,11 +18,12 @@ pub(crate) use self::products::ProductRule;
 use self::search::{Searched, search};
 pub use self::settings::Thompson;
 pub(crate) use self::settings::{THEORY, ThompsonSearch, WaveFeatures, WeightPrior};
-use super::{Error, Origin, Proposal, Proposer, Recommendation, Seen};
+use super::{Error, Estimate, Origin, Proposal, Proposer, Recommendation, Seen};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
-use crate::acquire::{Feasible, Lowest};
+use crate::acquire::{Feasible, Lowest, Placed};
 use crate::encoding::Encoded;
 use crate::features::Weights;
+use crate::interrupt;
 use crate::math::random::{Purpose, Stream, stream};
 use crate::space::Space;
 use crate::surrogate::Outputs;
@@ -98,6 +99,20 @@ impl Proposer for ThompsonProposer {
             feasible: found.feasible,
             mean: seen.turned(belief.outputs().from_model(found.value)),
         })
+    }
+
+    /// By the posterior from which functions are drawn; failed trials count as the worst value.
+    fn predict(&mut self, seen: &Seen<'_>, at: &[Placed]) -> Result<Vec<Estimate>, Error> {
+        let sense = seen.aims.goal().sense;
+        let belief = self.0.after(&observations(seen))?;
+        let outputs = *belief.outputs();
+        let estimates = at.iter().map(|at| {
+            interrupt::check();
+            let Encoded { bits, unit } = at.code();
+            let prediction = belief.surrogate_mut().predict(bits, unit);
+            Estimate::of(prediction, &outputs, sense)
+        });
+        Ok(estimates.collect())
     }
 
     fn boxed(&self) -> Box<dyn Proposer> {

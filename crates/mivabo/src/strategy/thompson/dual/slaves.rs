@@ -278,7 +278,7 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
             .collect();
         let own = self.cost(bit, links);
         let mean = if own.is_finite() {
-            (own + costs.iter().sum::<f64>()) / (places.len() + 1) as f64
+            mean_with(own, &costs)
         } else {
             0.0
         };
@@ -383,6 +383,13 @@ fn bit_differences(factor: &Factor<'_>, originals: Option<&[bool]>, copies: &[bo
 }
 
 /// a - b where they count, and 0 elsewhere.
+/// The mean of `own` and of the finite ones among `others`.
+fn mean_with(own: f64, others: &[f64]) -> f64 {
+    let finite = others.iter().filter(|cost| cost.is_finite());
+    let n = 1 + finite.clone().count();
+    (own + finite.sum::<f64>()) / n as f64
+}
+
 fn masked_differences(a: &[f64], b: &[f64], counts: &[bool]) -> Vec<f64> {
     let pairs = a.iter().zip(b).zip(counts);
     pairs
