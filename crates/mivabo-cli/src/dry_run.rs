@@ -12,6 +12,7 @@ use crate::best::pretty;
 use crate::error::Error;
 use crate::objective::{Call, Evaluator, Program, evaluator, shown};
 use crate::paste::quoted;
+use crate::plain::in_line;
 use crate::source::{Described, open};
 
 /// What a run would do first, in a study that has no trials yet.
@@ -79,7 +80,7 @@ fn as_text(plan: &Plan, asked: &Asked, program: Option<&Resolved>) -> String {
         asked.id, plan.name
     );
     for (name, value) in &asked.values {
-        let _ = writeln!(out, "  {name} = {}", shown(value));
+        let _ = writeln!(out, "  {name} = {}", in_line(&shown(value)));
     }
     let Some(program) = program else {
         out += "builtin\n  a function inside mivabo: no program is started\n";
@@ -89,13 +90,13 @@ fn as_text(plan: &Plan, asked: &Asked, program: Option<&Resolved>) -> String {
     let words: Vec<String> = words
         .map(|word| quoted(word).unwrap_or_else(|| word.clone()))
         .collect();
-    let _ = writeln!(out, "command\n  {}", words.join(" "));
-    let _ = writeln!(out, "folder\n  {}", program.folder);
+    let _ = writeln!(out, "command\n  {}", in_line(&words.join(" ")));
+    let _ = writeln!(out, "folder\n  {}", in_line(&program.folder));
     out += "environment\n";
     for (name, value) in &program.environment {
-        let _ = writeln!(out, "  {name}={value}");
+        let _ = writeln!(out, "  {name}={}", in_line(value));
     }
-    let _ = writeln!(out, "standard input\n  {}", program.input);
+    let _ = writeln!(out, "standard input\n  {}", in_line(&program.input));
     out
 }
 
