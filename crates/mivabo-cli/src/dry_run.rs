@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::objective::{Call, Evaluator, Program, evaluator, shown};
 use crate::paste::quoted;
 use crate::plain::in_line;
-use crate::source::open;
+use crate::source::{Described, open};
 
 /// What a run would do first, in a study that has no trials yet.
 pub fn run(plan: &Plan, is_json: bool) -> Result<String, Error> {
@@ -34,7 +34,10 @@ pub fn run(plan: &Plan, is_json: bool) -> Result<String, Error> {
 
 /// The first trial of such a study, which is kept in memory only.
 fn first(plan: &Plan) -> Result<Asked, Error> {
-    let mut session = open(&Location::Memory, &plan.name, &plan.definition)?;
+    let mut session = open(&Described {
+        location: &Location::Memory,
+        ..Described::by(plan)
+    })?;
     let asked = session.ask(Some(1), plan.lease)?;
     asked.ok_or(Error::NoPoint)
 }

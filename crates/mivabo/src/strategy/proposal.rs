@@ -21,6 +21,8 @@ pub struct Proposal {
 pub enum Origin {
     /// It was waiting: enqueued, or given back.
     Queue,
+    /// The point of all defaults.
+    Defaults,
     /// The initial design.
     Design,
     /// The minimum of a function drawn from the posterior.
@@ -45,6 +47,7 @@ impl fmt::Display for Origin {
         f.write_str(match self {
             Origin::Certified { gap } => return write!(f, "thompson, gap {}", Rounded(*gap)),
             Origin::Queue => "queue",
+            Origin::Defaults => "defaults",
             Origin::Design => "design",
             Origin::Thompson => "thompson",
             Origin::Improvement(Kernel::Additive) => "improvement",

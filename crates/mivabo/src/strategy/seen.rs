@@ -22,9 +22,11 @@ pub(crate) struct Seen<'a> {
     pub seed: u64,
     /// The number of trials in the initial design.
     pub n_initial: usize,
-    /// By number.
+    /// How many trials there are, those included that cannot be said in the space.
+    pub n_trials: u64,
+    /// By number; in a space that was revised only those that can be said there.
     pub trials: &'a [Trial],
-    /// Numbers of told trials, in the order of their tells.
+    /// Places of told trials among these, in the order of their tells.
     pub told: &'a [usize],
     pub tried: &'a Tried,
 }
@@ -40,7 +42,7 @@ pub(crate) struct Observed<'a> {
 impl<'a> Seen<'a> {
     /// The stream of the next trial for one purpose.
     pub(crate) fn stream(&self, purpose: Purpose) -> Stream {
-        stream(self.seed, self.trials.len() as u64, purpose)
+        stream(self.seed, self.n_trials, purpose)
     }
 
     /// Whether any trial has a value.
