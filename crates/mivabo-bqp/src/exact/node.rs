@@ -407,7 +407,7 @@ fn evaluate(relaxation: &mut Relaxation<'_>, dual: &mut Dual) -> Option<f64> {
             break;
         }
         grow *= 2.0;
-        dual.y.iter_mut().for_each(|y| *y += grow * mean);
+        dual.raise(grow * mean);
         bound = relaxation.evaluate(dual);
     }
     bound

@@ -109,20 +109,21 @@ impl<'p, 'a> Search<'p, 'a> {
 
     /// Makes the current point the best of its walk if it is; whether it was.
     fn record(&mut self, best: &mut Option<Incumbent>) -> bool {
-        let state = self.walk.state();
-        let value = state.objective().value();
-        let is_better = value < value_of(best.as_ref()) - LEAST_IMPROVEMENT
-            // The cheap, incremental answer comes first; the problem's own decides.
-            && state.is_feasible()
-            && self.problem.is_feasible(state.x());
+        let value = self.walk.state().objective().value();
+        let is_better = value < value_of(best.as_ref()) - LEAST_IMPROVEMENT && self.is_feasible();
         if is_better {
-            *best = Some(Incumbent {
-                value,
-                x: state.x().to_vec(),
-            });
+            let x = self.walk.state().x().to_vec();
+            *best = Some(Incumbent { value, x });
             self.look_at_target(value);
         }
         is_better
+    }
+
+    /// Whether the walk is at a feasible point.
+    fn is_feasible(&self) -> bool {
+        let state = self.walk.state();
+        // The cheap, incremental answer comes first; the problem's own decides.
+        state.is_feasible() && self.problem.is_feasible(state.x())
     }
 
     /// Ends the search where the current point, of this value up to rounding, is good enough.

@@ -282,7 +282,6 @@ impl Quadratic {
     }
 }
 
-/// Sorts by index, adds up repetitions in their given order, drops zeros.
 /// Each bit once, in order.
 pub(crate) fn rising(bits: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut bits: Vec<usize> = bits.collect();
@@ -291,6 +290,7 @@ pub(crate) fn rising(bits: impl Iterator<Item = usize>) -> Vec<usize> {
     bits
 }
 
+/// Sorts by index, adds up repetitions in their given order, drops zeros.
 fn merged_linear(mut terms: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
     terms.sort_by_key(|t| t.0);
     terms.dedup_by(|next, kept| {

@@ -108,8 +108,7 @@ impl<'a> IntervalRow<'a> {
         if self.row.relation() == RowRelation::Equal {
             return false;
         }
-        scratch.load(self, -1.0, assignment);
-        let ceiling = -scratch.floor;
+        let ceiling = self.ceiling(assignment, scratch);
         ceiling + self.rounding < self.row.rhs() + self.leeway()
     }
 
@@ -127,6 +126,12 @@ impl<'a> IntervalRow<'a> {
     pub(crate) fn branch(&self, assignment: &Assignment) -> Option<(usize, bool)> {
         let k = self.bits.iter().position(|&bit| assignment.is_free(bit))?;
         Some((self.bits[k], self.is_helped_by(k)))
+    }
+
+    /// The most that the row's terms can sum up to.
+    fn ceiling(&self, assignment: &Assignment, scratch: &mut Scratch) -> f64 {
+        scratch.load(self, -1.0, assignment);
+        -scratch.floor
     }
 
     /// Whether the row is rather helped by setting its bit at this place than by clearing it.

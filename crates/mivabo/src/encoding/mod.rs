@@ -196,11 +196,7 @@ impl Encoding {
     /// [`Error::Unsupported`] when a coefficient overflows at these values.
     pub fn given_reals(&self, unit: &[f64]) -> Result<Bqp, Error> {
         let fixed = self.fixed(unit)?;
-        let context = Context {
-            model: &self.model,
-            codes: &self.codes,
-            fixed: Some(&fixed),
-        };
+        let context = self.context(&fixed);
         let is_real = |c: &&Constraint| c.class >= Class::LinearContinuous;
         let mut problem = self.problem.clone();
         for constraint in self.model.constraints.iter().filter(is_real) {
@@ -213,6 +209,14 @@ impl Encoding {
     }
 
     /// The settings of the continuous parameters, and none of the others.
+    fn context<'a>(&'a self, fixed: &'a [Option<Setting>]) -> Context<'a> {
+        Context {
+            model: &self.model,
+            codes: &self.codes,
+            fixed: Some(fixed),
+        }
+    }
+
     fn fixed(&self, unit: &[f64]) -> Result<Vec<Option<Setting>>, Error> {
         check_length("coordinates", unit.len(), self.reals.len())?;
         let mut fixed = vec![None; self.model.parameters.len()];
@@ -273,7 +277,6 @@ fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(),
     Err(length.into())
 }
 
-/// Places the bits of all discrete parameters one after the other.
 fn check_coordinate(name: &str, value: f64) -> Result<(), BadCode> {
     if (0.0..=1.0).contains(&value) {
         return Ok(());
@@ -282,6 +285,7 @@ fn check_coordinate(name: &str, value: f64) -> Result<(), BadCode> {
     Err(BadCode::Coordinate { name, value })
 }
 
+/// Places the bits of all discrete parameters one after the other.
 fn codes(model: &Model) -> (Vec<Option<Code>>, usize) {
     let mut first = 0;
     let codes = model.parameters.iter().map(|parameter| {

@@ -422,7 +422,6 @@ impl Demand {
     }
 }
 
-/// d = Jᵀ(JJᵀ + εI)⁻¹ r
 /// The size of the gradient, or a stand-in where that is too small or not a number.
 fn steepness(f: &dyn Smooth, x: &[f64]) -> f64 {
     let mut slope = vec![0.0; x.len()];
@@ -435,6 +434,7 @@ fn steepness(f: &dyn Smooth, x: &[f64]) -> f64 {
     }
 }
 
+/// d = Jᵀ(JJᵀ + εI)⁻¹ r
 fn least_step(demands: &[Demand], n: usize) -> Vec<f64> {
     let system = normal_equations(demands);
     let mut step = vec![0.0; n];
