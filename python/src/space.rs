@@ -133,7 +133,7 @@ impl Space {
         self.dict(py, found.point())
     }
 
-    /// The values with those of left-out active parameters: the first value, or the middle of a range. The names of the
+    /// The values with those of left-out active parameters: the default, else the first value, or the middle of a range. The names of the
     /// parameters that were left out come with them.
     fn complete<'py>(
         &self,
@@ -193,8 +193,11 @@ pub fn visible(space: &Inner, point: &Point) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// The first value; of a float the middle of its range, on its scale.
+/// The default, or the first value; of a float the middle of its range, on its scale.
 fn usual(domain: &Domain) -> Value {
+    if let Some(default) = domain.default_value() {
+        return default.clone();
+    }
     match (domain.values().next(), domain.range()) {
         (Some(first), _) => first,
         (None, Some((low, high))) if domain.is_log() => {

@@ -17,10 +17,11 @@ use mivabo_work::{MAX_ATTEMPTS, StudyFile};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::copy::{Kept, restored};
+use crate::copy::{Kept, KeptEvent, restored};
 use crate::error::{StudyError, of_mistake, of_store};
 use crate::fork::{Slot, is_forking, pass, watch};
 use crate::interrupt::interruptible;
+use crate::revision::{self, Revision, Wanted};
 use crate::settings::Settings;
 use crate::space::{Space, visible};
 use crate::trial::{Answer, Handed, Shown, names, told};
@@ -183,6 +184,7 @@ impl Study {
         name: String,
         definition: String,
         trials: Vec<Kept>,
+        events: Vec<KeptEvent>,
         worker: String,
     ) -> PyResult<Study> {
         let home = Home {
@@ -191,15 +193,55 @@ impl Study {
             worker,
         };
         Study::opened(py, home, move |home, _| {
-            restored(&home.name, &definition, trials)
+            restored(&home.name, &definition, trials, events)
         })
     }
 
-    /// What a copy of a study in memory is made from: its definition and its trials.
-    fn kept(&self, py: Python<'_>) -> PyResult<(String, Vec<Kept>)> {
+    /// What a copy of a study in memory is made from: its first definition, its trials and its events.
+    fn kept(&self, py: Python<'_>) -> PyResult<(String, Vec<Kept>, Vec<KeptEvent>)> {
         self.with(py, |session| {
             let trials = session.records()?.into_iter().map(Kept::from).collect();
-            Ok((session.definition()?, trials))
+            let events = session.events()?.into_iter().map(KeptEvent::from).collect();
+            Ok((session.first_definition()?, trials, events))
+        })
+    }
+
+    /// What somebody who opens the study should know.
+    fn news(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |session| Ok(revision::news(session)))
+    }
+
+    /// Gives the study another space, and perhaps another strategy and seed; only says what that would do if it is `dry`.
+    fn revise(
+        &self,
+        py: Python<'_>,
+        space: &Bound<'_, Space>,
+        strategy: Option<String>,
+        seed: Option<&Bound<'_, PyAny>>,
+        dry: bool,
+    ) -> PyResult<Revision> {
+        let wanted = Wanted {
+            space: space.get().inner.clone(),
+            strategy,
+            seed: seed.map(|seed| natural("seed", seed)).transpose()?,
+            is_dry: dry,
+        };
+        self.with(py, move |session| wanted.revise(session))
+    }
+
+    /// Another outcome for a told trial.
+    fn correct(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        outcome: Answer<'_>,
+        result: Option<&str>,
+        why: Option<String>,
+    ) -> PyResult<()> {
+        let id = natural("trial", id)?;
+        let told = told(&format!("the value of trial {id}"), outcome, result)?;
+        self.with(py, move |session| {
+            session.correct(id, &told, why.as_deref())
         })
     }
 
@@ -215,7 +257,7 @@ impl Study {
 
     /// The definition as JSON: direction, strategy, seed, initial trials, space.
     fn definition(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |session| session.definition())
+        self.with(py, |session| Ok(session.definition().to_owned()))
     }
 
     /// The space.
@@ -338,10 +380,10 @@ impl Study {
     }
 
     /// How many trials there are.
-    fn len(&self, py: Python<'_>) -> PyResult<usize> {
+    fn len(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |session| {
             session.sync()?;
-            Ok(session.trials().len())
+            Ok(session.study().n_trials())
         })
     }
 

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::of_store;
+use crate::revision::history;
 use crate::value::{dict, number, object, text};
 
 /// A trial as the arguments of Python's `Trial`.
@@ -21,6 +22,8 @@ pub struct Shown<'py> {
     value: Option<f64>,
     measured: Bound<'py, PyDict>,
     reason: Option<String>,
+    evaluated: Option<Bound<'py, PyDict>>,
+    left_out: Option<String>,
     feasible: bool,
     keeps_limits: Option<bool>,
     origin: String,
@@ -30,6 +33,7 @@ pub struct Shown<'py> {
     created: Option<f64>,
     started: Option<f64>,
     finished: Option<f64>,
+    history: Vec<Bound<'py, PyDict>>,
 }
 
 impl<'py> Shown<'py> {
@@ -44,6 +48,8 @@ impl<'py> Shown<'py> {
             value: trial.value,
             measured: measured(py, &trial.measured)?,
             reason: trial.reason,
+            evaluated: trial.evaluated.map(|values| all(py, &values)).transpose()?,
+            left_out: trial.left_out,
             feasible: trial.feasible,
             keeps_limits: trial.keeps_limits,
             origin: trial.origin.unwrap_or_default(),
@@ -53,6 +59,7 @@ impl<'py> Shown<'py> {
             created: seconds(trial.created),
             started: seconds(trial.started),
             finished: seconds(trial.finished),
+            history: history(py, trial.history)?,
         })
     }
 }
@@ -73,7 +80,16 @@ fn params<'py>(
     Ok(params)
 }
 
-fn measured<'py>(py: Python<'py>, numbers: &Measured) -> PyResult<Bound<'py, PyDict>> {
+fn all<'py>(py: Python<'py>, values: &BTreeMap<String, Value>) -> PyResult<Bound<'py, PyDict>> {
+    let params = PyDict::new(py);
+    for (name, value) in values {
+        params.set_item(name, object(py, value)?)?;
+    }
+    Ok(params)
+}
+
+/// Numbers by name.
+pub fn measured<'py>(py: Python<'py>, numbers: &Measured) -> PyResult<Bound<'py, PyDict>> {
     let measured = PyDict::new(py);
     for (name, number) in numbers {
         measured.set_item(name, number)?;

@@ -9,6 +9,9 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use mivabo::view::Status;
 use mivabo_work::{MAX_WORKERS, lease};
 
+use crate::correct::CorrectArgs;
+use crate::enqueue::EnqueueArgs;
+use crate::revise::ReviseArgs;
 use crate::source::Source;
 
 /// Finds good settings of an expensive function over mixed variables under known constraints.
@@ -49,6 +52,12 @@ pub enum Command {
     Ask(AskArgs),
     /// Store the result of a trial
     Tell(TellArgs),
+    /// Add points to evaluate before any other
+    Enqueue(EnqueueArgs),
+    /// Correct the result of a trial; what was told is kept as its history
+    Correct(CorrectArgs),
+    /// Change a study that has results to what its study file says now
+    Revise(ReviseArgs),
     /// Print the best trial and how it meets each limit and constraint
     Best(BestArgs),
     /// List trials
@@ -284,8 +293,13 @@ pub enum Format {
 Whatever `mivabo export` writes can be imported. Points that break a constraint are kept: the model learns from them, \
 but they are never the best. If any row is wrong, nothing is imported.
 
+Rows of an earlier version of the study, or of another one with other bounds or parameters, are taken with --earlier: parameters that \
+the study does not have are left out, those that a row lacks have their defaults, and rows with values that the study does not allow \
+are skipped and counted.
+
 Examples:
   mivabo import study.toml old-results.csv
+  mivabo import study.toml last-year.csv --earlier
   mivabo import study.toml old-results.json --value loss"
 )]
 pub struct ImportArgs {
@@ -297,6 +311,9 @@ pub struct ImportArgs {
     /// The column that holds the value
     #[arg(long, value_name = "COLUMN", default_value = "value")]
     pub value: String,
+    /// The rows are of an earlier version of the study: take what has a place in it
+    #[arg(long)]
+    pub earlier: bool,
     /// The study's name, if the database holds several
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,

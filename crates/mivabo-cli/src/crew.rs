@@ -86,14 +86,18 @@ impl<'a> Crew<'a> {
     /// Workers for a study.
     pub fn new(job: Job<'a>, session: Session, progress: Progress) -> Self {
         let plan = job.plan;
+        let stop = job.stop.clone();
         let work = Work::new(Terms {
             trials: plan.budget.trials,
             time: plan.budget.time,
             patience: plan.budget.patience,
             retries: plan.objective.retries,
             max_failures: Some(MAX_FAILURES),
+            // The command was written for the parameters of the study file.
+            definition: Some(session.definition().to_owned()),
             ..Terms::with_lease(plan.lease)
         });
+        let work = work.stopping_when(move || stop.wants(Wish::Stop));
         Crew {
             job,
             progress,
@@ -192,21 +196,12 @@ impl<'a> Crew<'a> {
     }
 
     fn next(&self) -> Result<Next, Error> {
-        let desk = &mut *self.desk();
+        let desk = &mut *lock(&self.desk);
         let next = desk.work.next(&mut desk.session);
         if let Ok(Next::Evaluate(_)) = next {
             self.progress.show(|| self.facts(desk));
         }
         next
-    }
-
-    /// The turn of a worker, which knows whether somebody wants to stop.
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        let mut desk = lock(&self.desk);
-        if self.job.stop.wants(Wish::Stop) {
-            desk.work.stop();
-        }
-        desk
     }
 
     /// A worker that has nothing left to do says why, if no other one has said so.
@@ -224,7 +219,7 @@ impl<'a> Crew<'a> {
         for attempt in 1.. {
             let end = self.attempt(asked, attempt);
             // Held until the outcome is shown: lines come in the order of the tells, each with the best value of its time.
-            let desk = &mut *self.desk();
+            let desk = &mut *lock(&self.desk);
             let ended = desk.work.ended(&mut desk.session, asked.id, ending(&end));
             if let Ok(Ended::Again) = ended {
                 continue;
@@ -418,6 +413,12 @@ fn counts(session: &Session) -> (u64, u64) {
     for trial in session.trials().iter().filter(|trial| trial.is_told()) {
         counts.0 += 1;
         counts.1 += u64::from(study.value(trial).is_none());
+    }
+    // Those for which a revised space has no place.
+    let absent = study.absent().iter();
+    for outcome in absent.filter_map(|trial| trial.state.outcome()) {
+        counts.0 += 1;
+        counts.1 += u64::from(session.aims().value(outcome).is_none());
     }
     counts
 }

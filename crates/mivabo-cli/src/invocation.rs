@@ -6,6 +6,7 @@ use mivabo_work::{Kind, Objective, STUDY_VARIABLE, TRIAL_VARIABLE, shown};
 
 use crate::objective::{Call, input};
 use crate::paste::quoted;
+use crate::plain::plain;
 
 /// The line; none for a function inside this program, and none where no single line can be shown and pasted.
 ///
@@ -38,9 +39,9 @@ pub fn line(call: &Call<'_>) -> Option<String> {
         pieces.push(quoted(word)?);
     }
     let line = pieces.join(" ");
-    // A terminal would obey other control characters instead of showing them.
-    let is_shown = |c: char| !c.is_control() || c == '\n' || c == '\t';
-    line.chars().all(is_shown).then_some(line)
+    // What is shown escaped means something else when it is pasted.
+    let is_shown = plain(&line) == line;
+    is_shown.then_some(line)
 }
 
 /// What is evaluated, as a study file says it, with names of parameters in braces.

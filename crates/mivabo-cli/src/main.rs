@@ -15,9 +15,11 @@ mod args;
 mod ask;
 mod best;
 mod check;
+mod correct;
 mod crew;
 mod csv;
 mod dry_run;
+mod enqueue;
 mod error;
 mod exit;
 mod export;
@@ -35,6 +37,7 @@ mod plain;
 mod programs;
 mod progress;
 mod report;
+mod revise;
 mod run;
 mod schema;
 mod shell;
@@ -130,6 +133,9 @@ fn run(command: &Command) -> Result<Answer, Error> {
         Command::Check(args) => check::run(args),
         Command::Ask(args) => ask::run(args),
         Command::Tell(args) => tell::run(args),
+        Command::Enqueue(args) => enqueue::run(args),
+        Command::Correct(args) => correct::run(args),
+        Command::Revise(args) => revise::run(args),
         Command::Show(args) => show::run(args),
         Command::Import(args) => import::run(args),
         Command::Strategies(args) => Ok(strategies::run(args)),

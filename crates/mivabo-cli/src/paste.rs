@@ -1,6 +1,5 @@
-//! Calls of this program that messages suggest, as they can be pasted into a shell.
+//! Words for a shell, and the calls of this program that messages suggest: they can be pasted.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 /// `mivabo run 'my study.toml'`: a command with its file, and what else it takes.
@@ -11,11 +10,13 @@ pub fn call(command: &str, file: &Path, rest: &[&str]) -> String {
         Some(name) if !name.is_empty() => format!("./{file}"),
         _ => file,
     };
-    let words = [command, &file].into_iter().chain(rest.iter().copied());
-    // No path and no argument has a NUL.
-    let quoted = words.map(|word| quoted(word).unwrap_or_else(|| word.to_owned()));
-    let quoted: Vec<String> = std::iter::once("mivabo".to_owned()).chain(quoted).collect();
-    quoted.join(" ")
+    let words = ["mivabo", command, &file].into_iter();
+    let words = words.chain(rest.iter().copied());
+    // Only a word with a NUL cannot be quoted, and no path or argument has one.
+    let words: Vec<String> = words
+        .map(|word| quoted(word).unwrap_or_else(|| word.to_owned()))
+        .collect();
+    words.join(" ")
 }
 
 /// The call that tells what could not be stored.
@@ -27,9 +28,9 @@ pub fn tell(file: &Path, trial: u64, value: f64, result: Option<&str>) -> String
     }
 }
 
-/// A word for a shell; none for one that it cannot hold, with a NUL in it.
+/// A word for a shell; none for one that it cannot hold.
 pub fn quoted(word: &str) -> Option<String> {
-    shlex::try_quote(word).ok().map(Cow::into_owned)
+    shlex::try_quote(word).ok().map(Into::into)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mivabo::view::StudyView;
 use mivabo_store::{Definition, Location, Session, Store};
-use mivabo_work::StudyFile;
+use mivabo_work::{Plan, StudyFile};
 
 use crate::error::Error;
 use crate::input::read;
@@ -84,7 +84,12 @@ impl Source {
             if self.study.as_ref().is_none_or(|name| *name == file.name) {
                 database(&file.path, &file.location)?;
                 say_waits(&file.location);
-                return open(&file.location, &file.name, &file.definition);
+                return open(&Described {
+                    path: &file.path,
+                    name: &file.name,
+                    location: &file.location,
+                    definition: &file.definition,
+                });
             }
         }
         self.existing()
@@ -207,14 +212,95 @@ pub fn say_waits(location: &Location) {
     });
 }
 
-/// A study that is defined so, made if there is none.
-pub fn open(location: &Location, name: &str, definition: &Definition) -> Result<Session, Error> {
-    let store = Store::open(location)?;
-    let session = Session::open(store, name, definition).map_err(|why| Error::Study {
-        place: location.clone(),
-        why: Box::new(why),
+/// A study as its file, and what was typed beside that, describe it.
+pub struct Described<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// The name of the study.
+    pub name: &'a str,
+    /// Where it is kept.
+    pub location: &'a Location,
+    /// Space, aims, strategy, seed.
+    pub definition: &'a Definition,
+}
+
+impl<'a> Described<'a> {
+    /// As a run needs it.
+    pub fn by(plan: &'a Plan) -> Described<'a> {
+        Described {
+            path: &plan.path,
+            name: &plan.name,
+            location: &plan.location,
+            definition: &plan.definition,
+        }
+    }
+}
+
+/// The study that is described, made if there is none.
+pub fn open(described: &Described<'_>) -> Result<Session, Error> {
+    let place = || described.location.clone();
+    let store = Store::open(described.location)?;
+    let session = Session::open(store, described.name, described.definition);
+    let session = session.map_err(|why| match why {
+        mivabo_store::Error::Differs { name, differences } => Error::Differs {
+            path: described.path.to_owned(),
+            study: name,
+            place: place(),
+            differences,
+        },
+        why => Error::Study {
+            place: place(),
+            why: Box::new(why),
+        },
     })?;
+    say_taken(&session);
     Ok(named(session))
+}
+
+/// The stored study of a file, however it is defined there; only to be looked at if that is asked for.
+pub fn stored(file: &StudyFile, is_looking: bool) -> Result<Session, Error> {
+    let place = Place {
+        location: file.location.clone(),
+        name: Some(file.name.clone()),
+        file: None,
+    };
+    database(&file.path, &file.location)?;
+    if !place.location.exists() {
+        return Err(Error::NotBegun {
+            place: place.location,
+            file: file.path.clone(),
+        });
+    }
+    say_waits(&file.location);
+    let store = if is_looking {
+        Store::look(&file.location)?
+    } else {
+        Store::open_existing(&file.location)?
+    };
+    place.load(store).map(named)
+}
+
+/// Says what is otherwise than when the study was made, where nothing was told since.
+fn say_taken(session: &Session) {
+    let taken = session.taken();
+    if taken.is_empty() {
+        return;
+    }
+    let name = session.name();
+    say!("study `{name}` had no results yet, and is now as the file says:");
+    for difference in taken {
+        say!("  {difference}");
+    }
+}
+
+/// Says why the first trial is not the point of all defaults, in a study that begins.
+pub fn say_defaults(session: &Session) {
+    if session.study().n_trials() > 0 {
+        return;
+    }
+    if let Some(Err(why)) = session.space().default_point() {
+        say!("{why}");
+    }
 }
 
 /// Workers on several machines need different names.

@@ -126,13 +126,16 @@ fn what_a_terminal_would_obey_is_shown_and_not_sent() {
         "wrong.toml",
         &format!("{OBEYED}storage = '{odd}'\n[{odd}]\n"),
     );
-    let calls: [&[&str]; 20] = [
+    let database = study.replace(".toml", ".db");
+    let calls: [&[&str]; 22] = [
         &["check", &study],
         &["check", &study, "--json"],
         &["check", odd],
         &["check", "wrong.toml"],
         &["ask", &study],
+        &["run", &study, "--dry-run"],
         &["run", &study],
+        &["list", &database],
         &["best", &study],
         &["best", &study, "--json"],
         &["best", &study, "--recommend"],

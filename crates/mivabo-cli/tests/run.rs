@@ -465,7 +465,7 @@ fn a_run_that_is_called_again_goes_on_as_if_it_had_never_stopped() {
     assert_eq!(points(&whole), points(&parts));
     let other = stderr(&parts.run(&["run", "study.toml", "--seed", "7"]));
     assert!(
-        other.contains("exists with another definition") && other.contains("\"seed\":1,"),
+        other.contains("has results of another seed: seed was 1, is 7"),
         "{other}"
     );
 }

@@ -132,7 +132,7 @@ fn a_newer_version_is_left_alone() {
         Error::Newer {
             path: path.clone(),
             found: 99,
-            known: 3
+            known: 4
         }
     );
 

@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mivabo::Space;
 use mivabo::space::{Point, Value};
-use mivabo_store::{Asked, Definition, Error, Location, RecordState, Session, Store, Told};
+use mivabo_store::{
+    Asked, Changes, Claim, Definition, Error, Lease, Location, NewRecord, RecordState, Revision,
+    Session, Store, Told,
+};
 use mivabo_work::{Done, Ended, Ending, Next, Terms, Work};
 
 fn session_at(place: &Location) -> Session {
@@ -104,6 +107,66 @@ fn nothing_begins_after_a_stop_or_a_good_value_or_when_time_is_up() {
     modest.ended(&mut session, trial.id, value(1.0)).unwrap();
 
     assert_eq!(done(modest.next(&mut session)), Done::TargetMet);
+}
+
+/// What `work` does while another process computes a suggestion for half a second.
+fn next_after_a_long_wait(work: &mut Work) -> (Done, Session) {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Location::from(folder.path().join("a.db"));
+    let mut session = session_at(&place);
+    let (say, taken) = std::sync::mpsc::channel();
+    let why = std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let mut store = Store::open(&place).unwrap();
+            let study = store.studies().unwrap()[0].id;
+            let lease = Lease {
+                worker: "w",
+                now: 0,
+                millis: 1_000,
+            };
+            let claim = Claim {
+                lease,
+                since: Revision::default(),
+                max_trials: None,
+            };
+            let slow = |_: &Changes| {
+                say.send(()).unwrap();
+                sleep(Duration::from_millis(500));
+                Err::<NewRecord, _>(Error::BadName {
+                    name: String::new(),
+                })
+            };
+            store.claim(study, &claim, slow).unwrap_err();
+        });
+        taken.recv().unwrap();
+        done(work.next(&mut session))
+    });
+    (why, session)
+}
+
+#[test]
+fn nothing_begins_that_was_asked_for_in_time_and_came_too_late() {
+    let mut late = Work::new(Terms {
+        time: Some(Duration::from_millis(200)),
+        ..Terms::default()
+    });
+
+    let (why, session) = next_after_a_long_wait(&mut late);
+
+    assert_eq!((why, late.n_held()), (Done::OutOfTime, 0));
+    assert_eq!(session.running().unwrap(), []);
+}
+
+#[test]
+fn nothing_begins_after_a_stop_that_came_during_a_long_wait() {
+    let began = Instant::now();
+    let wish = move || began.elapsed() > Duration::from_millis(200);
+    let mut stopped = work(9).stopping_when(wish);
+
+    let (why, session) = next_after_a_long_wait(&mut stopped);
+
+    assert_eq!((why, stopped.n_held()), (Done::Stopped, 0));
+    assert_eq!(session.running().unwrap(), []);
 }
 
 #[test]
@@ -318,4 +381,29 @@ fn a_trial_whose_tell_is_interrupted_stays_held_and_its_outcome_is_known() {
     assert_eq!(work.unstored(Some(&session)), ["trial 0: value 0.5"]);
     work.release(&mut session);
     assert_eq!(session.record(0).unwrap().state, RecordState::Waiting);
+}
+
+#[test]
+fn nothing_begins_once_the_study_is_not_the_one_that_is_evaluated() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Location::from(folder.path().join("a.db"));
+    let (mut session, mut other) = (session_at(&place), session_at(&place));
+    let known = session.definition().to_owned();
+    let mut work = Work::new(Terms {
+        trials: Some(9),
+        definition: Some(known.clone()),
+        ..Terms::default()
+    });
+    let running = asked(work.next(&mut session));
+    let mut revised = Definition::from_json(&known).unwrap();
+    revised.seed = 1;
+    other.revise(&revised).unwrap();
+
+    assert_eq!(done(work.next(&mut session)), Done::Revised);
+    let ended = work.ended(&mut session, running.id, value(0.5)).unwrap();
+
+    assert_eq!(ended, Ended::Told);
+    // The trial that was claimed to find that out waits for those who know better.
+    let waiting = session.record(1).unwrap();
+    assert_eq!((waiting.state, waiting.attempts), (RecordState::Waiting, 0));
 }

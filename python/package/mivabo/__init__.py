@@ -25,6 +25,7 @@ from ._errors import (
 from ._native import STRATEGIES, Expr, __version__, at_least, at_most, exactly, exp, log, max, min, sqrt, sum
 from ._optimize import Callback, Objective
 from ._parameter import Parameter
+from ._revision import Revision
 from ._space import Space
 from ._study import Report, Study, maximize, minimize
 from ._trial import Estimate, Importance, Params, Recommendation, Trial, Value, Violation
@@ -44,6 +45,7 @@ __all__ = [
     "PointError",
     "Recommendation",
     "Report",
+    "Revision",
     "Space",
     "SpaceError",
     "StorageError",

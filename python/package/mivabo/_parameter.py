@@ -42,6 +42,8 @@ class Parameter:
     """What may be chosen; None for all else."""
     encoding: str | None = None
     """How it becomes bits, if that was said."""
+    default: Value | None = None
+    """What is taken where nothing else is said."""
     when: str | None = None
     """Where it is active; None if it always is."""
 
@@ -57,6 +59,7 @@ class Parameter:
             log=bool(said.get("log")),
             values=None if values is None else tuple(values),
             encoding=said.get("encoding"),
+            default=said.get("default"),
             when=said.get("when"),
         )
 
@@ -72,6 +75,6 @@ class Parameter:
 
     def __repr__(self) -> str:
         """Its name and its values, and what else was said of it."""
-        others = {"encoding": self.encoding, "when": self.when}
+        others = {"encoding": self.encoding, "default": self.default, "when": self.when}
         said = [f", {key}={value!r}" for key, value in others.items() if value is not None]
         return f"Parameter({self.name!r}, {self.domain}{''.join(said)})"

@@ -60,10 +60,22 @@ class Space:
         high: builtins.float,
         *,
         log: builtins.bool = False,
+        default: builtins.float | None = None,
         when: Statement | None = None,
     ) -> Expr:
-        """Add a real parameter from ``low`` to ``high``; with ``log`` the model looks at its logarithm."""
-        return self._declare(name, "float", when, low=low, high=high, log=True if log else None)
+        """Add a real parameter from ``low`` to ``high``; with ``log`` the model looks at its logarithm.
+
+        The point of all defaults is the first trial of a study, where it is feasible:
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> rate = space.float("rate", 1e-4, 1e-1, log=True, default=1e-3)
+        >>> layers = space.int("layers", 1, 6, default=2)
+        >>> mivabo.Study(space).ask().params
+        {'rate': 0.001, 'layers': 2}
+        """
+        keys = {"low": low, "high": high, "log": True if log else None, "default": default}
+        return self._declare(name, "float", when, **keys)
 
     def int(
         self,
@@ -74,13 +86,15 @@ class Space:
         step: builtins.int = 1,
         log: builtins.bool = False,
         encoding: str | None = None,
+        default: builtins.int | None = None,
         when: Statement | None = None,
     ) -> Expr:
         """Add an integer parameter: ``low``, ``low + step``, …, ``high``.
 
         ``encoding`` is ``"binary"`` (the default), ``"unary"`` or ``"one-hot"``.
         """
-        keys = {"low": low, "high": high, "step": step, "log": True if log else None, "encoding": encoding}
+        bounds = {"low": low, "high": high, "step": step}
+        keys = {**bounds, "log": True if log else None, "encoding": encoding, "default": default}
         return self._declare(name, "int", when, **keys)
 
     def choice(
@@ -90,6 +104,7 @@ class Space:
         *,
         ordered: builtins.bool = False,
         encoding: str | None = None,
+        default: Value | None = None,
         when: Statement | None = None,
     ) -> Expr:
         """Add a parameter that is one of ``values``; with ``ordered`` their order matters to the model."""
@@ -97,11 +112,11 @@ class Space:
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise TypeError(f"parameter `{name}`: expected a list of values, not {values!r:.60}")
         listed = _in_order(f"parameter `{name}`", "values", values)
-        return self._declare(name, kind, when, values=listed, encoding=encoding)
+        return self._declare(name, kind, when, values=listed, encoding=encoding, default=default)
 
-    def bool(self, name: str, *, when: Statement | None = None) -> Expr:
+    def bool(self, name: str, *, default: builtins.bool | None = None, when: Statement | None = None) -> Expr:
         """Add a parameter that is true or false."""
-        return self._declare(name, "bool", when)
+        return self._declare(name, "bool", when, default=default)
 
     def auxiliary(self, name: str, low: builtins.int, high: builtins.int, *, when: Statement | None = None) -> Expr:
         """Add an integer that only constraints speak of: the objective does not see it.

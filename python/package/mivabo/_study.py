@@ -17,6 +17,7 @@ from ._errors import Error, ExhaustedError, SpaceError, StorageError, StudyError
 from ._optimize import Callback, Objective
 from ._plots import Plots
 from ._result import as_json, parted
+from ._revision import Revision, warn_of
 from ._space import Space, _dict, _in_order, _read, _size
 from ._table import Row, table
 from ._trial import Estimate, Home, Importance, Params, Recommendation, Trial, Value
@@ -82,7 +83,8 @@ class Study:
     _inner: _native.Study
     _stop: bool
     _space: Space | None
-    _definition: dict[str, Any]
+    _text: str
+    _said: dict[str, Any]
     _home: Home
     _before: dict[Home, int]
     """Studies in memory that this one is a copy of, and how many trials they had then."""
@@ -115,10 +117,11 @@ class Study:
         }
         name = _study_name(name, path)
         self._begin(_native.Study(space._native(), name, path, _worker(), settings))
+        warn_of(self._inner.news())
 
     @classmethod
     def load(cls, storage: Storage, name: str | None = None) -> Study:
-        """Open a study that exists, as it was made; a file with one study needs no name."""
+        """Open a study that exists, as it was last revised; a file with one study needs no name."""
         path = _path(storage)
         if path is None:
             raise StudyError(f"storage: `{storage}`: a study in memory cannot be loaded; expected a file")
@@ -137,9 +140,11 @@ class Study:
         path = os.path.abspath(path)
         text = _read(Path(path))
         try:
-            return cls._of(_native.Study.from_file(path, text, _worker()))
+            study = cls._of(_native.Study.from_file(path, text, _worker()))
         except Error as error:
             raise type(error)(f"{path}: {error}") from None
+        warn_of(study._inner.news())
+        return study
 
     # Ask and tell
 
@@ -196,8 +201,8 @@ class Study:
     ) -> Trial:
         """Add a result from elsewhere, feasible or not; for the rest see :meth:`tell`.
 
-        Values of inactive parameters are ignored. An active parameter that is left out takes its first value, a float
-        the middle of its range, and a warning says so.
+        Values of inactive parameters are ignored. An active parameter that is left out takes its default, else its first
+        value, or a float the middle of its range, and a warning says so.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -214,7 +219,7 @@ class Study:
         return self._trial(self._inner.add(params, answer, text))
 
     def enqueue(self, params: Mapping[str, Value]) -> Trial:
-        """Add a feasible point that is asked before any other."""
+        """Add a feasible point that is asked before any other; what is left out has its default."""
         return self._trial(self._inner.enqueue(_dict(params)))
 
     def replicate(self, trial: Trial | int) -> Trial:
@@ -228,6 +233,65 @@ class Study:
     def heartbeat(self, trial: Trial | int, lease: float = _DAY) -> None:
         """Give a sign of life: the lease of a trial begins anew."""
         self._inner.heartbeat(self._number(trial), lease)
+
+    # Second thoughts
+
+    def correct(
+        self,
+        trial: Trial | int,
+        value: float | Mapping[str, Any] | None = None,
+        *,
+        failed: bool | str = False,
+        result: Mapping[str, Any] | None = None,
+        why: str | None = None,
+    ) -> Trial:
+        """Let another outcome count for a trial that was told wrongly; for the rest see :meth:`tell`.
+
+        What was told is kept as the ``history`` of the trial. A number alone leaves everything else that was measured
+        as it is; a mapping, or a ``result``, gives all of it anew.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> x = space.int("x", 1, 3)
+        >>> study = mivabo.Study(space)
+        >>> study.tell(study.ask(), 50.0)
+        >>> study.correct(0, 0.5, why="percent").value
+        0.5
+        >>> study.best.history[0]["value"]
+        50.0
+        """
+        number = self._number(trial)
+        answer, text = self._answer(f" of trial {number}", value, failed, result)
+        self._inner.correct(number, answer, text, why)
+        return self._trial(number)
+
+    def revise(
+        self, space: Space, *, strategy: str | None = None, seed: int | None = None, dry_run: bool = False
+    ) -> Revision:
+        """Give the study another space; what was told stays, and teaches wherever it has a place in the new one.
+
+        Bounds, parameters and constraints may change; a new parameter needs a ``default``, which is what earlier
+        trials stand for. Waiting trials that the new space forbids fail; running ones finish. Other processes follow
+        at their next call. ``dry_run`` only says what would change.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> lr = space.float("lr", 0.0, 1.0)
+        >>> study = mivabo.Study(space)
+        >>> for lr in [0.5, 0.05]:
+        ...     _ = study.add({"lr": lr}, 3.0)
+        >>> revised = mivabo.Space()
+        >>> lr, depth = revised.float("lr", 0.0, 0.1), revised.int("depth", 1, 4, default=2)
+        >>> print(study.revise(revised))
+        parameter `lr` changed: was a number from 0.0 to 1.0, is a number from 0.0 to 0.1
+        parameter `depth` was added: an integer from 1 to 4, default 2
+        1 of 2 trials teach in the revised space; 1 does not: `lr` = 0.5 is above its bound 0.1 (1)
+        >>> [trial.params for trial in study.trials]
+        [{}, {'lr': 0.05, 'depth': 2}]
+        """
+        if not isinstance(space, Space):
+            raise TypeError(f"space: expected a mivabo.Space, not {space!r:.60}")
+        return Revision(**self._inner.revise(space._native(), strategy, seed, dry_run))
 
     # The loop
 
@@ -410,7 +474,8 @@ class Study:
 
     @property
     def space(self) -> Space:
-        """Its space; a change of it does not change the study."""
+        """Its space; a change of it does not change the study, but see :meth:`revise`."""
+        self._look()
         if self._space is None:
             self._space = Space._of(self._inner.space())
         return self._space.__copy__()
@@ -450,9 +515,9 @@ class Study:
         """A study in a file is opened again; one in memory is copied, trials and all."""
         if self.storage is not None:
             return type(self).load, (self.storage, self.name)
-        definition, trials = self._inner.kept()
-        before = {**self._before, self._home: len(trials)}
-        return _restored, (type(self), self.name, definition, trials, before)
+        kept = self._inner.kept()
+        before = {**self._before, self._home: len(kept[1])}
+        return _restored, (type(self), self.name, kept, before)
 
     def __repr__(self) -> str:
         """Its name, its place and how many trials it has."""
@@ -480,10 +545,22 @@ class Study:
         self._inner = native
         self._stop = False
         self._space = None
-        self._definition = json.loads(native.definition())
+        self._text = ""
+        self._look()
         path = self.storage
         place = f"{_MEMORY}{uuid.uuid4()}" if path is None else os.path.realpath(path)
         self._home, self._before = (self.name, place), {}
+
+    def _look(self) -> None:
+        """Take in that the study was revised."""
+        text = self._inner.definition()
+        if text != self._text:
+            self._text, self._said, self._space = text, json.loads(text), None
+
+    @property
+    def _definition(self) -> dict[str, Any]:
+        self._look()
+        return self._said
 
     @property
     def _goal(self) -> str:
@@ -709,8 +786,10 @@ def _columns(names: list[str], taken: set[str]) -> dict[str, str]:
     return columns
 
 
-def _restored(cls: type[Study], name: str, definition: str, trials: list[Any], before: dict[Home, int]) -> Study:
-    study = cls._of(_native.Study.restore(name, definition, trials, _worker()))
+def _restored(
+    cls: type[Study], name: str, kept: tuple[str, list[Any], list[Any]], before: dict[Home, int]
+) -> Study:
+    study = cls._of(_native.Study.restore(name, *kept, _worker()))
     study._before = before
     return study
 

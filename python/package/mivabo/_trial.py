@@ -45,8 +45,12 @@ class Trial:
     """All numbers that its evaluation gave, by name, including the goal's."""
     reason: str | None = None
     """Why it failed, if it did."""
+    evaluated: Params | None = None
+    """The values that were evaluated, where the study was revised since and ``params`` has others, or none."""
+    left_out: str | None = None
+    """Why it has no place in the study as it was revised: nothing is learned from it, and it has no ``params``."""
     feasible: bool = True
-    """Whether it satisfies every constraint; only a result from elsewhere may not."""
+    """Whether it satisfies every constraint; a result from elsewhere may not, nor one from before a revision."""
     keeps_limits: bool | None = None
     """Whether it keeps every limit; None before it has ended, and in a study without limits."""
     origin: str = ""
@@ -63,6 +67,8 @@ class Trial:
     """When a worker last took it."""
     finished: float | None = None
     """When it was told."""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    """What was told of it before each correction, the oldest first: state, value, measured, reason, corrected, why."""
     _home: Home | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     @property

@@ -68,9 +68,7 @@ impl<'a> Propagator<'a> {
     /// # Panics
     /// When the assignment is not over the problem's bits.
     pub fn propagate_all(&self, assignment: &mut Assignment) -> Result<(), Conflict> {
-        let mut queue = Queue::new(self.constraints.len());
-        (0..self.constraints.len()).for_each(|id| queue.push(id));
-        self.run(queue, assignment)
+        self.run(self.queue(0..self.constraints.len()), assignment)
     }
 
     /// What follows without any choice.
@@ -100,11 +98,15 @@ impl<'a> Propagator<'a> {
         assignment: &mut Assignment,
         changed: &[usize],
     ) -> Result<(), Conflict> {
+        let concerned = changed.iter().flat_map(|bit| &self.occurrences[*bit]);
+        self.run(self.queue(concerned.copied()), assignment)
+    }
+
+    /// These constraints, in their order.
+    fn queue(&self, ids: impl Iterator<Item = usize>) -> Queue {
         let mut queue = Queue::new(self.constraints.len());
-        for &bit in changed {
-            self.occurrences[bit].iter().for_each(|&id| queue.push(id));
-        }
-        self.run(queue, assignment)
+        ids.for_each(|id| queue.push(id));
+        queue
     }
 
     pub(crate) fn constraints(&self) -> &[Constraint<'a>] {

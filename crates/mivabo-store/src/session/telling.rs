@@ -74,6 +74,8 @@ impl Session {
         values: impl IntoIterator<Item = (&'a str, Value)>,
         told: Told,
     ) -> Result<u64, Error> {
+        // It may have been revised.
+        self.sync()?;
         let point = self.space().point_where_active(values)?;
         let ids = self.add_all(&[(point, told)])?;
         Ok(ids.start)

@@ -5,6 +5,7 @@
 //!
 //! Write-ahead mode needs memory that all processes share: the file must be on a local disk, not on a network share.
 
+mod events;
 mod hold;
 mod line;
 mod live;

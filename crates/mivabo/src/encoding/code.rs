@@ -46,6 +46,13 @@ impl Code {
         }
     }
 
+    /// Sets the bits of a whole code to those of this index.
+    pub fn write(&self, index: u64, bits: &mut [bool]) {
+        for k in 0..self.width {
+            bits[self.first + k] = self.bit(index, k);
+        }
+    }
+
     /// The index that the bits stand for, if any.
     pub fn index(&self, x: &[bool]) -> Option<u64> {
         let bits = &x[self.bits()];

@@ -55,13 +55,11 @@ fn check_extent(model: &Model, constraint: &Constraint, part: &Expr) -> Result<(
     if extent.depth <= MAX_DEPTH && extent.size <= MAX_SIZE {
         return Ok(());
     }
-    Err(Error::Unsupported {
-        name: constraint.name.to_string(),
-        why: format!(
-            "written out with its conditions, it has more than {MAX_SIZE} terms or {MAX_DEPTH} levels"
-        ),
-        hint: "conditions over continuous parameters that name each other many times grow fast; use fewer".into(),
-    })
+    let why = format!(
+        "written out with its conditions, it has more than {MAX_SIZE} terms or {MAX_DEPTH} levels"
+    );
+    let hint = "conditions over continuous parameters that name each other many times grow fast; use fewer";
+    Err(Error::unsupported(&constraint.name, why, hint))
 }
 
 /// Whether it has a value at every point.
@@ -74,11 +72,7 @@ fn check_defined(model: &Model, constraint: &Constraint, part: &Expr) -> Result<
 }
 
 fn check_clauses(model: &Model, constraint: &Constraint, clauses: &[Clause]) -> Result<(), Error> {
-    let refused = |why: &str, hint: &str| Error::Unsupported {
-        name: constraint.name.to_string(),
-        why: why.into(),
-        hint: hint.into(),
-    };
+    let refused = |why: &str, hint: &str| Error::unsupported(&constraint.name, why, hint);
     let has_cases = |clause: &Clause| clause.iter().filter(|atom| is_real(model, atom)).count() > 1;
     if clauses.iter().any(has_cases) {
         return Err(refused(

@@ -155,12 +155,13 @@ impl<F: FnMut(&[f64]) -> f64> Search<'_, F> {
         x
     }
 
+    fn best(&self) -> Option<&Cell> {
+        let cells = self.cells.iter();
+        cells.min_by(|a, b| a.value.total_cmp(&b.value))
+    }
+
     fn minimum(&self) -> Minimum {
-        let best = self
-            .cells
-            .iter()
-            .min_by(|a, b| a.value.total_cmp(&b.value))
-            .map(|c| (self.place(&c.centre), c.value));
+        let best = self.best().map(|c| (self.place(&c.centre), c.value));
         let (x, value) = best.unwrap_or_default();
         Minimum {
             x,

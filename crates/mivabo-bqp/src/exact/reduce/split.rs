@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Part;
-use crate::model::{Bqp, Quadratic, Role, Row, Table};
+use crate::model::{Bqp, Quadratic, Role, Row, Table, rising};
 use crate::propagation::{Assignment, Constraint, compatible};
 
 /// What the parts are made from.
@@ -91,6 +91,7 @@ fn deal_out(form: &Quadratic, part_of: &[usize], number: &[usize], drafts: &mut 
 }
 
 /// A part while its objective is gathered.
+#[derive(Default)]
 struct Draft {
     /// Its bits by their old numbers, rising: so sums keep their order, and round as before.
     bits: Vec<usize>,
@@ -110,8 +111,7 @@ impl Draft {
         Self {
             bits,
             held,
-            linear: Vec::new(),
-            pairs: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -149,16 +149,10 @@ impl Draft {
 
 /// The bits of rows of reals that are fixed to 1, rising.
 fn held_by_reals(constraints: &[&Constraint<'_>], fixed: &Assignment) -> Vec<usize> {
-    let rows_of_reals = constraints
-        .iter()
-        .filter(|constraint| is_of_reals(constraint));
-    let ones = rows_of_reals
-        .flat_map(|row| row.bits())
-        .filter(|&&bit| fixed.value(bit) == Some(true));
-    let mut held: Vec<usize> = ones.copied().collect();
-    held.sort_unstable();
-    held.dedup();
-    held
+    let constraints = constraints.iter();
+    let rows_of_reals = constraints.filter(|constraint| is_of_reals(constraint));
+    let bits = rows_of_reals.flat_map(|row| row.bits()).copied();
+    rising(bits.filter(|&bit| fixed.value(bit) == Some(true)))
 }
 
 fn is_of_reals(constraint: &Constraint<'_>) -> bool {

@@ -193,15 +193,18 @@ fn starts(seen: &Seen<'_>, points: &RandomPoints<'_>, stream: &mut Stream) -> Ve
 
 /// Random points to start from. Where all parameters are discrete, the search needs none once there is a best trial.
 fn random_starts(seen: &Seen<'_>, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
-    let is_discrete = seen.space.encoding().n_reals() == 0;
-    let n = if is_discrete && !seen.ranked(1).is_empty() {
-        0
-    } else {
-        RANDOM_STARTS
-    };
     let goes_on = |_: &usize| points.work() < MUCH_WORK;
-    (0..n)
+    (0..n_random_starts(seen))
         .take_while(goes_on)
         .filter_map(|_| points.draw(stream).ok())
         .collect()
+}
+
+fn n_random_starts(seen: &Seen<'_>) -> usize {
+    let is_discrete = seen.space.encoding().n_reals() == 0;
+    if is_discrete && !seen.ranked(1).is_empty() {
+        0
+    } else {
+        RANDOM_STARTS
+    }
 }

@@ -1,0 +1,103 @@
+//! Revising and correcting a study from Python.
+
+use mivabo::view::PastView;
+use mivabo_store::{Definition, Difference, Error, Revised, Session};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::trial::measured;
+
+/// What a revision changes, as the arguments of Python's `Revision`.
+#[derive(IntoPyObject)]
+pub struct Revision {
+    changes: Vec<String>,
+    told: usize,
+    taught: usize,
+    left_out: Vec<(String, usize)>,
+    infeasible: usize,
+    failing: Vec<u64>,
+    running: usize,
+    summary: String,
+}
+
+impl From<Revised> for Revision {
+    fn from(revised: Revised) -> Revision {
+        let teaching = revised.teaching;
+        Revision {
+            changes: revised
+                .differences
+                .iter()
+                .map(Difference::to_string)
+                .collect(),
+            summary: teaching.to_string(),
+            told: teaching.told,
+            taught: teaching.told - teaching.n_silent(),
+            infeasible: teaching.infeasible,
+            left_out: teaching.silent,
+            failing: revised.failing,
+            running: revised.running,
+        }
+    }
+}
+
+/// What a study is to be from now on; what is not said stays as it is.
+pub struct Wanted {
+    pub space: mivabo::Space,
+    pub strategy: Option<String>,
+    pub seed: Option<u64>,
+    /// Whether nothing is to be written.
+    pub is_dry: bool,
+}
+
+impl Wanted {
+    /// Revises a study, or says what that would do.
+    pub fn revise(self, session: &mut Session) -> Result<Revision, Error> {
+        session.sync()?;
+        let mut definition = Definition::from_json(session.definition())?;
+        definition.space = self.space;
+        definition.strategy = self.strategy.unwrap_or(definition.strategy);
+        definition.seed = self.seed.unwrap_or(definition.seed);
+        let revised = if self.is_dry {
+            session.revision(&definition)
+        } else {
+            session.revise(&definition)
+        };
+        revised.map(Revision::from)
+    }
+}
+
+/// What somebody who opens a study should know: that it took another definition, and why its defaults are not tried first.
+pub fn news(session: &Session) -> Vec<String> {
+    let mut news = Vec::new();
+    let taken = session.taken();
+    if !taken.is_empty() {
+        let taken: Vec<String> = taken.iter().map(Difference::to_string).collect();
+        let name = session.name();
+        news.push(format!(
+            "study `{name}` had no results yet, and takes its new definition: {}",
+            taken.join("; ")
+        ));
+    }
+    if session.study().n_trials() == 0
+        && let Some(Err(why)) = session.space().default_point()
+    {
+        news.push(why.to_string());
+    }
+    news
+}
+
+/// What a trial was before it was corrected, as the arguments of Python's `Past`.
+pub fn history<'py>(py: Python<'py>, history: Vec<PastView>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let past = history.into_iter().map(|past| {
+        let dict = PyDict::new(py);
+        dict.set_item("state", past.state.name())?;
+        dict.set_item("value", past.value)?;
+        dict.set_item("measured", measured(py, &past.measured)?)?;
+        dict.set_item("reason", past.reason)?;
+        dict.set_item("corrected", past.corrected.map(mivabo::view::Time::seconds))?;
+        dict.set_item("worker", past.worker)?;
+        dict.set_item("why", past.why)?;
+        Ok(dict)
+    });
+    past.collect()
+}
