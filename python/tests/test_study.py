@@ -145,9 +145,9 @@ def test_a_copy_of_a_study_in_memory_has_all_that_is_known_of_it(small: Space) -
     assert copied.view() == study.view()
     assert copied.trials == study.trials
     assert [copied.ask().params for _ in range(3)] == [study.ask().params for _ in range(3)]
-    _, (cls, name, definition, trials, _) = study.__reduce__()
+    _, (cls, name, (definition, trials, events), before) = study.__reduce__()
     with pytest.raises(TypeError, match=r"Kept\.state"):
-        _study._restored(cls, name, definition, [{**trials[0], "state": "lost"}], {})
+        _study._restored(cls, name, (definition, [{**trials[0], "state": "lost"}], events), before)
 
 
 def test_a_copy_of_a_stored_study_is_the_same_study(small: Space, tmp_path: Path) -> None:
