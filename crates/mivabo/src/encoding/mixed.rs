@@ -115,8 +115,7 @@ pub(crate) fn given(
     if !scope.has_reals(context.model) {
         return Ok(Lowered::default());
     }
-    let enforced = enforce(context, constraint, part)?;
-    Ok(enforced.lowered)
+    Ok(enforce(context, constraint, part)?.lowered)
 }
 
 /// Values of the continuous parameters with nothing special about them: at 0 or 1 a product may lose its degree.
