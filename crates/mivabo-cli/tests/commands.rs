@@ -7,7 +7,9 @@ mod program;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Child;
+use std::time::Duration;
 
+use mivabo_store::{Session, Sqlite, Store};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use program::{Folder, code, snapshot, stderr, stdout};
@@ -467,17 +469,17 @@ fn a_column_may_be_named_result() {
 fn times_beyond_the_calendar_are_shown() {
     let folder = folder();
     folder.run(&["ask", "study.toml"]);
-    let database = rusqlite::Connection::open(folder.path("study.db")).unwrap();
-    database
-        .execute(
-            "update trial set created = 253402300800000, started = ?1",
-            [i64::MIN],
-        )
-        .unwrap();
-    drop(database);
+    let at = |clock: fn() -> i64| {
+        let store = Store::new(Sqlite::open(folder.path("study.db")).unwrap());
+        let name = store.studies().unwrap()[0].name.clone();
+        Session::load(store, &name).unwrap().with_clock(clock)
+    };
+    at(|| 253_402_300_800_000).replicate(0).unwrap();
+    let lease = Duration::from_secs(60);
+    at(|| i64::MIN).ask(None, lease).unwrap().unwrap();
     assert!(
         folder
-            .run(&["tell", "study.toml", "0", "1"])
+            .run(&["tell", "study.toml", "1", "1"])
             .status
             .success()
     );

@@ -343,6 +343,16 @@ class Study:
         """Write the study as one HTML page: charts, constraints, times, trials. Shows itself in a notebook."""
         return Report(self._inner.report())
 
+    def backup(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Copy the whole database into a new file, even while others work on it.
+
+        The copy has everything as it is at one moment, and its studies go on like any others. A file that is there already is replaced
+        only with ``force``.
+        """
+        if self.storage is None:
+            raise StudyError(f"study `{self.name}` is in memory: it has no database to copy; `copy` and `pickle` copy the study")
+        self._inner.backup(os.fspath(path), force)
+
     # What it is
 
     @property

@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 
 use mivabo::counted;
-use mivabo_store::Location;
+use mivabo_store::{Location, NO_STUDY};
 use mivabo_work::Mistake;
 
 pub use self::import::{ImportError, RowPlace};
@@ -68,7 +68,7 @@ pub enum Error {
         place: Location,
     },
     /// A database without a study.
-    #[error("{place} holds no study")]
+    #[error("{place} holds no study\n{NO_STUDY}")]
     NoStudy {
         /// The database.
         place: Location,
