@@ -372,19 +372,18 @@ def test_a_parameter_may_be_named_like_a_result() -> None:
     assert frame["param result.a"][0] in (1, 2, 3)
 
 
-def test_a_backup_is_a_whole_database_and_replaces_nothing_unasked(tmp_path: Path) -> None:
-    space = mivabo.Space({"x": mivabo.int(1, 9)})
-    study = mivabo.Study(space, storage=tmp_path / "a.db", name="a", seed=1)
-    study.optimize(lambda params: params["x"], trials=3)
+def test_a_backup_is_a_whole_database_and_replaces_nothing_unasked(space: Space, tmp_path: Path) -> None:
+    study = Study(space, storage=tmp_path / "a.db", seed=1)
+    run(study, 3)
     study.backup(tmp_path / "copy.db")
 
     with pytest.raises(mivabo.StorageError, match="is there already"):
         study.backup(tmp_path / "copy.db")
     study.backup(tmp_path / "copy.db", force=True)
 
-    copy = mivabo.Study.load(tmp_path / "copy.db")
-    assert [trial.value for trial in copy.trials] == [trial.value for trial in study.trials]
-    copy.optimize(lambda params: params["x"], trials=4)
-    assert (copy.n_trials, study.n_trials) == (4, 3)
+    copied = Study.load(tmp_path / "copy.db")
+    assert [trial.value for trial in copied.trials] == [trial.value for trial in study.trials]
+    run(copied, 1)
+    assert (copied.n_trials, study.n_trials) == (4, 3)
     with pytest.raises(mivabo.StudyError, match="is in memory"):
-        mivabo.Study(space).backup(tmp_path / "memory.db")
+        Study(space).backup(tmp_path / "memory.db")
