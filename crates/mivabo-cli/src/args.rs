@@ -68,6 +68,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Add results obtained elsewhere
     Import(ImportArgs),
+    /// Copy a database, even while it is in use
+    Backup(BackupArgs),
     /// List the studies of a database
     List(ListArgs),
     /// List the strategies and their settings
@@ -332,6 +334,28 @@ pub struct ListArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `mivabo backup`
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The copy has all studies of the database as they are at one moment, and is a database like any other: it opens, \
+and its studies go on. A copy made with `cp` during a run lacks what is in the log beside the file (-wal).
+
+Examples:
+  mivabo backup study.toml monday.db
+  mivabo backup studies.db /mnt/backup/studies.db --force"
+)]
+pub struct BackupArgs {
+    /// The study file (.toml or .json), or a database
+    #[arg(value_name = "STUDY")]
+    pub file: PathBuf,
+    /// The file to write
+    #[arg(value_name = "DEST")]
+    pub to: PathBuf,
+    /// Replace a file that is there already
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `mivabo schema`

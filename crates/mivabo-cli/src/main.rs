@@ -13,6 +13,7 @@ macro_rules! say {
 
 mod args;
 mod ask;
+mod backup;
 mod best;
 mod check;
 mod correct;
@@ -129,6 +130,7 @@ fn run(command: &Command) -> Result<Answer, Error> {
         // These two are read by other programs.
         Command::Report(args) => return report::run(args).map(Answer::data),
         Command::Export(args) => return export::run(args).map(Answer::data),
+        Command::Backup(args) => backup::run(args),
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
         Command::Ask(args) => ask::run(args),

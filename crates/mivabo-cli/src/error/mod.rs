@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mivabo::counted;
-use mivabo_store::{Difference, Location, Setting};
+use mivabo_store::{Difference, Location, NO_STUDY, Setting};
 use mivabo_work::Mistake;
 
 pub use self::enqueue::EnqueueError;
@@ -70,7 +70,7 @@ pub enum Error {
         place: Location,
     },
     /// A database without a study.
-    #[error("{place} holds no study")]
+    #[error("{place} holds no study\n{NO_STUDY}")]
     NoStudy {
         /// The database.
         place: Location,
