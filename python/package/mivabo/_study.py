@@ -201,8 +201,8 @@ class Study:
     ) -> Trial:
         """Add a result from elsewhere, feasible or not; for the rest see :meth:`tell`.
 
-        Values of inactive parameters are ignored. An active parameter that is left out takes its default, else its first
-        value, or a float the middle of its range, and a warning says so.
+        Values of inactive parameters are ignored. An active parameter that is left out takes its default, else its
+        first value, or a float the middle of its range, and a warning says so.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -796,9 +796,7 @@ def _columns(names: list[str], taken: set[str]) -> dict[str, str]:
     return columns
 
 
-def _restored(
-    cls: type[Study], name: str, kept: tuple[str, list[Any], list[Any]], before: dict[Home, int]
-) -> Study:
+def _restored(cls: type[Study], name: str, kept: tuple[str, list[Any], list[Any]], before: dict[Home, int]) -> Study:
     study = cls._of(_native.Study.restore(name, *kept, _worker()))
     study._before = before
     return study
