@@ -418,7 +418,14 @@ impl Study {
 
     /// Mean and deviation of the values at these points, by the model.
     fn predict(&self, py: Python<'_>, points: Vec<Bound<'_, PyDict>>) -> PyResult<Vec<(f64, f64)>> {
-        let given: PyResult<Vec<_>> = points.into_iter().map(|one| values(&one)).collect();
+        let given: PyResult<Vec<_>> = points
+            .into_iter()
+            .map(|one| {
+                // This is the main thread itself, where Ctrl-C is heard.
+                py.check_signals()?;
+                values(&one)
+            })
+            .collect();
         let given = given?;
         self.with(py, move |session| {
             let space = session.space();
