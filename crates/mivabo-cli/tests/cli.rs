@@ -182,6 +182,7 @@ fn help() {
         "export",
         "import",
         "list",
+        "rm",
         "solve",
         "schema",
         "completions",
