@@ -179,19 +179,15 @@ impl Place {
 
     /// The study of the name, or the only one.
     fn load(self, store: Store) -> Result<Session, Error> {
-        let Place { location, name, .. } = self;
-        let refused = |why| Error::Study {
-            place: location.clone(),
+        let Kept {
+            store,
+            location,
+            study,
+        } = self.entry(store)?;
+        Session::load(store, &study.name).map_err(|why| Error::Study {
+            place: location,
             why: Box::new(why),
-        };
-        let name = match name {
-            Some(name) => name,
-            None => {
-                let studies = store.studies().map_err(refused)?.into_iter();
-                only(studies.map(|study| study.name).collect(), &location)?
-            }
-        };
-        Session::load(store, &name).map_err(refused)
+        })
     }
 }
 
