@@ -12,6 +12,7 @@ use mivabo_work::{MAX_WORKERS, lease};
 use crate::correct::CorrectArgs;
 use crate::enqueue::EnqueueArgs;
 use crate::revise::ReviseArgs;
+use crate::rm::RmArgs;
 use crate::source::Source;
 
 /// Finds good settings of an expensive function over mixed variables under known constraints.
@@ -72,6 +73,8 @@ pub enum Command {
     Backup(BackupArgs),
     /// List the studies of a database
     List(ListArgs),
+    /// Remove a study with all its trials
+    Rm(RmArgs),
     /// List the strategies and their settings
     Strategies(StrategiesArgs),
     /// Solve binary quadratic programs, one per line of JSON

@@ -39,6 +39,7 @@ mod programs;
 mod progress;
 mod report;
 mod revise;
+mod rm;
 mod run;
 mod schema;
 mod shell;
@@ -138,6 +139,7 @@ fn run(command: &Command) -> Result<Answer, Error> {
         Command::Enqueue(args) => enqueue::run(args),
         Command::Correct(args) => correct::run(args),
         Command::Revise(args) => revise::run(args),
+        Command::Rm(args) => rm::run(args),
         Command::Show(args) => show::run(args),
         Command::Import(args) => import::run(args),
         Command::Strategies(args) => Ok(strategies::run(args)),
