@@ -12,7 +12,7 @@ use mivabo::interrupt;
 use mivabo::language::PointError;
 use mivabo::space::Point;
 use mivabo_report::html;
-use mivabo_store::{Error, Location, Session, Store, StudyEntry};
+use mivabo_store::{Error, Location, NO_STUDY, Session, Store, StudyEntry};
 use mivabo_work::{MAX_ATTEMPTS, StudyFile};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -454,6 +454,18 @@ impl Study {
         ))
     }
 
+    /// A copy of the whole database, as it is now.
+    fn backup(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        refuse_while_forking()?;
+        let home = self.home.clone();
+        let done = interruptible(py, move || {
+            waiting::at(Some(&home.location));
+            let _pass = pass();
+            Store::back_up(&home.location, &path, force)
+        })?;
+        done.map_err(|error| of_store(&error))
+    }
+
     /// The report as one HTML page.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |session| {
@@ -562,7 +574,9 @@ fn only(py: Python<'_>, location: &Location) -> PyResult<String> {
     })?;
     match studies.map_err(|error| of_store(&error))?.as_slice() {
         [only] => Ok(only.name.clone()),
-        [] => Err(StudyError::new_err(format!("`{location}` holds no study"))),
+        [] => Err(StudyError::new_err(format!(
+            "`{location}` holds no study\n{NO_STUDY}"
+        ))),
         several => Err(unnamed(location, several)),
     }
 }

@@ -62,7 +62,7 @@ def test_defaults_that_break_a_rule_are_left_out_and_that_is_said_once() -> None
 
 def test_a_default_that_a_parameter_cannot_have_is_refused_at_once() -> None:
     space = Space()
-    with pytest.raises(mivabo.SpaceError, match="parameter `x`: the default 3 is not a number from 0.0 to 1.0"):
+    with pytest.raises(mivabo.SpaceError, match=r"parameter `x`: the default 3 is not a number from 0\.0 to 1\.0"):
         space.float("x", 0.0, 1.0, default=3)
     with pytest.raises(mivabo.SpaceError, match="parameter `n`: the default 'two' is not an integer from 1 to 9"):
         space.int("n", 1, 9, default="two")  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def test_a_new_parameter_needs_a_default_and_a_goal_cannot_change(tmp_path: Path
     study = told(tmp_path / "a.db")
     with pytest.raises(mivabo.StudyError, match="parameter `depth` is new and has no default"):
         study.revise(revised(default=None))
-    with pytest.raises(TypeError, match="expected a mivabo.Space"):
+    with pytest.raises(TypeError, match=r"expected a mivabo\.Space"):
         study.revise("space")  # type: ignore[arg-type]
     assert study.revise(earlier(), seed=7, strategy="random").changes[-1] == "seed was 0, is 7"
     assert (study.seed, study.strategy) == (7, "random")

@@ -322,7 +322,7 @@ fn trials_of_others_are_waited_for_and_taken_over_when_their_leases_end() {
     let Next::Wait { until, news } = work.next(&mut session).unwrap() else {
         panic!("expected to wait")
     };
-    sleep(until.saturating_duration_since(std::time::Instant::now()));
+    sleep(until.saturating_duration_since(Instant::now()));
     assert_eq!(news, None);
     sleep(Duration::from_millis(300));
 

@@ -201,8 +201,8 @@ class Study:
     ) -> Trial:
         """Add a result from elsewhere, feasible or not; for the rest see :meth:`tell`.
 
-        Values of inactive parameters are ignored. An active parameter that is left out takes its default, else its first
-        value, or a float the middle of its range, and a warning says so.
+        Values of inactive parameters are ignored. An active parameter that is left out takes its default, else its
+        first value, or a float the middle of its range, and a warning says so.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -458,6 +458,16 @@ class Study:
     def plot(self) -> Plots:
         """The study in figures of matplotlib, such as ``study.plot.convergence()``."""
         return Plots(self)
+
+    def backup(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Copy the whole database into a new file, even while others work on it.
+
+        The copy has everything as it is at one moment, and its studies go on like any others. A file that is there already is replaced
+        only with ``force``.
+        """
+        if self.storage is None:
+            raise StudyError(f"study `{self.name}` is in memory: it has no database to copy; `copy` and `pickle` copy the study")
+        self._inner.backup(os.fspath(path), force)
 
     # What it is
 
@@ -786,9 +796,7 @@ def _columns(names: list[str], taken: set[str]) -> dict[str, str]:
     return columns
 
 
-def _restored(
-    cls: type[Study], name: str, kept: tuple[str, list[Any], list[Any]], before: dict[Home, int]
-) -> Study:
+def _restored(cls: type[Study], name: str, kept: tuple[str, list[Any], list[Any]], before: dict[Home, int]) -> Study:
     study = cls._of(_native.Study.restore(name, *kept, _worker()))
     study._before = before
     return study

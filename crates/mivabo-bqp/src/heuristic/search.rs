@@ -58,8 +58,8 @@ impl<'p, 'a> Search<'p, 'a> {
         self.restart_while(|search| {
             search.elite.is_empty() && 2 * search.moves < search.until.moves
         });
-        // Half of the moves have found nothing feasible: propagation may know more.
         if self.elite.is_empty() && !self.is_over {
+            // Half of the moves have found nothing feasible: propagation may know more.
             self.dive();
         }
         self.restart_while(|_| true);

@@ -293,10 +293,13 @@ fn least(numbers: &[f64]) -> f64 {
 
 /// A place of `wanted`: the first from a random place on, so that ties are broken by one draw.
 fn random_position(numbers: &[f64], wanted: f64, random: &mut Random) -> Option<usize> {
-    let from = random.below(numbers.len());
-    let is_wanted = |number: &f64| *number == wanted;
-    let late = numbers[from..].iter().position(is_wanted).map(|k| from + k);
-    late.or_else(|| numbers[..from].iter().position(is_wanted))
+    let (early, late) = numbers.split_at(random.below(numbers.len()));
+    let found = position_of(late, wanted).map(|k| early.len() + k);
+    found.or_else(|| position_of(early, wanted))
+}
+
+fn position_of(numbers: &[f64], wanted: f64) -> Option<usize> {
+    numbers.iter().position(|number| *number == wanted)
 }
 
 /// All items from a random one on, then those before it: the first of equals is then a random one.

@@ -268,7 +268,7 @@ impl Quadratic {
         self.rounding_below(magnitude)
     }
 
-    /// The same where partial sums are no larger than this: about 8 roundings a term, and as much again.
+    /// The same where no partial sum is larger than this: about 8 roundings a term, and as much again.
     pub(crate) fn rounding_below(&self, size: f64) -> f64 {
         16.0 * (self.n_terms() + 2) as f64 * f64::EPSILON * size
     }

@@ -68,7 +68,7 @@ impl Row {
     }
 
     /// The row that a bit has this value.
-    pub(crate) fn held(bit: usize, value: bool) -> Self {
+    pub fn held(bit: usize, value: bool) -> Self {
         let form = Quadratic::new(0.0, [(bit, 1.0)], []);
         Self::new("held", form, RowRelation::Equal, f64::from(u8::from(value)))
     }

@@ -78,8 +78,11 @@ impl<'a> Propagator<'a> {
         Ok(root)
     }
 
-    /// What follows from one more bit; none when it is refuted.
-    pub(crate) fn child(&self, parent: &Assignment, bit: usize, value: bool) -> Option<Assignment> {
+    /// What follows from one more bit, given that the assignment was at a fixpoint before; none when it is refuted.
+    ///
+    /// # Panics
+    /// When the assignment is not over the problem's bits, or the bit is not one of them.
+    pub fn child(&self, parent: &Assignment, bit: usize, value: bool) -> Option<Assignment> {
         let mut child = parent.clone();
         child.fix(bit, value);
         self.propagate(&mut child, &[bit]).ok()?;

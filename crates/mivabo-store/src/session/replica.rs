@@ -82,7 +82,8 @@ impl Replica {
 
     /// Whether these changes can be taken in one by one. Otherwise the study is folded again from all of them.
     pub(super) fn follows(&self, changes: &Changes) -> bool {
-        let is_moved = |trial: &Record| trial.is_told() && self.barred().contains(&trial.id);
+        let barred = self.barred();
+        let is_moved = |trial: &Record| trial.is_told() && barred.contains(&trial.id);
         !self.is_torn && changes.events.is_empty() && !changes.trials.iter().any(is_moved)
     }
 

@@ -8,12 +8,14 @@ use super::lower::{Lowered, enforce};
 use super::part::{Context, Scope};
 use super::scale;
 use crate::encoding::Error;
+use crate::language::domain::Domain;
 use crate::language::error::Place;
 use crate::language::expr::Expr;
 use crate::language::interval;
 use crate::language::model::{Class, Constraint, Model, Smoothness};
 use crate::language::normal::{Atom, Clause, Normaliser};
 use crate::language::point::Setting;
+use crate::language::polynomial::Polynomial;
 
 /// How large a constraint over reals may be once conditions that are defined elsewhere are written out: levels, which are
 /// recursions, and nodes, which are work.
@@ -113,18 +115,19 @@ pub(crate) fn given(
     if !scope.has_reals(context.model) {
         return Ok(Lowered::default());
     }
-    let enforced = enforce(context, constraint, part)?;
-    Ok(enforced.lowered)
+    Ok(enforce(context, constraint, part)?.lowered)
 }
 
 /// Values of the continuous parameters with nothing special about them: at 0 or 1 a product may lose its degree.
 fn generic(model: &Model) -> Vec<Option<Setting>> {
-    let generic = model.parameters.iter().enumerate().map(|(p, parameter)| {
-        let domain = &parameter.domain;
-        let value = || Setting::Real(scale::from_unit(domain, generic_coordinate(p)));
-        domain.is_continuous().then(value)
-    });
+    let parameters = model.parameters.iter().enumerate();
+    let generic = parameters.map(|(p, parameter)| generic_value(p, &parameter.domain));
     generic.collect()
+}
+
+fn generic_value(p: usize, domain: &Domain) -> Option<Setting> {
+    let value = || scale::from_unit(domain, generic_coordinate(p));
+    domain.is_continuous().then(|| Setting::Real(value()))
 }
 
 /// One of a sequence of coordinates between 0.1 and 0.9 of which no two are close.
@@ -135,13 +138,15 @@ fn generic_coordinate(p: usize) -> f64 {
 
 fn is_real(model: &Model, atom: &Atom) -> bool {
     match atom {
-        Atom::Compare(comparison) => {
-            let named = comparison.polynomial.parameters();
-            named.iter().any(|p| model.is_continuous(*p))
-        }
+        Atom::Compare(comparison) => names_reals(model, &comparison.polynomial),
         Atom::Opaque(smoothness) => *smoothness != Smoothness::Discrete,
         Atom::Member(..) => false,
     }
+}
+
+fn names_reals(model: &Model, polynomial: &Polynomial) -> bool {
+    let named = polynomial.parameters();
+    named.iter().any(|p| model.is_continuous(*p))
 }
 
 fn is_linear(model: &Model, clause: &Clause) -> bool {

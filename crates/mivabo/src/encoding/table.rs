@@ -111,8 +111,13 @@ impl<'a> Enumeration<'a> {
         }
     }
 
+    fn n_bits(&self) -> usize {
+        let codes = self.codes().into_iter();
+        codes.map(|(_, code)| code.width).sum()
+    }
+
     fn check_bits(&self) -> Result<(), Error> {
-        let bits = self.codes().iter().map(|(_, code)| code.width).sum();
+        let bits = self.n_bits();
         if bits <= MAX_BITS {
             return Ok(());
         }

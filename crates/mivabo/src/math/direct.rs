@@ -136,11 +136,10 @@ impl<F: FnMut(&[f64]) -> f64> Search<'_, F> {
         self.n_evaluations += 1;
         interrupt::check();
         let point = self.place(&centre);
-        let value = (self.f)(&point);
+        let value = comparable((self.f)(&point));
         Cell {
             centre,
-            // The largest number and not infinity: slopes on the hull would not be numbers.
-            value: if value.is_finite() { value } else { f64::MAX },
+            value,
             levels,
         }
     }
@@ -258,6 +257,11 @@ fn hull(corners: Vec<Corner>) -> Vec<Corner> {
         hull.push(next);
     }
     hull
+}
+
+/// The largest number and not infinity: slopes on the hull would not be numbers.
+fn comparable(value: f64) -> f64 {
+    if value.is_finite() { value } else { f64::MAX }
 }
 
 #[cfg(test)]

@@ -489,9 +489,7 @@ mod tests {
         let search = |size: f64| {
             let scaled = |x: &[f64], gradient: &mut [f64]| {
                 let value = size * rosenbrock(x, gradient);
-                for g in gradient.iter_mut() {
-                    *g *= size;
-                }
+                scale(gradient, size);
                 value
             };
             minimise(scaled, &start, &[(-5.0, 5.0); 5], LbfgsSettings::default())

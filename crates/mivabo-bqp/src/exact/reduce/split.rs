@@ -58,24 +58,32 @@ impl<'p, 'a> Split<'p, 'a> {
     fn constraints_of_parts(&self, part_of: &[usize]) -> Vec<Vec<&'p Constraint<'a>>> {
         let mut constraints = vec![Vec::new(); self.groups.len()];
         for &constraint in &self.open {
-            let mut bits = constraint.bits().iter();
             // All free bits of a constraint are in one part.
-            if let Some(&first) = bits.find(|&&bit| self.fixed.is_free(bit)) {
+            if let Some(first) = self.first_free(constraint) {
                 constraints[part_of[first]].push(constraint);
             }
         }
         constraints
     }
 
+    fn first_free(&self, constraint: &Constraint<'_>) -> Option<usize> {
+        let mut bits = constraint.bits().iter().copied();
+        bits.find(|bit| self.fixed.is_free(*bit))
+    }
+
     /// The objective over the free bits, under their old numbers.
     fn left_of_objective(&self) -> Quadratic {
-        self.problem
-            .objective()
-            .substituted(|bit| match self.fixed.value(bit) {
-                Some(false) => Role::Zero,
-                Some(true) => Role::One,
-                None => Role::Bit(bit),
-            })
+        let objective = self.problem.objective();
+        objective.substituted(|bit| role(self.fixed.value(bit), true, bit))
+    }
+}
+
+/// What becomes of a bit under a new number; one that is fixed to 1 may have to stay.
+fn role(value: Option<bool>, takes_ones: bool, number: usize) -> Role {
+    match value {
+        Some(false) => Role::Zero,
+        Some(true) if takes_ones => Role::One,
+        _ => Role::Bit(number),
     }
 }
 
@@ -161,11 +169,8 @@ fn is_of_reals(constraint: &Constraint<'_>) -> bool {
 
 fn restricted_row(row: &Row, fixed: &Assignment, number: &[usize]) -> Row {
     let is_exact = row.tolerance() == 0.0;
-    row.with_form(row.form().substituted(|bit| match fixed.value(bit) {
-        Some(false) => Role::Zero,
-        Some(true) if is_exact => Role::One,
-        _ => Role::Bit(number[bit]),
-    }))
+    let role = |bit: usize| role(fixed.value(bit), is_exact, number[bit]);
+    row.with_form(row.form().substituted(role))
 }
 
 fn restricted_table(table: &Table, fixed: &Assignment, number: &[usize]) -> Table {

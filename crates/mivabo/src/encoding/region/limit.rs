@@ -104,13 +104,7 @@ impl Limit {
     pub fn gap(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
         match &self.form {
             Form::Affine(row) => row.gap_with_gradient(x, gradient),
-            Form::Smooth(comparison, length) => {
-                let gap = difference(comparison, x, gradient);
-                for g in gradient {
-                    *g /= length;
-                }
-                gap / length
-            }
+            Form::Smooth(comparison, length) => scaled_gap(comparison, *length, x, gradient),
         }
     }
 
@@ -121,6 +115,15 @@ impl Limit {
             Form::Smooth(comparison, _) => is_impossible(comparison, within),
         }
     }
+}
+
+/// The gap in units of its length.
+fn scaled_gap(comparison: &RealComparison, length: f64, x: &[f64], gradient: &mut [f64]) -> f64 {
+    let gap = difference(comparison, x, gradient);
+    for g in gradient {
+        *g /= length;
+    }
+    gap / length
 }
 
 /// large - small and its gradient.

@@ -123,12 +123,17 @@ impl<'a> Region<'a> {
         x.len() == self.bounds.len() && x.iter().all(|x| (0.0..=1.0).contains(x))
     }
 
+    fn real(&self, p: usize, u: f64) -> Setting {
+        let domain = &self.encoding.model.parameters[p].domain;
+        Setting::Real(scale::from_unit(domain, u))
+    }
+
     /// The point at these coordinates.
     fn point(&self, x: &[f64]) -> Point {
         let mut settings = self.settings.clone();
         for (p, x) in self.encoding.reals.iter().zip(x) {
-            let domain = &self.encoding.model.parameters[*p].domain;
-            settings[*p] = settings[*p].map(|_| Setting::Real(scale::from_unit(domain, *x)));
+            // Whether it is active does not depend on the reals.
+            settings[*p] = settings[*p].map(|_| self.real(*p, *x));
         }
         Point { settings }
     }

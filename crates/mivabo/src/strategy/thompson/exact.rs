@@ -305,14 +305,8 @@ fn children<'a>(
     assignment: &'a Assignment,
     bit: usize,
 ) -> impl Iterator<Item = Assignment> + 'a {
-    [true, false].into_iter().filter_map(move |value| {
-        let mut child = assignment.clone();
-        child.fix(bit, value);
-        propagator
-            .propagate(&mut child, &[bit])
-            .is_ok()
-            .then_some(child)
-    })
+    let values = [true, false].into_iter();
+    values.filter_map(move |value| propagator.child(assignment, bit, value))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) use self::products::ProductRule;
 use self::search::{Searched, search};
 pub use self::settings::Thompson;
 pub(crate) use self::settings::{THEORY, ThompsonSearch, WaveFeatures, WeightPrior};
-use super::{Error, Estimate, Origin, Proposal, Proposer, Recommendation, Seen};
+use super::{Error, Estimate, Observed, Origin, Proposal, Proposer, Recommendation, Seen};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::{Feasible, Lowest, Placed};
 use crate::encoding::Encoded;
@@ -168,12 +168,17 @@ pub(crate) fn drawn(
     })
 }
 
+/// The highest value.
+fn worst(told: &[Observed<'_>]) -> Option<f64> {
+    let values = told.iter().filter_map(|observed| observed.value);
+    values.max_by(f64::total_cmp)
+}
+
 /// Codes and values of the told trials in the order of their tells. Failed trials have the worst value of all; without any value
 /// there are no observations.
 fn observations<'a>(seen: &Seen<'a>) -> Vec<(&'a Encoded, f64)> {
     let told = seen.observed();
-    let values = told.iter().filter_map(|observed| observed.value);
-    let Some(worst) = values.max_by(f64::total_cmp) else {
+    let Some(worst) = worst(&told) else {
         return Vec::new();
     };
     let valued = told

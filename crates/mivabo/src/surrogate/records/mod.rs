@@ -73,12 +73,10 @@ impl Records {
     /// The same points and outputs under features that differ in bandwidths or products only.
     pub(crate) fn with_features(&self, features: Arc<Features>) -> Records {
         // Waves depend on bandwidths; bits do not, and their monomials are made anew wherever they are needed.
-        let b = (0..self.n())
-            .flat_map(|i| features.b(self.unit_of(i)))
-            .collect();
+        let rows = (0..self.n()).flat_map(|i| features.b(self.unit_of(i)));
         Records {
+            b: rows.collect(),
             features,
-            b,
             ..self.clone()
         }
     }
@@ -98,12 +96,16 @@ impl Records {
     pub(crate) fn subset(&self, chosen: &[usize]) -> Records {
         let mut subset = Records::new(self.features.clone());
         for &i in chosen {
-            subset.words.extend_from_slice(self.words_of(i));
-            subset.unit.extend_from_slice(self.unit_of(i));
-            subset.b.extend_from_slice(self.b_of(i));
-            subset.y.push(self.y[i]);
+            subset.push_copy(self, i);
         }
         subset
+    }
+
+    fn push_copy(&mut self, other: &Records, i: usize) {
+        self.words.extend_from_slice(other.words_of(i));
+        self.unit.extend_from_slice(other.unit_of(i));
+        self.b.extend_from_slice(other.b_of(i));
+        self.y.push(other.y[i]);
     }
 
     pub(crate) fn features(&self) -> &Arc<Features> {

@@ -249,11 +249,7 @@ impl Ascent {
             self.n_vain += 1;
         }
         // All copies agree with their originals: no multipliers are better.
-        self.is_flat = answer
-            .differences
-            .iter()
-            .flat_map(Link::all)
-            .all(|d| d.abs() <= AGREEMENT);
+        self.is_flat = agree(&answer.differences);
     }
 
     fn is_over(&self, value: Option<f64>, gap: f64) -> bool {
@@ -289,6 +285,11 @@ impl Ascent {
         let aim = aim.filter(|aim| aim.is_finite());
         aim.unwrap_or(1.0 / self.n_steps as f64) / square
     }
+}
+
+fn agree(differences: &[Link]) -> bool {
+    let mut differences = differences.iter().flat_map(Link::all);
+    differences.all(|d| d.abs() <= AGREEMENT)
 }
 
 /// Where the multipliers move to.

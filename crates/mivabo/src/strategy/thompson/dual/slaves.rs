@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, RowRelation};
+use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row};
 
 use super::factors::{Factor, factors};
 use super::{Coupling, DualSettings};
@@ -84,14 +84,6 @@ pub(super) struct NoPoint;
 struct Held {
     bit: usize,
     value: bool,
-}
-
-impl Held {
-    fn row(self) -> Row {
-        let bit = Quadratic::new(0.0, [(self.bit, 1.0)], []);
-        let value = f64::from(u8::from(self.value));
-        Row::new("held", bit, RowRelation::Equal, value)
-    }
 }
 
 /// What the discrete slave answers.
@@ -278,7 +270,7 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
         let mut program = self.program.clone();
         program.set_objective(objective).ok()?;
         if let Some(held) = held {
-            program.add_row(held.row()).ok()?;
+            program.add_row(Row::held(held.bit, held.value)).ok()?;
         }
         Some(program)
     }
