@@ -34,6 +34,6 @@ class Revision:
 
 
 def warn_of(news: Iterable[str]) -> None:
-    """Say what somebody who opens a study should know."""
+    """Say what somebody who opens a study should know, in the line that opens it."""
     for text in news:
-        warnings.warn(text, stacklevel=4)
+        warnings.warn(text, stacklevel=3)
