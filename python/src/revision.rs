@@ -1,11 +1,7 @@
 //! Revising and correcting a study from Python.
 
-use mivabo::view::PastView;
 use mivabo_store::{Definition, Difference, Error, Revised, Session};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-
-use crate::trial::measured;
 
 /// What a revision changes, as the arguments of Python's `Revision`.
 #[derive(IntoPyObject)]
@@ -84,20 +80,4 @@ pub fn news(session: &Session) -> Vec<String> {
         news.push(why.to_string());
     }
     news
-}
-
-/// What a trial was before it was corrected, as the arguments of Python's `Past`.
-pub fn history<'py>(py: Python<'py>, history: Vec<PastView>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let past = history.into_iter().map(|past| {
-        let dict = PyDict::new(py);
-        dict.set_item("state", past.state.name())?;
-        dict.set_item("value", past.value)?;
-        dict.set_item("measured", measured(py, &past.measured)?)?;
-        dict.set_item("reason", past.reason)?;
-        dict.set_item("corrected", past.corrected.map(mivabo::view::Time::seconds))?;
-        dict.set_item("worker", past.worker)?;
-        dict.set_item("why", past.why)?;
-        Ok(dict)
-    });
-    past.collect()
 }

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use mivabo::measure::Measured;
 use mivabo::space::Value;
-use mivabo::view::{Given, Status, Time, TrialView};
+use mivabo::view::{Given, PastView, Status, Time, TrialView};
 use mivabo_store::{Asked, Object, Session, Told};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::of_store;
-use crate::revision::history;
 use crate::value::{dict, number, object, text};
 
 /// A trial as the arguments of Python's `Trial`.
@@ -153,4 +152,20 @@ pub fn told(what: &str, answer: Answer<'_>, result: Option<&str>) -> PyResult<To
         reason,
         result: result.map_err(|error| of_store(&error))?,
     })
+}
+
+/// What a trial was before it was corrected, as the arguments of Python's `Past`.
+fn history<'py>(py: Python<'py>, history: Vec<PastView>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let past = history.into_iter().map(|past| {
+        let dict = PyDict::new(py);
+        dict.set_item("state", past.state.name())?;
+        dict.set_item("value", past.value)?;
+        dict.set_item("measured", measured(py, &past.measured)?)?;
+        dict.set_item("reason", past.reason)?;
+        dict.set_item("corrected", past.corrected.map(Time::seconds))?;
+        dict.set_item("worker", past.worker)?;
+        dict.set_item("why", past.why)?;
+        Ok(dict)
+    });
+    past.collect()
 }

@@ -1,12 +1,11 @@
 //! `mivabo enqueue`: points to evaluate before any other.
 
-use std::path::PathBuf;
-
 use mivabo::Space;
 use mivabo::space::Value;
 use mivabo_store::Session;
 use serde_json::{Map, Value as Json};
 
+use crate::args::EnqueueArgs;
 use crate::error::{EnqueueError, Error};
 use crate::import::cell::typed;
 use crate::input::read_standard_input;
@@ -15,32 +14,6 @@ use crate::text::trials;
 
 /// What is typed for JSON lines on standard input.
 const LINES: &str = "-";
-
-/// `mivabo enqueue`
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "The next `ask` or `run` evaluates these points before any other. What is left out has its default, where it has one. \
-If any point is wrong, none is enqueued.
-
-Examples:
-  mivabo enqueue study.toml lr=0.01 layers=3
-  mivabo enqueue study.toml --json '{\"lr\": 0.01, \"layers\": 3}'
-  mivabo enqueue study.toml --json - < points.jsonl"
-)]
-pub struct EnqueueArgs {
-    /// The study file (.toml or .json), or a database
-    #[arg(value_name = "STUDY")]
-    pub file: PathBuf,
-    /// Values of parameters, such as lr=0.01
-    #[arg(value_name = "NAME=VALUE", required_unless_present = "json")]
-    pub values: Vec<String>,
-    /// The values as a JSON object, or a list of them; - for one object per line on standard input
-    #[arg(long, value_name = "JSON", conflicts_with = "values")]
-    pub json: Option<String>,
-    /// The study's name, if the database holds several
-    #[arg(long, value_name = "NAME")]
-    pub study: Option<String>,
-}
 
 /// The values of a point.
 type Values = Vec<(String, Value)>;

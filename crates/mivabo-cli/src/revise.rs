@@ -1,34 +1,14 @@
 //! `mivabo revise`: gives a study the definition that its study file has now, and says what that changes.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use mivabo::counted;
 use mivabo_store::Revised;
 
+use crate::args::ReviseArgs;
 use crate::error::Error;
 use crate::source::{read_study_file, stored};
 use crate::text::trials;
-
-/// `mivabo revise`
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Parameters, constraints, limits, seed and strategy can change; a new parameter needs a `default`, the value that \
-earlier trials stand for. Results stay for ever and are learned from wherever they have a place in the new space. Waiting trials \
-that the new space forbids fail; running ones finish. Other processes follow at their next call.
-
-Examples:
-  mivabo revise study.toml --dry-run   say what would change
-  mivabo revise study.toml"
-)]
-pub struct ReviseArgs {
-    /// The study file
-    #[arg(value_name = "STUDY")]
-    pub file: PathBuf,
-    /// Say what would change, and change nothing
-    #[arg(long)]
-    pub dry_run: bool,
-}
 
 /// Says what changes, and changes it.
 pub fn run(args: &ReviseArgs) -> Result<String, Error> {

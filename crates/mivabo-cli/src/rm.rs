@@ -6,31 +6,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mivabo::counted;
 use mivabo_store::{Record, RecordState, Revision};
 
+use crate::args::RmArgs;
 use crate::error::Error;
 use crate::log;
 use crate::plain::plain;
-use crate::source::{Kept, Source};
-
-/// `mivabo rm`
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "The study is gone for ever, with all its trials; other studies of the database stay, and so do study file and logs. \
-Whoever still works on it is refused from then on.
-
-Examples:
-  mivabo rm study.toml
-  mivabo rm studies.db --study cnn --yes"
-)]
-pub struct RmArgs {
-    #[command(flatten)]
-    pub source: Source,
-    /// Do not ask
-    #[arg(long)]
-    pub yes: bool,
-    /// Remove it even while trials run
-    #[arg(long)]
-    pub force: bool,
-}
+use crate::source::Kept;
 
 /// Removes a study.
 pub fn run(args: &RmArgs) -> Result<String, Error> {

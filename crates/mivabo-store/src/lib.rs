@@ -75,6 +75,7 @@
 
 mod backend;
 mod claim;
+mod comparison;
 mod definition;
 mod difference;
 mod error;

@@ -1,5 +1,7 @@
 //! What can be typed.
 
+mod change;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,10 +11,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use mivabo::view::Status;
 use mivabo_work::{MAX_WORKERS, lease};
 
-use crate::correct::CorrectArgs;
-use crate::enqueue::EnqueueArgs;
-use crate::revise::ReviseArgs;
-use crate::rm::RmArgs;
+pub use self::change::{CorrectArgs, EnqueueArgs, ReviseArgs, RmArgs};
 use crate::source::Source;
 
 /// Finds good settings of an expensive function over mixed variables under known constraints.
