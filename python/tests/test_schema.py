@@ -163,7 +163,9 @@ def mutated() -> Iterator[tuple[str, dict[str, Any]]]:
     yield at("model.linked", ["n", "lr"])
 
 
-@pytest.mark.parametrize(("mistake", "study"), list(mutated()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("mistake", "study"), list(mutated()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_mistakes_are_refused_by_the_schema_and_by_the_command_line(
     mistake: str, study: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -350,7 +350,9 @@ class Study:
         only with ``force``.
         """
         if self.storage is None:
-            raise StudyError(f"study `{self.name}` is in memory: it has no database to copy; `copy` and `pickle` copy the study")
+            raise StudyError(
+                f"study `{self.name}` is in memory: it has no database to copy; `copy` and `pickle` copy the study"
+            )
         self._inner.backup(os.fspath(path), force)
 
     # What it is

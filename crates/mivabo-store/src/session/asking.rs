@@ -8,7 +8,8 @@ use mivabo::study::Proposal;
 
 use super::replica::Replica;
 use super::{Session, millis, new_record};
-use crate::claim::{Claim, Suggest};
+use crate::backend::Turn;
+use crate::claim::{Claim, Claimed, Suggest, wait};
 use crate::error::Error;
 use crate::points;
 use crate::record::{Lease, NewRecord, Record};
@@ -27,6 +28,17 @@ pub struct Asked {
     pub origin: String,
     /// How many workers took it and did not give it back, this one included.
     pub attempts: u32,
+}
+
+/// What came of an ask.
+#[derive(Debug)]
+pub enum Asking {
+    /// A trial to evaluate.
+    Trial(Asked),
+    /// Nothing waits, and there are as many trials as there may be.
+    Nothing,
+    /// Others have the turn to suggest: it is to be waited for.
+    Wait(Box<dyn Turn>),
 }
 
 /// Computes a suggestion from the study in memory, which takes in what changed before.
@@ -85,6 +97,30 @@ impl Session {
         max_trials: Option<u64>,
         lease: Duration,
     ) -> Result<Option<Asked>, Error> {
+        let mut turn = None;
+        loop {
+            match self.ask_in_turn(max_trials, lease, turn.take())? {
+                Asking::Trial(asked) => return Ok(Some(asked)),
+                Asking::Nothing => return Ok(None),
+                Asking::Wait(mut wanted) => {
+                    wait(&mut *wanted)?;
+                    turn = Some(wanted);
+                }
+            }
+        }
+    }
+
+    /// As [`ask`](Self::ask), for those who use the session for something else while others have the turn to suggest: it is called again
+    /// with the turn that it asked to be [waited](Turn::wait) for.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub fn ask_in_turn(
+        &mut self,
+        max_trials: Option<u64>,
+        lease: Duration,
+        turn: Option<Box<dyn Turn>>,
+    ) -> Result<Asking, Error> {
         self.replica.mend()?;
         let claim = Claim {
             lease: leased(&self.worker, (self.clock)(), lease),
@@ -96,15 +132,20 @@ impl Session {
             clock: self.clock,
             suggested: None,
         };
-        let Some(trial) = self.store.claim_by(self.id, &claim, &mut asker)? else {
-            self.sync()?;
-            return Ok(None);
+        let claimed = self.store.claim_by(self.id, &claim, &mut asker, turn)?;
+        let trial = match claimed {
+            Claimed::Trial(trial) => trial,
+            Claimed::Wait(turn) => return Ok(Asking::Wait(turn)),
+            Claimed::Nothing => {
+                self.sync()?;
+                return Ok(Asking::Nothing);
+            }
         };
         // One that waited is known only when it is looked up. It is ours now: what goes wrong here is met again by the next call.
         if self.replica.is_torn() || self.replica.revision() < trial.revision {
             self.sync().ok();
         }
-        self.asked(&trial).map(Some)
+        self.asked(&trial).map(Asking::Trial)
     }
 
     fn asked(&self, trial: &Record) -> Result<Asked, Error> {

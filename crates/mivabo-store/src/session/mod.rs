@@ -16,7 +16,7 @@ use mivabo::study::{Estimate, Recommendation, Trial};
 use mivabo::{Space, Study};
 use serde_json::json;
 
-pub use self::asking::Asked;
+pub use self::asking::{Asked, Asking};
 use self::replica::Replica;
 use crate::definition::Definition;
 use crate::error::Error;
