@@ -12,7 +12,7 @@ use mivabo::interrupt;
 use mivabo::language::PointError;
 use mivabo::space::Point;
 use mivabo_report::html;
-use mivabo_store::{Error, Location, NO_STUDY, Session, Store, StudyEntry};
+use mivabo_store::{Asking, Error, Location, NO_STUDY, Session, Store, StudyEntry, Turn, Waited};
 use mivabo_work::{MAX_ATTEMPTS, StudyFile};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -35,6 +35,16 @@ pub struct Study {
     /// Touched only while Python's lock is held, and never for long: so nobody holds it when a process forks.
     open: Mutex<Open>,
 }
+
+/// What came of a call that may need the turn to suggest.
+pub enum Attempt<T> {
+    Done(T),
+    /// Others have the turn: it is waited for without the session, and then the call is made again with it.
+    Wait(Box<dyn Turn>),
+}
+
+/// So long at a time a turn is waited for.
+const AWHILE: Duration = Duration::from_secs(60);
 
 /// Where a study is.
 struct Home {
@@ -281,13 +291,18 @@ impl Study {
         let lease = self::lease(lease)?;
         let number = Arc::new(OnceLock::new());
         let found = number.clone();
-        let asked = self.with(py, move |session| {
+        let asked = self.with_turns(py, move |session, turn| {
             session.release_expired(MAX_ATTEMPTS)?;
             // What was released stays so, whatever becomes of the ask.
             interrupt::unsettle();
-            let asked = session.ask(max_trials, lease)?;
-            asked.as_ref().map(|asked| found.set(asked.id));
-            Ok(asked)
+            Ok(match session.ask_in_turn(max_trials, lease, turn)? {
+                Asking::Trial(asked) => {
+                    found.set(asked.id).ok();
+                    Attempt::Done(Some(asked))
+                }
+                Asking::Nothing => Attempt::Done(None),
+                Asking::Wait(turn) => Attempt::Wait(turn),
+            })
         });
         // Before the error is looked at: a trial that was claimed must be known even if the call fails.
         number
@@ -527,6 +542,39 @@ impl Study {
             act(session)
         })?;
         answer.map_err(|error| of_store(&error))
+    }
+
+    /// Acts on the session as often as it asks for a turn to be waited for. Others act on it meanwhile.
+    pub fn with_turns<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        mut act: impl FnMut(&mut Session, Option<Box<dyn Turn>>) -> Result<Attempt<T>, Error>
+        + Send
+        + 'static,
+    ) -> PyResult<T> {
+        refuse_while_forking()?;
+        let (slot, home) = (self.slot()?, self.home.clone());
+        let answer = interruptible(py, move || {
+            waiting::at(Some(&home.location));
+            // Held until the end: a child must not inherit the turn.
+            let pass = pass();
+            let mut turn = None;
+            loop {
+                let mut held = lock(&slot);
+                // Other threads may have had it for long.
+                interrupt::check();
+                let session = home.session_in(&mut held, || watch(&slot, &pass))?;
+                match act(session, turn.take())? {
+                    Attempt::Done(answer) => return Ok(answer),
+                    Attempt::Wait(mut wanted) => {
+                        drop(held);
+                        while wanted.wait(AWHILE)? == Waited::NotYet {}
+                        turn = Some(wanted);
+                    }
+                }
+            }
+        })?;
+        answer.map_err(|error: Error| of_store(&error))
     }
 
     /// The session of this process.

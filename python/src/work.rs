@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use crate::fork::pass;
 use crate::interrupt::interruptible;
 use crate::place::duration;
-use crate::study::Study;
+use crate::study::{Attempt, Study};
 use crate::trial::{Answer, Handed, told};
 use crate::waiting;
 
@@ -72,12 +72,15 @@ impl Loop {
     /// A trial to evaluate, or for how many seconds to wait; none when nothing new begins.
     fn next<'py>(&self, py: Python<'py>, stops: bool) -> PyResult<Option<Step<'py>>> {
         let work = self.work.clone();
-        let next = self.study.get().with(py, move |session| {
+        let next = self.study.get().with_turns(py, move |session, turn| {
             let mut work = lock(&work);
             if stops {
                 work.stop();
             }
-            work.next(session)
+            Ok(match work.next_in_turn(session, turn)? {
+                Next::Turn(turn) => Attempt::Wait(turn),
+                next => Attempt::Done(next),
+            })
         })?;
         Ok(match next {
             Next::Evaluate(asked) => Some(Step::Evaluate(Handed::of(py, asked)?)),
@@ -86,7 +89,8 @@ impl Loop {
                 let left = until.saturating_duration_since(Instant::now());
                 Some(Step::Wait(left.as_secs_f64()))
             }
-            Next::Done(_) => None,
+            // No turn is left to be waited for.
+            Next::Done(_) | Next::Turn(_) => None,
         })
     }
 

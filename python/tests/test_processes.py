@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from itertools import chain
 from pathlib import Path
 
@@ -213,3 +214,36 @@ study.tell(study.ask(), 1.0)
     path = tmp_path / "a.db"
     subprocess.run([sys.executable, "-c", program, str(path)], check=True)
     assert Study.load(path).n_trials == 1
+
+
+HOLD_TURN = """
+import fcntl, struct, sys, time
+file = open(sys.argv[1], "r+b")
+# As a process that computes a suggestion for the first study of a file: docs/store.md.
+lock = struct.pack("hhxxxxqqixxxx", fcntl.F_WRLCK, 0, 1 << 60, 1, 0)
+fcntl.fcntl(file, 37, lock)
+print("taken", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs locks of open files")
+def test_a_sign_of_life_does_not_wait_for_a_thread_that_waits_for_its_turn(tmp_path: Path) -> None:
+    space = Space()
+    space.int("x", 1, 9)
+    study = Study(space, storage=tmp_path / "a.db")
+    trial = study.ask()
+    with subprocess.Popen([sys.executable, "-c", HOLD_TURN, tmp_path / "a.db"], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        asker = threading.Thread(target=study.ask)
+        asker.start()
+        time.sleep(0.3)
+
+        study.heartbeat(trial)
+        study.tell(trial, 1.0)
+
+        assert asker.is_alive()
+        holder.kill()
+        asker.join()
+    assert study.n_trials == 2

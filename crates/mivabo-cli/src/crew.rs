@@ -9,7 +9,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::{Duration, Instant};
 
 use mivabo::{counted, lasting};
-use mivabo_store::{Asked, Error, Object, Session, Told};
+use mivabo_store::{Asked, Error, Object, Session, Told, Turn, Waited};
 use mivabo_work::{Done, Ended, Ending, MAX_FAILURES, Next, Plan, Terms, Work};
 
 use crate::log::{self, Log, LogError};
@@ -19,6 +19,9 @@ use crate::stop::{Stop, Wish};
 use crate::subprocess::{self, End, Rules};
 use crate::text::brief;
 use crate::trouble::{FailedTrial, Trouble};
+
+/// Between two looks whether somebody wants to stop, while a worker waits for a turn.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// All workers of this process.
 pub struct Crew<'a> {
@@ -188,6 +191,7 @@ impl<'a> Crew<'a> {
                     }
                     self.job.stop.rest_until(until);
                 }
+                Ok(Next::Turn(_)) => {}
                 Ok(Next::Done(why)) => return self.finish(why),
                 // Giving up makes the next turn the last one, and that says why all is done.
                 Err(error) => self.give_up(Trouble::Store(Box::new(error))),
@@ -196,12 +200,28 @@ impl<'a> Crew<'a> {
     }
 
     fn next(&self) -> Result<Next, Error> {
+        let mut turn = None;
+        loop {
+            match self.next_in_turn(turn.take())? {
+                Next::Turn(wanted) => turn = Some(self.wait_for(wanted)?),
+                next => return Ok(next),
+            }
+        }
+    }
+
+    fn next_in_turn(&self, turn: Option<Box<dyn Turn>>) -> Result<Next, Error> {
         let desk = &mut *lock(&self.desk);
-        let next = desk.work.next(&mut desk.session);
+        let next = desk.work.next_in_turn(&mut desk.session, turn);
         if let Ok(Next::Evaluate(_)) = next {
             self.progress.show(|| self.facts(desk));
         }
         next
+    }
+
+    /// Waits for a turn, while the others use the desk; or until there is nothing left to do.
+    fn wait_for(&self, mut turn: Box<dyn Turn>) -> Result<Box<dyn Turn>, Error> {
+        while turn.wait(PAUSE)? == Waited::NotYet && lock(&self.desk).work.is_over().is_none() {}
+        Ok(turn)
     }
 
     /// A worker that has nothing left to do says why, if no other one has said so.

@@ -4,6 +4,9 @@
 //! that is asked for. A backend on a server makes writers take turns, for example by locking the row of the study at
 //! the begin of a transaction, and lets readers see the last committed state without waiting.
 
+use std::fmt::Debug;
+use std::time::Duration;
+
 use crate::error::Error;
 use crate::event::Event;
 use crate::record::{Record, Revision, StudyEntry, StudyId};
@@ -23,13 +26,12 @@ pub trait Backend: Send {
     /// What the database meets; [`Error::Busy`] after a long wait.
     fn write(&self) -> Result<Box<dyn Transaction + '_>, Error>;
 
-    /// The turn to compute a suggestion for a study; waits for that of others. It keeps nobody from reading and writing, and
-    /// ends when it is dropped, or with its process. None where there are no such turns: suggestions are then computed in
-    /// the turn to write.
+    /// The wish for the turn to compute a suggestion for a study, which is to be [waited](Turn::wait) for. None where there are no such
+    /// turns: suggestions are then computed in the turn to write.
     ///
     /// # Errors
-    /// What the database meets; [`Error::Busy`] after a long wait.
-    fn turn_to_suggest(&self, _study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+    /// What the database meets.
+    fn turn_to_suggest(&self, _study: StudyId) -> Result<Option<Box<dyn Turn>>, Error> {
         Ok(None)
     }
 
@@ -39,8 +41,28 @@ pub trait Backend: Send {
     }
 }
 
-/// Something that one process at a time may do, until this is dropped.
-pub trait Turn {}
+/// The turn to compute a suggestion, or a place in the line for it. It keeps nobody from reading and writing, and ends when it is
+/// dropped, or with its process.
+///
+/// It is apart from the connection that gave it, which can be used meanwhile.
+pub trait Turn: Send + Debug {
+    /// Waits for the turn, but not for longer than this; the place in the line stays as long as this does.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] after a wait of ten minutes altogether.
+    fn wait(&mut self, longest: Duration) -> Result<Waited, Error>;
+}
+
+/// What came of a wait for a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waited {
+    /// It is ours.
+    Taken,
+    /// Others still have it.
+    NotYet,
+    /// There are no such turns here.
+    Impossible,
+}
 
 /// The last numbers that a study has given out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

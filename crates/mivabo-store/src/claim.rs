@@ -1,6 +1,8 @@
 //! How a trial is claimed: a waiting one, or a new one whose point is computed while everybody else goes on.
 
-use crate::backend::{Rows, Transaction};
+use std::time::Duration;
+
+use crate::backend::{Rows, Transaction, Turn, Waited};
 use crate::error::Error;
 use crate::record::{Lease, NewRecord, Record, Revision, StudyId};
 use crate::store::{Changes, Store, changes, definition, put};
@@ -9,6 +11,9 @@ use crate::store::{Changes, Store, changes, definition, put};
 /// or add the very point that is being computed. After that it is computed in the turn to write, where nobody can, so that a claim ends
 /// whatever the others do.
 const ATTEMPTS: usize = 3;
+
+/// Who has nothing else to do waits for a turn so long at a time.
+const AWHILE: Duration = Duration::from_secs(60);
 
 /// How a trial is claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,24 +70,57 @@ impl Store {
             last: None,
             now: claim.lease.now,
         };
-        self.claim_by(study, claim, &mut suggest)
+        let mut turn = None;
+        loop {
+            match self.claim_by(study, claim, &mut suggest, turn.take())? {
+                Claimed::Trial(trial) => return Ok(Some(trial)),
+                Claimed::Nothing => return Ok(None),
+                Claimed::Wait(mut wanted) => {
+                    wait(&mut *wanted)?;
+                    turn = Some(wanted);
+                }
+            }
+        }
     }
 
-    /// As [`claim`](Store::claim), for those who know when two points are the same.
+    /// As [`claim`](Store::claim), for those who know when two points are the same, and who do something else while others have the
+    /// turn: with the turn that this asks to be waited for, it goes on.
     pub(crate) fn claim_by<S: Suggest>(
         &mut self,
         study: StudyId,
         claim: &Claim<'_>,
         suggest: &mut S,
-    ) -> Result<Option<Record>, S::Error> {
+        turn: Option<Box<dyn Turn>>,
+    ) -> Result<Claimed, S::Error> {
         let mut claimer = Claimer {
             store: self,
             study,
             claim,
             suggest,
         };
-        claimer.claim()
+        claimer.claim(turn)
     }
+}
+
+/// What came of a claim.
+pub(crate) enum Claimed {
+    Trial(Record),
+    /// Nothing waits, and there are as many trials as there may be.
+    Nothing,
+    /// Others have the turn to suggest.
+    Wait(Box<dyn Turn>),
+}
+
+impl From<Option<Record>> for Claimed {
+    fn from(found: Option<Record>) -> Claimed {
+        found.map_or(Claimed::Nothing, Claimed::Trial)
+    }
+}
+
+/// Waits until a turn is ours.
+pub(crate) fn wait(turn: &mut dyn Turn) -> Result<(), Error> {
+    while turn.wait(AWHILE)? == Waited::NotYet {}
+    Ok(())
 }
 
 /// A closure that computes points. They are the same where their parameters are written in the same way.
@@ -138,27 +176,39 @@ struct Seen {
 }
 
 impl<S: Suggest> Claimer<'_, S> {
-    fn claim(&mut self) -> Result<Option<Record>, S::Error> {
-        // What waits is handed out without the turn: whoever has that may be computing for minutes.
+    fn claim(&mut self, turn: Option<Box<dyn Turn>>) -> Result<Claimed, S::Error> {
         let mut since = self.claim.since;
-        match self.look(since)? {
-            Found::Waiting(_) => {
-                if let Some(trial) = self.hand_out()? {
-                    return Ok(Some(trial));
-                }
-            }
-            Found::LimitReached => return Ok(None),
+        let turn = match turn {
+            Some(turn) => Some(turn),
+            None => match self.claim_before_turn(&mut since)? {
+                Some(done) => return Ok(done),
+                None => self.store.backend.turn_to_suggest(self.study)?,
+            },
+        };
+        let Some(mut turn) = turn else {
+            return Ok(self.claim_while_writing(since)?.into());
+        };
+        Ok(match turn.wait(Duration::ZERO)? {
+            Waited::Taken => self.claim_in_turn(since)?.into(),
+            Waited::NotYet => Claimed::Wait(turn),
+            Waited::Impossible => self.claim_while_writing(since)?.into(),
+        })
+    }
+
+    /// What needs no suggestion: what waits is handed out without the turn, as whoever has that may be computing for minutes.
+    fn claim_before_turn(&mut self, since: &mut Revision) -> Result<Option<Claimed>, S::Error> {
+        match self.look(*since)? {
+            // None where somebody was faster.
+            Found::Waiting(_) => Ok(self.hand_out()?.map(Claimed::Trial)),
+            Found::LimitReached => Ok(Some(Claimed::Nothing)),
             Found::Nothing(seen) => {
                 // There may be much of it, and nobody should wait for that: the turn comes after it.
                 if self.suggest.take_in(&seen.changes)? {
-                    since = seen.changes.revision;
+                    *since = seen.changes.revision;
                 }
+                Ok(None)
             }
         }
-        let Some(_turn) = self.store.backend.turn_to_suggest(self.study)? else {
-            return self.claim_while_writing(since);
-        };
-        self.claim_in_turn(since)
     }
 
     /// Nobody else computes a suggestion meanwhile.

@@ -93,7 +93,7 @@ mod told;
 mod view;
 mod waiting;
 
-pub use crate::backend::{Backend, Last, Rows, Transaction, Turn};
+pub use crate::backend::{Backend, Last, Rows, Transaction, Turn, Waited};
 pub use crate::claim::Claim;
 pub use crate::definition::{AimsError, Definition, Said, default_strategy};
 pub use crate::difference::{Difference, Setting};
@@ -104,7 +104,7 @@ pub use crate::memory::Memory;
 pub use crate::object::Object;
 pub use crate::points::object_of;
 pub use crate::record::{Lease, NewRecord, Record, Revision, StudyEntry, StudyId, Tell};
-pub use crate::session::{Asked, Revised, Session, Teaching};
+pub use crate::session::{Asked, Asking, Revised, Session, Teaching};
 pub use crate::sqlite::Sqlite;
 pub use crate::state::RecordState;
 pub use crate::store::{Changes, Revising, Store, check_name};

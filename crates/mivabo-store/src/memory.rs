@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use mivabo::interrupt;
 
-use crate::backend::{Backend, Last, Rows, Transaction, Turn};
+use crate::backend::{Backend, Last, Rows, Transaction, Turn, Waited};
 use crate::error::Error;
 use crate::event::Event;
 use crate::location::Location;
@@ -71,35 +72,51 @@ impl Backend for Memory {
         }))
     }
 
-    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
-        for attempt in 0.. {
-            // A set and not a lock for each study, so that a wait can be interrupted.
-            if lock(&self.suggesting).insert(study) {
-                break;
+    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn>>, Error> {
+        Ok(Some(Box::new(Suggesting {
+            all: self.suggesting.clone(),
+            study,
+            is_taken: false,
+            n_pauses: 0,
+        })))
+    }
+}
+
+/// The turn to compute a suggestion for a study, or the wait for it.
+#[derive(Debug)]
+struct Suggesting {
+    all: Arc<Mutex<BTreeSet<StudyId>>>,
+    study: StudyId,
+    is_taken: bool,
+    n_pauses: i32,
+}
+
+impl Turn for Suggesting {
+    fn wait(&mut self, longest: Duration) -> Result<Waited, Error> {
+        let began = Instant::now();
+        // A set and not a lock for each study, so that a wait can be interrupted.
+        while !self.is_taken && !lock(&self.all).insert(self.study) {
+            if began.elapsed() >= longest {
+                return Ok(Waited::NotYet);
             }
-            if !pause(attempt, Awaited::Suggestion) {
+            if !pause(self.n_pauses, Awaited::Suggestion) {
                 interrupt::check();
                 return Err(Error::Busy {
                     place: Location::Memory,
                 });
             }
+            self.n_pauses += 1;
         }
-        let taken = &*self.suggesting;
-        Ok(Some(Box::new(Suggesting { taken, study })))
+        self.is_taken = true;
+        Ok(Waited::Taken)
     }
 }
 
-/// The turn to compute a suggestion for a study.
-struct Suggesting<'a> {
-    taken: &'a Mutex<BTreeSet<StudyId>>,
-    study: StudyId,
-}
-
-impl Turn for Suggesting<'_> {}
-
-impl Drop for Suggesting<'_> {
+impl Drop for Suggesting {
     fn drop(&mut self) {
-        lock(self.taken).remove(&self.study);
+        if self.is_taken {
+            lock(&self.all).remove(&self.study);
+        }
     }
 }
 

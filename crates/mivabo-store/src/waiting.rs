@@ -68,6 +68,7 @@ pub fn on_long_wait(say: impl Fn(Awaited) + Send + Sync + 'static) {
 }
 
 /// A wait in line.
+#[derive(Debug)]
 pub(crate) struct Wait {
     awaited: Awaited,
     began: Instant,
@@ -105,7 +106,12 @@ impl Wait {
         // Who is the next looks often, so that the turn is not left lying. A long turn may go on for long.
         let shortest = if before.is_none() { NEXT } else { LATER };
         sleep(shortest.max((now - self.since) / 16).min(PAUSE));
-        waited < LONGEST && !interrupt::is_requested()
+        !self.is_over()
+    }
+
+    /// Whether it is time to give up, or somebody asked this thread to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.began.elapsed() >= LONGEST || interrupt::is_requested()
     }
 }
 

@@ -220,7 +220,7 @@ impl Backend for Faulty {
         }))
     }
 
-    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn>>, Error> {
         if self.has_turns {
             self.inner.turn_to_suggest(study)
         } else {
@@ -364,7 +364,7 @@ impl Backend for Meddled {
         self.inner.write()
     }
 
-    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
+    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn>>, Error> {
         self.is_suggesting.store(true, Ordering::Relaxed);
         self.inner.turn_to_suggest(study)
     }

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use mivabo::measure::Sense;
 use mivabo::study::Trial;
 use mivabo::{acquire, interrupt};
-use mivabo_store::{Asked, Error, Location, Record, RecordState, Session, Told};
+use mivabo_store::{
+    Asked, Asking, Error, Location, Record, RecordState, Session, Told, Turn, Waited,
+};
 
 use crate::lost::still_told;
 use crate::{LEASE, MAX_ATTEMPTS, PAUSE, SILENCE};
@@ -71,6 +73,8 @@ pub enum Next {
         /// What is waited for, once the wait has become long; told only once.
         news: Option<AwaitedTrial>,
     },
+    /// Others have the turn to suggest. The session is free meanwhile: wait for the turn, then ask again [with it](Work::next_in_turn).
+    Turn(Box<dyn Turn>),
     /// Nothing new begins here. Trials that are held run to their ends.
     Done(Done),
 }
@@ -221,11 +225,33 @@ impl Work {
         self.end.get_or_insert(Done::Stopped);
     }
 
-    /// What to do next.
+    /// What to do next; never [`Next::Turn`], as it waits for that itself.
     ///
     /// # Errors
     /// What the session meets, or [`Error::Study`] where no point can be found. The work may go on after either.
     pub fn next(&mut self, session: &mut Session) -> Result<Next, Error> {
+        let mut turn = None;
+        loop {
+            match self.next_in_turn(session, turn.take())? {
+                Next::Turn(mut wanted) => {
+                    // Where the work is over meanwhile, the next call says so.
+                    while self.is_over().is_none() && wanted.wait(PAUSE)? == Waited::NotYet {}
+                    turn = Some(wanted);
+                }
+                next => return Ok(next),
+            }
+        }
+    }
+
+    /// What to do next, for those who share the session: with the turn that was waited for, if one was.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn next_in_turn(
+        &mut self,
+        session: &mut Session,
+        turn: Option<Box<dyn Turn>>,
+    ) -> Result<Next, Error> {
         if let Some(why) = self.is_over() {
             return Ok(Next::Done(why));
         }
@@ -243,10 +269,11 @@ impl Work {
             let why = Done::NoProgress { best };
             return Ok(Next::Done(self.end.get_or_insert(why).clone()));
         }
-        match session.ask(self.max_trials(), self.terms.lease) {
-            Ok(Some(asked)) => self.begin(session, asked),
-            Ok(None) if self.is_revised(session) => Ok(Next::Done(Done::Revised)),
-            Ok(None) => self.nothing_to_begin(session),
+        match session.ask_in_turn(self.max_trials(), self.terms.lease, turn) {
+            Ok(Asking::Trial(asked)) => self.begin(session, asked),
+            Ok(Asking::Wait(turn)) => Ok(Next::Turn(turn)),
+            Ok(Asking::Nothing) if self.is_revised(session) => Ok(Next::Done(Done::Revised)),
+            Ok(Asking::Nothing) => self.nothing_to_begin(session),
             Err(Error::Study(mivabo::Error::Search(why))) if is_exhaustion(&why) => {
                 // Not yet the end: a trial of somebody else may fail, or come back, and then there is a point again.
                 self.exhausted = Some(why);
@@ -274,7 +301,8 @@ impl Work {
         known.is_some_and(|known| known != session.definition())
     }
 
-    fn is_over(&mut self) -> Option<Done> {
+    /// Why nothing new begins any more, if so.
+    pub fn is_over(&mut self) -> Option<Done> {
         self.look_for_wish();
         if self.end.is_some() {
             return self.end.clone();

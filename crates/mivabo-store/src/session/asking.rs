@@ -11,7 +11,8 @@ use mivabo::study::{Absent, Proposal};
 use super::fold::Folded;
 use super::replica::Replica;
 use super::{Session, millis, new_record};
-use crate::claim::{Claim, Suggest};
+use crate::backend::Turn;
+use crate::claim::{Claim, Claimed, Suggest, wait};
 use crate::error::Error;
 use crate::record::{Lease, NewRecord, Record, Tell};
 use crate::store::Changes;
@@ -29,6 +30,17 @@ pub struct Asked {
     pub origin: String,
     /// How many workers took it and did not give it back, this one included.
     pub attempts: u32,
+}
+
+/// What came of an ask.
+#[derive(Debug)]
+pub enum Asking {
+    /// A trial to evaluate.
+    Trial(Asked),
+    /// Nothing waits, and there are as many trials as there may be.
+    Nothing,
+    /// Others have the turn to suggest: it is to be waited for.
+    Wait(Box<dyn Turn>),
 }
 
 /// Computes a suggestion from the study in memory, which takes in what changed before.
@@ -110,15 +122,40 @@ impl Session {
         max_trials: Option<u64>,
         lease: Duration,
     ) -> Result<Option<Asked>, Error> {
+        let mut turn = None;
+        loop {
+            match self.ask_in_turn(max_trials, lease, turn.take())? {
+                Asking::Trial(asked) => return Ok(Some(asked)),
+                Asking::Nothing => return Ok(None),
+                Asking::Wait(mut wanted) => {
+                    wait(&mut *wanted)?;
+                    turn = Some(wanted);
+                }
+            }
+        }
+    }
+
+    /// As [`ask`](Self::ask), for those who use the session for something else while others have the turn to suggest: it is called again
+    /// with the turn that it asked to be [waited](Turn::wait) for.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub fn ask_in_turn(
+        &mut self,
+        max_trials: Option<u64>,
+        lease: Duration,
+        mut turn: Option<Box<dyn Turn>>,
+    ) -> Result<Asking, Error> {
         loop {
             if self.replica.is_torn() {
                 self.sync()?;
             }
-            let trial = match self.claim(max_trials, lease) {
-                Ok(Some(trial)) => trial,
-                Ok(None) => {
+            let trial = match self.claim(max_trials, lease, turn.take()) {
+                Ok(Claimed::Trial(trial)) => trial,
+                Ok(Claimed::Wait(turn)) => return Ok(Asking::Wait(turn)),
+                Ok(Claimed::Nothing) => {
                     self.sync()?;
-                    return Ok(None);
+                    return Ok(Asking::Nothing);
                 }
                 Err(Unasked::Stale) => {
                     self.sync()?;
@@ -131,7 +168,7 @@ impl Session {
                 self.sync().ok();
             }
             match self.replica.fold().folded(&trial)? {
-                Folded::Here(at) => return Ok(Some(self.asked(&trial, at.point()))),
+                Folded::Here(at) => return Ok(Asking::Trial(self.asked(&trial, at.point()))),
                 // It waited while the study was revised, or came back after that: nobody is to evaluate it any more.
                 Folded::Absent(absent) => self.forbid(&trial, &absent.why)?,
             }
@@ -142,7 +179,8 @@ impl Session {
         &mut self,
         max_trials: Option<u64>,
         lease: Duration,
-    ) -> Result<Option<Record>, Unasked> {
+        turn: Option<Box<dyn Turn>>,
+    ) -> Result<Claimed, Unasked> {
         let claim = Claim {
             lease: leased(&self.worker, (self.clock)(), lease),
             since: self.replica.revision(),
@@ -153,7 +191,7 @@ impl Session {
             clock: self.clock,
             suggested: None,
         };
-        self.store.claim_by(self.id, &claim, &mut asker)
+        self.store.claim_by(self.id, &claim, &mut asker, turn)
     }
 
     fn asked(&self, trial: &Record, point: &Point) -> Asked {

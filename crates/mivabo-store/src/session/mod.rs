@@ -19,7 +19,7 @@ use mivabo::study::{Estimate, Recommendation, Trial};
 use mivabo::{Space, Study};
 use serde_json::json;
 
-pub use self::asking::Asked;
+pub use self::asking::{Asked, Asking};
 pub(crate) use self::fold::{Fold, Folded};
 use self::replica::{Made, Replica};
 pub use self::revising::Revised;

@@ -13,18 +13,19 @@
 //! To close a file ends the locks that SQLite has on it in this process. So what was opened here stays open, for the next
 //! connection to use, until the last connection to that file is closed.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::line::Line;
+use super::line::{Candidate, Line, Used};
 use super::lock::{Bytes, Kind, Locked, locked, set};
 use super::mark::{self, LastChange, Mark};
 use super::place::Place;
-use super::{beside, identity};
+use super::{beside, identity, in_time};
+use crate::backend::Waited;
+use crate::error::Error;
 use crate::record::StudyId;
 use crate::waiting::{Awaited, pause};
 
@@ -37,6 +38,9 @@ const USERS: Bytes = Bytes::one(128);
 /// who commits or begins to read the third.
 const DOOR: Bytes = Bytes::one(0x4000_0201);
 const COMMIT: Bytes = Bytes::one(0x4000_0202);
+
+/// Whoever waits for so long has given up before.
+const FOR_EVER: Duration = Duration::from_secs(86_400);
 
 /// Who computes a suggestion for a study has locked the byte of that study, far behind everything that SQLite locks.
 const SUGGESTIONS: i64 = 1 << 60;
@@ -94,14 +98,14 @@ pub(super) struct Hold {
     /// The log that must be gone, once the connection is closed, for the file to need no marks any more.
     last_log: Option<PathBuf>,
     /// How long the turns were that it had before the line.
-    used: Used,
+    used: UsedTurns,
 }
 
 /// For each kind of turn how long those were that a connection had since it last stood in line.
 #[derive(Debug, Default)]
-struct Used {
-    writing: Cell<Duration>,
-    suggesting: Cell<Duration>,
+struct UsedTurns {
+    writing: Used,
+    suggesting: Used,
 }
 
 impl Hold {
@@ -133,7 +137,7 @@ impl Hold {
             memory: None,
             log: None,
             last_log: None,
-            used: Used::default(),
+            used: UsedTurns::default(),
         }
     }
 
@@ -242,24 +246,34 @@ impl Hold {
 
     /// Waits for the turn to write. None when others have it for too long, as in the next two.
     pub(super) fn turn(&self) -> Option<Turn<'_>> {
-        let (bytes, used) = (WRITING.turn, &self.used.writing);
-        let file = self.file();
-        let is_taken = file.is_none_or(|file| WRITING.take(file, used) != Locked::Busy);
-        is_taken.then(|| self.turn_of(bytes, Some(used)))
+        let used = &self.used.writing;
+        if let Some(file) = self.file() {
+            let mut candidate = Candidate::new(WRITING, used);
+            let done = candidate.wait(file, FOR_EVER);
+            candidate.leave(file);
+            if done == Locked::Busy {
+                return None;
+            }
+        }
+        Some(self.turn_of(WRITING.turn, Some(used)))
     }
 
-    /// Waits for the turn to compute a suggestion for a study. The lock is on the file, so it counts under each of its names, and
-    /// ends with this process.
-    pub(super) fn turn_to_suggest(&self, study: StudyId) -> Locked<Turn<'_>> {
-        let (line, used) = (suggesting(study), &self.used.suggesting);
-        let Some(file) = self.file() else {
-            return Locked::Impossible;
-        };
-        match line.take(file, used) {
-            Locked::Taken(()) => Locked::Taken(self.turn_of(line.turn, Some(used))),
-            Locked::Impossible => Locked::Impossible,
-            Locked::Busy => Locked::Busy,
+    /// The wish for the turn to compute a suggestion for a study, apart from this connection. The lock is on the file, so it counts
+    /// under each of its names, and ends with this process. None where there are no such locks.
+    pub(super) fn candidate(&self, path: &Path, study: StudyId) -> Option<Suggesting> {
+        let hold = Hold::without_locks(path, false);
+        // Another file may be at this path by now.
+        if hold.key().is_none() || hold.key() != self.key() {
+            return None;
         }
+        let used = self.used.suggesting.clone();
+        Some(Suggesting {
+            candidate: Candidate::new(suggesting(study), &used),
+            hold,
+            path: path.to_owned(),
+            used,
+            turn: None,
+        })
     }
 
     /// Waits until nobody begins to read.
@@ -277,7 +291,7 @@ impl Hold {
         is_taken.then(|| self.turn_of(bytes, None))
     }
 
-    fn turn_of<'a>(&'a self, bytes: Bytes, used: Option<&'a Cell<Duration>>) -> Turn<'a> {
+    fn turn_of<'a>(&'a self, bytes: Bytes, used: Option<&'a Used>) -> Turn<'a> {
         Turn {
             hold: self,
             bytes,
@@ -335,17 +349,58 @@ pub(super) struct Turn<'a> {
     hold: &'a Hold,
     bytes: Bytes,
     /// Where its length is counted, if there is a line for it.
-    used: Option<&'a Cell<Duration>>,
+    used: Option<&'a Used>,
     begun: Instant,
 }
-
-impl crate::backend::Turn for Turn<'_> {}
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.hold.lock(self.bytes, Kind::None);
         if let Some(used) = self.used {
-            used.set(used.get() + self.begun.elapsed());
+            used.add(self.begun.elapsed());
+        }
+    }
+}
+
+/// The turn to compute a suggestion, or the wait for it, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Suggesting {
+    candidate: Candidate,
+    hold: Hold,
+    path: PathBuf,
+    used: Used,
+    /// The bytes of the turn, and since when it is ours.
+    turn: Option<(Bytes, Instant)>,
+}
+
+impl crate::backend::Turn for Suggesting {
+    fn wait(&mut self, longest: Duration) -> Result<Waited, Error> {
+        let Some(file) = self.hold.file() else {
+            return Ok(Waited::Impossible);
+        };
+        if self.turn.is_some() {
+            return Ok(Waited::Taken);
+        }
+        Ok(match self.candidate.wait(file, longest) {
+            Locked::Taken(()) => {
+                self.turn = Some((self.candidate.turn(), Instant::now()));
+                Waited::Taken
+            }
+            Locked::Impossible => Waited::Impossible,
+            Locked::Busy if self.candidate.is_over() => return in_time(None, &self.path),
+            Locked::Busy => Waited::NotYet,
+        })
+    }
+}
+
+impl Drop for Suggesting {
+    fn drop(&mut self) {
+        if let Some(file) = self.hold.file() {
+            self.candidate.leave(file);
+        }
+        if let Some((bytes, begun)) = self.turn {
+            self.hold.lock(bytes, Kind::None);
+            self.used.add(begun.elapsed());
         }
     }
 }

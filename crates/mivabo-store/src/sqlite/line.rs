@@ -4,9 +4,10 @@
 //! Who waits has locked a byte of its own, behind those of all who came before. Only who finds no locked byte before its own tries to
 //! take the turn. A process that ends leaves the line with it.
 
-use std::cell::Cell;
 use std::fs::File;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use super::lock::{Bytes, Kind, Locked, locked, set};
 use crate::waiting::{Awaited, Wait};
@@ -26,30 +27,106 @@ pub(super) struct Line {
 /// trials a second.
 const ALLOWANCE: Duration = Duration::from_millis(5);
 
-impl Line {
-    /// Waits for the turn. `used` is how long the turns took that this connection had since it last stood in line or found nobody
-    /// there. Busy where others have the turn for too long, or somebody asked this thread to end.
-    pub(super) fn take(self, file: &File, used: &Cell<Duration>) -> Locked<()> {
-        let is_empty = locked(file, self.waiters).is_none();
-        if is_empty {
-            used.set(Duration::ZERO);
-        }
-        if is_empty || used.get() < ALLOWANCE {
-            match set(file, self.turn, Kind::Exclusive) {
-                Locked::Busy => {}
-                done => return done,
-            }
-        }
-        used.set(Duration::ZERO);
-        let place = self.join(file);
-        let done = self.wait(file, place);
-        if let Some(place) = place {
-            set(file, Bytes::one(place), Kind::None);
-        }
-        done
+/// How long the turns were that a connection had since it last stood in line, or found nobody there.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Used(Arc<AtomicU64>);
+
+impl Used {
+    pub(super) fn add(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX / 2);
+        self.0.fetch_add(micros, Ordering::Relaxed);
     }
 
-    /// A byte behind all that are locked; none where there is no room, and so no order.
+    fn clear(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    fn may_go_first(&self) -> bool {
+        Duration::from_micros(self.0.load(Ordering::Relaxed)) < ALLOWANCE
+    }
+}
+
+/// Somebody's wish for a turn.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    line: Line,
+    used: Used,
+    /// Where it stands in line, once it does; without a place where there is no room, and so no order.
+    standing: Option<(Option<i64>, Wait)>,
+}
+
+impl Candidate {
+    pub(super) fn new(line: Line, used: &Used) -> Candidate {
+        Candidate {
+            line,
+            used: used.clone(),
+            standing: None,
+        }
+    }
+
+    /// Waits for the turn, but not for longer than this. Busy where others still have it: the place in line stays. The caller
+    /// [leaves](Candidate::leave) it some day.
+    pub(super) fn wait(&mut self, file: &File, longest: Duration) -> Locked<()> {
+        let Line { waiters, .. } = self.line;
+        let standing = match &mut self.standing {
+            Some(standing) => standing,
+            none => {
+                let is_empty = locked(file, waiters).is_none();
+                if !is_empty && !self.used.may_go_first() {
+                    self.used.clear();
+                } else {
+                    if is_empty {
+                        self.used.clear();
+                    }
+                    match set(file, self.line.turn, Kind::Exclusive) {
+                        Locked::Busy => self.used.clear(),
+                        done => return done,
+                    }
+                }
+                none.insert((self.line.join(file), Wait::new(self.line.awaited)))
+            }
+        };
+        let (place, wait) = standing;
+        let until = Instant::now() + longest;
+        loop {
+            let before = locked(file, waiters.before(place.unwrap_or(waiters.start)));
+            if before.is_none() {
+                match set(file, self.line.turn, Kind::Exclusive) {
+                    Locked::Busy => {}
+                    done => {
+                        self.leave(file);
+                        return done;
+                    }
+                }
+            }
+            // Not `F_OFD_SETLKW`, which would wait in the kernel, where no interrupt reaches it.
+            if Instant::now() >= until || !wait.pause(before.map(|other| other.start)) {
+                return Locked::Busy;
+            }
+        }
+    }
+
+    /// The bytes that are locked by whoever has the turn.
+    pub(super) fn turn(&self) -> Bytes {
+        self.line.turn
+    }
+
+    /// Whether it is time to give up, or somebody asked this thread to end.
+    pub(super) fn is_over(&self) -> bool {
+        self.standing
+            .as_ref()
+            .is_some_and(|(_, wait)| wait.is_over())
+    }
+
+    pub(super) fn leave(&mut self, file: &File) {
+        if let Some((Some(place), _)) = self.standing.take() {
+            set(file, Bytes::one(place), Kind::None);
+        }
+    }
+}
+
+impl Line {
+    /// A byte behind all that are locked; none where there is no room.
     fn join(self, file: &File) -> Option<i64> {
         loop {
             let mut place = self.waiters.start;
@@ -64,26 +141,6 @@ impl Line {
                 // Somebody came at the same moment.
                 Locked::Busy => {}
                 Locked::Impossible => return None,
-            }
-        }
-    }
-
-    fn wait(self, file: &File, place: Option<i64>) -> Locked<()> {
-        let mut wait = Wait::new(self.awaited);
-        loop {
-            let before = locked(
-                file,
-                self.waiters.before(place.unwrap_or(self.waiters.start)),
-            );
-            if before.is_none() {
-                match set(file, self.turn, Kind::Exclusive) {
-                    Locked::Busy => {}
-                    done => return done,
-                }
-            }
-            // Not `F_OFD_SETLKW`, which would wait in the kernel, where no interrupt reaches it.
-            if !wait.pause(before.map(|other| other.start)) {
-                return Locked::Busy;
             }
         }
     }

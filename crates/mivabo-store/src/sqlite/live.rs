@@ -7,7 +7,6 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::hold::Hold;
-use super::lock::Locked;
 use super::mark::{Expected, admit, check_state, explained, has_last, lacking};
 use super::place::{Home, Place};
 use super::rows::{Tables, Turned};
@@ -207,15 +206,10 @@ impl Live {
         }
     }
 
-    pub(super) fn turn_to_suggest(
-        &self,
-        study: StudyId,
-    ) -> Result<Option<Box<dyn Turn + '_>>, Error> {
-        match self.home.hold.turn_to_suggest(study) {
-            Locked::Taken(turn) => Ok(Some(Box::new(turn))),
-            Locked::Impossible => Ok(None),
-            Locked::Busy => in_time(None, &self.home.path),
-        }
+    pub(super) fn turn_to_suggest(&self, study: StudyId) -> Option<Box<dyn Turn>> {
+        let Home { hold, path, .. } = &self.home;
+        let candidate = hold.candidate(path, study)?;
+        Some(Box::new(candidate))
     }
 
     pub(super) fn is_cut_off(&self) -> bool {

@@ -122,8 +122,8 @@ impl Backend for Sqlite {
         self.live()?.write()
     }
 
-    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn + '_>>, Error> {
-        self.live()?.turn_to_suggest(study)
+    fn turn_to_suggest(&self, study: StudyId) -> Result<Option<Box<dyn Turn>>, Error> {
+        Ok(self.live()?.turn_to_suggest(study))
     }
 
     fn is_cut_off(&self) -> bool {
