@@ -12,7 +12,7 @@ use mivabo::interrupt;
 use mivabo::language::PointError;
 use mivabo::space::Point;
 use mivabo_report::html;
-use mivabo_store::{Error, Location, Session, Store, StudyEntry};
+use mivabo_store::{Error, Location, NO_STUDY, Session, Store, StudyEntry};
 use mivabo_work::{MAX_ATTEMPTS, StudyFile};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -418,7 +418,14 @@ impl Study {
 
     /// Mean and deviation of the values at these points, by the model.
     fn predict(&self, py: Python<'_>, points: Vec<Bound<'_, PyDict>>) -> PyResult<Vec<(f64, f64)>> {
-        let given: PyResult<Vec<_>> = points.into_iter().map(|one| values(&one)).collect();
+        let given: PyResult<Vec<_>> = points
+            .into_iter()
+            .map(|one| {
+                // This is the main thread itself, where Ctrl-C is heard.
+                py.check_signals()?;
+                values(&one)
+            })
+            .collect();
         let given = given?;
         self.with(py, move |session| {
             let space = session.space();
@@ -445,6 +452,18 @@ impl Study {
             pairs.map(|pair| (pair.names.into(), pair.share)).collect(),
             found.n_trials,
         ))
+    }
+
+    /// A copy of the whole database, as it is now.
+    fn backup(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
+        refuse_while_forking()?;
+        let home = self.home.clone();
+        let done = interruptible(py, move || {
+            waiting::at(Some(&home.location));
+            let _pass = pass();
+            Store::back_up(&home.location, &path, force)
+        })?;
+        done.map_err(|error| of_store(&error))
     }
 
     /// The report as one HTML page.
@@ -555,7 +574,9 @@ fn only(py: Python<'_>, location: &Location) -> PyResult<String> {
     })?;
     match studies.map_err(|error| of_store(&error))?.as_slice() {
         [only] => Ok(only.name.clone()),
-        [] => Err(StudyError::new_err(format!("`{location}` holds no study"))),
+        [] => Err(StudyError::new_err(format!(
+            "`{location}` holds no study\n{NO_STUDY}"
+        ))),
         several => Err(unnamed(location, several)),
     }
 }

@@ -524,3 +524,20 @@ def test_storage_may_be_memory_or_in_the_home_folder(
         Study(small, storage="sqlite:///a.db?timeout=3")
     with pytest.raises(mivabo.StudyError, match="option `mode` is not supported"):
         Study(small, storage="sqlite:///a.db?mode=ro&timeout=3")
+
+
+def test_a_backup_is_a_whole_database_and_replaces_nothing_unasked(space: Space, tmp_path: Path) -> None:
+    study = Study(space, storage=tmp_path / "a.db", seed=1)
+    run(study, 3)
+    study.backup(tmp_path / "copy.db")
+
+    with pytest.raises(mivabo.StorageError, match="is there already"):
+        study.backup(tmp_path / "copy.db")
+    study.backup(tmp_path / "copy.db", force=True)
+
+    copied = Study.load(tmp_path / "copy.db")
+    assert [trial.value for trial in copied.trials] == [trial.value for trial in study.trials]
+    run(copied, 1)
+    assert (copied.n_trials, study.n_trials) == (4, 3)
+    with pytest.raises(mivabo.StudyError, match="is in memory"):
+        Study(space).backup(tmp_path / "memory.db")

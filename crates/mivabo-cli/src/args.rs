@@ -12,6 +12,7 @@ use mivabo_work::{MAX_WORKERS, lease};
 use crate::correct::CorrectArgs;
 use crate::enqueue::EnqueueArgs;
 use crate::revise::ReviseArgs;
+use crate::rm::RmArgs;
 use crate::source::Source;
 
 /// Finds good settings of an expensive function over mixed variables under known constraints.
@@ -68,8 +69,12 @@ pub enum Command {
     Export(ExportArgs),
     /// Add results obtained elsewhere
     Import(ImportArgs),
+    /// Copy a database, even while it is in use
+    Backup(BackupArgs),
     /// List the studies of a database
     List(ListArgs),
+    /// Remove a study with all its trials
+    Rm(RmArgs),
     /// List the strategies and their settings
     Strategies(StrategiesArgs),
     /// Solve binary quadratic programs, one per line of JSON
@@ -332,6 +337,28 @@ pub struct ListArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `mivabo backup`
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The copy has all studies of the database as they are at one moment, and is a database like any other: it opens, \
+and its studies go on. A copy made with `cp` during a run lacks what is in the log beside the file (-wal).
+
+Examples:
+  mivabo backup study.toml monday.db
+  mivabo backup studies.db /mnt/backup/studies.db --force"
+)]
+pub struct BackupArgs {
+    /// The study file (.toml or .json), or a database
+    #[arg(value_name = "STUDY")]
+    pub file: PathBuf,
+    /// The file to write
+    #[arg(value_name = "DEST")]
+    pub to: PathBuf,
+    /// Replace a file that is there already
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `mivabo schema`

@@ -20,6 +20,7 @@ Examples:
 )]
 pub struct CorrectArgs {
     /// The study file (.toml or .json), or a database
+    #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// The trial's number
     pub trial: u64,

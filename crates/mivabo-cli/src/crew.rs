@@ -86,6 +86,7 @@ impl<'a> Crew<'a> {
     /// Workers for a study.
     pub fn new(job: Job<'a>, session: Session, progress: Progress) -> Self {
         let plan = job.plan;
+        let stop = job.stop.clone();
         let work = Work::new(Terms {
             trials: plan.budget.trials,
             time: plan.budget.time,
@@ -96,6 +97,7 @@ impl<'a> Crew<'a> {
             definition: Some(session.definition().to_owned()),
             ..Terms::with_lease(plan.lease)
         });
+        let work = work.stopping_when(move || stop.wants(Wish::Stop));
         Crew {
             job,
             progress,
@@ -194,21 +196,12 @@ impl<'a> Crew<'a> {
     }
 
     fn next(&self) -> Result<Next, Error> {
-        let desk = &mut *self.desk();
+        let desk = &mut *lock(&self.desk);
         let next = desk.work.next(&mut desk.session);
         if let Ok(Next::Evaluate(_)) = next {
             self.progress.show(|| self.facts(desk));
         }
         next
-    }
-
-    /// The turn of a worker, which knows whether somebody wants to stop.
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        let mut desk = lock(&self.desk);
-        if self.job.stop.wants(Wish::Stop) {
-            desk.work.stop();
-        }
-        desk
     }
 
     /// A worker that has nothing left to do says why, if no other one has said so.
@@ -226,7 +219,7 @@ impl<'a> Crew<'a> {
         for attempt in 1.. {
             let end = self.attempt(asked, attempt);
             // Held until the outcome is shown: lines come in the order of the tells, each with the best value of its time.
-            let desk = &mut *self.desk();
+            let desk = &mut *lock(&self.desk);
             let ended = desk.work.ended(&mut desk.session, asked.id, ending(&end));
             if let Ok(Ended::Again) = ended {
                 continue;

@@ -29,6 +29,7 @@ Examples:
 )]
 pub struct EnqueueArgs {
     /// The study file (.toml or .json), or a database
+    #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// Values of parameters, such as lr=0.01
     #[arg(value_name = "NAME=VALUE", required_unless_present = "json")]

@@ -13,6 +13,7 @@ macro_rules! say {
 
 mod args;
 mod ask;
+mod backup;
 mod best;
 mod check;
 mod correct;
@@ -38,6 +39,7 @@ mod programs;
 mod progress;
 mod report;
 mod revise;
+mod rm;
 mod run;
 mod schema;
 mod shell;
@@ -129,6 +131,7 @@ fn run(command: &Command) -> Result<Answer, Error> {
         // These two are read by other programs.
         Command::Report(args) => return report::run(args).map(Answer::data),
         Command::Export(args) => return export::run(args).map(Answer::data),
+        Command::Backup(args) => backup::run(args),
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
         Command::Ask(args) => ask::run(args),
@@ -136,6 +139,7 @@ fn run(command: &Command) -> Result<Answer, Error> {
         Command::Enqueue(args) => enqueue::run(args),
         Command::Correct(args) => correct::run(args),
         Command::Revise(args) => revise::run(args),
+        Command::Rm(args) => rm::run(args),
         Command::Show(args) => show::run(args),
         Command::Import(args) => import::run(args),
         Command::Strategies(args) => Ok(strategies::run(args)),

@@ -23,6 +23,7 @@ Examples:
 )]
 pub struct ReviseArgs {
     /// The study file
+    #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// Say what would change, and change nothing
     #[arg(long)]

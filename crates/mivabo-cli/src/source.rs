@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use mivabo::view::StudyView;
-use mivabo_store::{Definition, Location, Session, Store};
+use mivabo_store::{Definition, Location, Session, Store, StudyEntry};
 use mivabo_work::{Plan, StudyFile};
 
 use crate::error::Error;
@@ -29,6 +29,16 @@ pub struct Found {
     pub database: PathBuf,
     /// Its study file, where that was named.
     pub file: Option<StudyFile>,
+}
+
+/// A study as it is kept, whatever its definition means.
+pub struct Kept {
+    /// What keeps it.
+    pub store: Store,
+    /// Where that is.
+    pub location: Location,
+    /// Which one it is.
+    pub study: StudyEntry,
 }
 
 /// Which study of which place.
@@ -105,6 +115,16 @@ impl Source {
         place.load(store).map(named)
     }
 
+    /// The study as it is kept. It need not be possible to work on it.
+    pub fn kept(&self) -> Result<Kept, Error> {
+        let place = self.place()?;
+        database(&self.file, &place.location)?;
+        place.check_there()?;
+        say_waits(&place.location);
+        let store = Store::open_existing(&place.location)?;
+        place.entry(store)
+    }
+
     /// The place, and the study's name if it is known. Standard input can be read only once.
     fn place(&self) -> Result<Place, Error> {
         if is_study_file(&self.file) {
@@ -134,25 +154,46 @@ impl Place {
         })
     }
 
-    /// The study of the name, or the only one.
-    fn load(self, store: Store) -> Result<Session, Error> {
+    /// The entry of the name, or the only one.
+    fn entry(self, store: Store) -> Result<Kept, Error> {
         let Place { location, name, .. } = self;
         let refused = |why| Error::Study {
             place: location.clone(),
             why: Box::new(why),
         };
+        let studies = store.studies().map_err(refused)?;
+        let known: Vec<String> = studies.iter().map(|study| study.name.clone()).collect();
         let name = match name {
             Some(name) => name,
-            None => only(store.studies().map_err(refused)?, &location)?,
+            None => only(known.clone(), &location)?,
         };
-        Session::load(store, &name).map_err(refused)
+        let found = studies.into_iter().find(|study| study.name == name);
+        let missing = || refused(mivabo_store::Error::NoStudy { name, known });
+        let study = found.ok_or_else(missing)?;
+        Ok(Kept {
+            store,
+            location,
+            study,
+        })
+    }
+
+    /// The study of the name, or the only one.
+    fn load(self, store: Store) -> Result<Session, Error> {
+        let Kept {
+            store,
+            location,
+            study,
+        } = self.entry(store)?;
+        Session::load(store, &study.name).map_err(|why| Error::Study {
+            place: location,
+            why: Box::new(why),
+        })
     }
 }
 
 /// The name of the only study.
-fn only(studies: Vec<mivabo_store::StudyEntry>, place: &Location) -> Result<String, Error> {
+fn only(mut names: Vec<String>, place: &Location) -> Result<String, Error> {
     let place = place.clone();
-    let mut names: Vec<String> = studies.into_iter().map(|study| study.name).collect();
     match (names.pop(), names.is_empty()) {
         (Some(only), true) => Ok(only),
         (None, _) => Err(Error::NoStudy { place }),

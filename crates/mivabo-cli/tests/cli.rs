@@ -181,7 +181,9 @@ fn help() {
         "report",
         "export",
         "import",
+        "backup",
         "list",
+        "rm",
         "solve",
         "schema",
         "completions",
@@ -202,8 +204,8 @@ fn shells_and_manuals_know_every_command() {
     ] {
         let text = transcript(&arguments, "");
         for command in [
-            "init", "check", "run", "ask", "tell", "best", "show", "export", "import", "list",
-            "solve", "schema",
+            "init", "check", "run", "ask", "tell", "best", "show", "export", "import", "backup",
+            "list", "solve", "schema",
         ] {
             assert!(text.contains(command), "{arguments:?}: {command}");
         }

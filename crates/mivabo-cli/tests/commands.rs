@@ -7,8 +7,9 @@ mod program;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Child;
+use std::time::Duration;
 
-use mivabo_store::{Changes, Claim, Error, Lease, Location, NewRecord, Revision, Store};
+use mivabo_store::{Session, Sqlite, Store};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use program::{Folder, code, snapshot, stderr, stdout};
@@ -468,35 +469,20 @@ fn a_column_may_be_named_result() {
 fn times_beyond_the_calendar_are_shown() {
     let folder = folder();
     folder.run(&["ask", "study.toml"]);
-    // By the store, whose callers say what time it is: rows that are changed behind its back are refused.
-    let mut store = Store::open(&Location::File(folder.path("study.db"))).unwrap();
-    let study = store.studies().unwrap()[0].id;
-    let params = store.changes(study, Revision::default()).unwrap().trials[0]
-        .params
-        .clone();
-    for now in [253_402_300_800_000, i64::MIN] {
-        let lease = Lease {
-            worker: "far away",
-            now,
-            millis: 1,
-        };
-        let claim = Claim {
-            lease,
-            since: Revision::default(),
-            max_trials: None,
-        };
-        let suggest = |_: &Changes| Ok::<_, Error>(NewRecord::from(params.clone()));
-        store.claim(study, &claim, suggest).unwrap();
-    }
-    drop(store);
-    for trial in ["1", "2"] {
-        assert!(
-            folder
-                .run(&["tell", "study.toml", trial, "1"])
-                .status
-                .success()
-        );
-    }
+    let at = |clock: fn() -> i64| {
+        let store = Store::new(Sqlite::open(folder.path("study.db")).unwrap());
+        let name = store.studies().unwrap()[0].name.clone();
+        Session::load(store, &name).unwrap().with_clock(clock)
+    };
+    at(|| 253_402_300_800_000).replicate(0).unwrap();
+    let lease = Duration::from_secs(60);
+    at(|| i64::MIN).ask(None, lease).unwrap().unwrap();
+    assert!(
+        folder
+            .run(&["tell", "study.toml", "1", "1"])
+            .status
+            .success()
+    );
 
     let shown = folder.run(&["show", "study.toml", "--json"]);
 

@@ -251,6 +251,16 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// A file that would have to be replaced.
+    #[error(
+        "`{}` is there already; it was left as it is\n\
+         hint: choose another name, or have it replaced with `--force` (in Python `force=True`)",
+        path.display()
+    )]
+    Taken {
+        /// The file.
+        path: PathBuf,
+    },
     /// Anything else that reading or writing met.
     #[error("`{place}`: {message}")]
     Database {
@@ -332,9 +342,13 @@ fn not_there(place: &Location) -> String {
     }
 }
 
+/// Why a database may be without studies.
+pub const NO_STUDY: &str = "hint: if this is a copy that was made during a run, what it lacks is in the log of the database (`-wal`); \
+                            `mivabo backup` makes a copy that is whole";
+
 fn listed(known: &[String]) -> String {
     match known {
-        [] => "; there is none yet".to_owned(),
+        [] => format!("; there is none yet\n{NO_STUDY}"),
         names => format!("; there is `{}`", names.join("`, `")),
     }
 }

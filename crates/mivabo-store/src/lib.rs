@@ -96,7 +96,7 @@ pub use crate::backend::{Backend, Last, Rows, Transaction, Turn};
 pub use crate::claim::Claim;
 pub use crate::definition::{AimsError, Definition, Said, default_strategy};
 pub use crate::difference::{Difference, Setting};
-pub use crate::error::{Error, Refused};
+pub use crate::error::{Error, NO_STUDY, Refused};
 pub use crate::event::{By, Correction, Event, What};
 pub use crate::location::{Location, LocationError};
 pub use crate::memory::Memory;

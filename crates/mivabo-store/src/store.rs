@@ -1,5 +1,7 @@
 //! The store: what users call, and the rules of the [crate](crate), over the rows of a [`Backend`].
 
+use std::path::Path;
+
 use mivabo::interrupt;
 use mivabo::measure::Outcome;
 
@@ -82,6 +84,21 @@ impl Store {
             Location::Memory => Store::new(Memory::default()),
             Location::File(path) => Store::new(Sqlite::open_read_only(path)?),
         })
+    }
+
+    /// Writes everything that is kept at a place, as it is now, into a new file, which is then a whole database. Works beside writers.
+    /// A file that is there already is replaced only where that is wanted.
+    ///
+    /// # Errors
+    /// [`Error::Taken`], and as [`open_existing`](Store::open_existing).
+    pub fn back_up(location: &Location, to: &Path, is_replaced: bool) -> Result<(), Error> {
+        check_there(location)?;
+        match location {
+            Location::Memory => Err(Error::NotThere {
+                place: Location::Memory,
+            }),
+            Location::File(path) => Sqlite::back_up(path, to, is_replaced),
+        }
     }
 
     /// A store on this backend.

@@ -143,9 +143,10 @@ pub enum Ended {
 }
 
 /// Where the work on a study stands, as far as this process is concerned.
-#[derive(Debug)]
 pub struct Work {
     terms: Terms,
+    /// Whether somebody wants to stop.
+    wish: Box<dyn Fn() -> bool + Send>,
     began: Instant,
     held: BTreeMap<u64, Held>,
     /// When the leases were renewed last.
@@ -188,6 +189,7 @@ impl Work {
         let now = Instant::now();
         Work {
             terms,
+            wish: Box::new(|| false),
             began: now,
             held: BTreeMap::new(),
             renewed: now,
@@ -198,6 +200,14 @@ impl Work {
             imported: None,
             wait: None,
             end: None,
+        }
+    }
+
+    /// Stops as soon as `wish` says so, which is asked whenever something could begin.
+    pub fn stopping_when(self, wish: impl Fn() -> bool + Send + 'static) -> Work {
+        Work {
+            wish: Box::new(wish),
+            ..self
         }
     }
 
@@ -234,12 +244,7 @@ impl Work {
             return Ok(Next::Done(self.end.get_or_insert(why).clone()));
         }
         match session.ask(self.max_trials(), self.terms.lease) {
-            // It may have been revised while a point was searched.
-            Ok(Some(asked)) if self.is_revised(session) => {
-                session.release(asked.id)?;
-                Ok(Next::Done(Done::Revised))
-            }
-            Ok(Some(asked)) => Ok(self.hold(asked)),
+            Ok(Some(asked)) => self.begin(session, asked),
             Ok(None) if self.is_revised(session) => Ok(Next::Done(Done::Revised)),
             Ok(None) => self.nothing_to_begin(session),
             Err(Error::Study(mivabo::Error::Search(why))) if is_exhaustion(&why) => {
@@ -251,10 +256,17 @@ impl Work {
         }
     }
 
-    fn hold(&mut self, asked: Asked) -> Next {
-        self.held.insert(asked.id, Held::default());
+    fn begin(&mut self, session: &mut Session, asked: Asked) -> Result<Next, Error> {
         self.wait = None;
-        Next::Evaluate(asked)
+        self.held.insert(asked.id, Held::default());
+        // Others may have had the turn to suggest for long, or have revised the study meanwhile. What comes too late waits for the
+        // next worker.
+        let revised = self.is_revised(session).then_some(Done::Revised);
+        if let Some(why) = self.is_over().or(revised) {
+            self.give_back(session, asked.id)?;
+            return Ok(Next::Done(why));
+        }
+        Ok(Next::Evaluate(asked))
     }
 
     fn is_revised(&self, session: &Session) -> bool {
@@ -262,13 +274,20 @@ impl Work {
         known.is_some_and(|known| known != session.definition())
     }
 
-    fn is_over(&self) -> Option<Done> {
+    fn is_over(&mut self) -> Option<Done> {
+        self.look_for_wish();
         if self.end.is_some() {
             return self.end.clone();
         }
         let is_late = |time: &Duration| self.began.elapsed() >= *time;
         let time = self.terms.time.as_ref();
         time.is_some_and(is_late).then_some(Done::OutOfTime)
+    }
+
+    fn look_for_wish(&mut self) {
+        if (self.wish)() {
+            self.stop();
+        }
     }
 
     /// Where all points were tried, only what comes back is left: waiting trials are handed out beyond any limit.
@@ -392,6 +411,7 @@ impl Work {
 
     /// Whether a trial that stumbled is evaluated again; after a stop, or when the time is up, it waits for another worker.
     fn another_try(&mut self, id: u64) -> Option<Ended> {
+        self.look_for_wish();
         let held = self.held.get_mut(&id)?;
         if held.retries >= self.terms.retries {
             return None;

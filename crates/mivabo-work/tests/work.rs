@@ -3,11 +3,14 @@
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mivabo::Space;
 use mivabo::space::{Point, Value};
-use mivabo_store::{Asked, Definition, Error, Location, RecordState, Session, Store, Told};
+use mivabo_store::{
+    Asked, Changes, Claim, Definition, Error, Lease, Location, NewRecord, RecordState, Revision,
+    Session, Store, Told,
+};
 use mivabo_work::{Done, Ended, Ending, Next, Terms, Work};
 
 fn session_at(place: &Location) -> Session {
@@ -104,6 +107,66 @@ fn nothing_begins_after_a_stop_or_a_good_value_or_when_time_is_up() {
     modest.ended(&mut session, trial.id, value(1.0)).unwrap();
 
     assert_eq!(done(modest.next(&mut session)), Done::TargetMet);
+}
+
+/// What `work` does while another process computes a suggestion for half a second.
+fn next_after_a_long_wait(work: &mut Work) -> (Done, Session) {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Location::from(folder.path().join("a.db"));
+    let mut session = session_at(&place);
+    let (say, taken) = std::sync::mpsc::channel();
+    let why = std::thread::scope(|threads| {
+        threads.spawn(|| {
+            let mut store = Store::open(&place).unwrap();
+            let study = store.studies().unwrap()[0].id;
+            let lease = Lease {
+                worker: "w",
+                now: 0,
+                millis: 1_000,
+            };
+            let claim = Claim {
+                lease,
+                since: Revision::default(),
+                max_trials: None,
+            };
+            let slow = |_: &Changes| {
+                say.send(()).unwrap();
+                sleep(Duration::from_millis(500));
+                Err::<NewRecord, _>(Error::BadName {
+                    name: String::new(),
+                })
+            };
+            store.claim(study, &claim, slow).unwrap_err();
+        });
+        taken.recv().unwrap();
+        done(work.next(&mut session))
+    });
+    (why, session)
+}
+
+#[test]
+fn nothing_begins_that_was_asked_for_in_time_and_came_too_late() {
+    let mut late = Work::new(Terms {
+        time: Some(Duration::from_millis(200)),
+        ..Terms::default()
+    });
+
+    let (why, session) = next_after_a_long_wait(&mut late);
+
+    assert_eq!((why, late.n_held()), (Done::OutOfTime, 0));
+    assert_eq!(session.running().unwrap(), []);
+}
+
+#[test]
+fn nothing_begins_after_a_stop_that_came_during_a_long_wait() {
+    let began = Instant::now();
+    let wish = move || began.elapsed() > Duration::from_millis(200);
+    let mut stopped = work(9).stopping_when(wish);
+
+    let (why, session) = next_after_a_long_wait(&mut stopped);
+
+    assert_eq!((why, stopped.n_held()), (Done::Stopped, 0));
+    assert_eq!(session.running().unwrap(), []);
 }
 
 #[test]
@@ -259,7 +322,7 @@ fn trials_of_others_are_waited_for_and_taken_over_when_their_leases_end() {
     let Next::Wait { until, news } = work.next(&mut session).unwrap() else {
         panic!("expected to wait")
     };
-    sleep(until.saturating_duration_since(std::time::Instant::now()));
+    sleep(until.saturating_duration_since(Instant::now()));
     assert_eq!(news, None);
     sleep(Duration::from_millis(300));
 

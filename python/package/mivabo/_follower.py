@@ -47,7 +47,7 @@ class Follower:
         return is_same and self.layout.is_like(layout)
 
     def follow(self, trials: list[FrozenTrial], number: int) -> bool:
-        """Take in what is new before this trial; False if another one is not where it was suggested: then nothing fits."""
+        """Take in what is new before this trial; False if one went another way than suggested: then nothing fits."""
         for trial in trials:
             if trial.number in self.settled or trial.state == TrialState.WAITING:
                 continue

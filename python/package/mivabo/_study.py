@@ -459,6 +459,16 @@ class Study:
         """The study in figures of matplotlib, such as ``study.plot.convergence()``."""
         return Plots(self)
 
+    def backup(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Copy the whole database into a new file, even while others work on it.
+
+        The copy has everything as it is at one moment, and its studies go on like any others. A file that is there already is replaced
+        only with ``force``.
+        """
+        if self.storage is None:
+            raise StudyError(f"study `{self.name}` is in memory: it has no database to copy; `copy` and `pickle` copy the study")
+        self._inner.backup(os.fspath(path), force)
+
     # What it is
 
     @property

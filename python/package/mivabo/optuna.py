@@ -277,8 +277,8 @@ class MivaboSampler(BaseSampler):
             self._has_warned_of_limits = True
             _logger.warning(
                 f"Trial#{limited.number} has values of `set_constraint` or `constraints_func`, which "
-                f"`{type(self).__name__}` does not model: it suggests points as if there were none. Rules that are known "
-                "before a trial is evaluated belong into `constraints` or `space`, and hold for every suggestion."
+                f"`{type(self).__name__}` does not model: it suggests points as if there were none. Rules that are "
+                "known before a trial is evaluated belong into `constraints` or `space`, and hold for every suggestion."
             )
 
     def _branches(self, study: Study) -> Branches:

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mivabo::counted;
-use mivabo_store::{Difference, Location, Setting};
+use mivabo_store::{Difference, Location, NO_STUDY, Setting};
 use mivabo_work::Mistake;
 
 pub use self::enqueue::EnqueueError;
@@ -16,7 +16,7 @@ pub use self::import::{ImportError, RowPlace};
 pub use self::tell::TellError;
 use crate::exit::Exit;
 use crate::paste;
-use crate::text::{is_standard_input, named};
+use crate::text::{is_standard_input, named, trials};
 use crate::trouble::{FailedTrial, Trouble};
 
 /// What went wrong after the arguments were understood.
@@ -70,7 +70,7 @@ pub enum Error {
         place: Location,
     },
     /// A database without a study.
-    #[error("{place} holds no study")]
+    #[error("{place} holds no study\n{NO_STUDY}")]
     NoStudy {
         /// The database.
         place: Location,
@@ -221,6 +221,32 @@ pub enum Error {
         why: io::Error,
     },
 
+    /// A study that somebody works on.
+    #[error(
+        "study `{name}` is in use: somebody runs {}\n\
+         hint: --force removes it all the same",
+        trials(running)
+    )]
+    StillRuns {
+        /// Its name.
+        name: String,
+        /// The trials that run.
+        running: Vec<u64>,
+    },
+    /// Nobody can confirm that a study is to be removed.
+    #[error(
+        "nobody can be asked here whether to remove study `{name}`; --yes removes it without asking"
+    )]
+    NobodyToAsk {
+        /// Its name.
+        name: String,
+    },
+    /// Somebody did not confirm it.
+    #[error("study `{name}` was not removed")]
+    NotRemoved {
+        /// Its name.
+        name: String,
+    },
     /// `init` writes new files only.
     #[error("{} already exists; it was left as it is", path.display())]
     Exists {

@@ -5,6 +5,7 @@
 //!
 //! Write-ahead mode needs memory that all processes share: the file must be on a local disk, not on a network share.
 
+mod backup;
 mod events;
 mod hold;
 mod line;
@@ -79,6 +80,19 @@ impl Sqlite {
         let path = absolute(path.as_ref())?;
         check_not_empty(&path)?;
         Ok(Sqlite(Access::Live(Live::open(path)?)))
+    }
+
+    /// Writes everything that is in the file at `path` into a new one at `to`, which is then a whole database. Works beside writers.
+    /// What is at `to` already is replaced only where that is wanted.
+    ///
+    /// # Errors
+    /// [`Error::Taken`], and as [`open`](Sqlite::open).
+    pub fn back_up(
+        path: impl AsRef<Path>,
+        to: impl AsRef<Path>,
+        is_replaced: bool,
+    ) -> Result<(), Error> {
+        backup::back_up(path.as_ref(), to.as_ref(), is_replaced)
     }
 
     /// The connection that may write.

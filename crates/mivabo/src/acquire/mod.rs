@@ -32,7 +32,7 @@ pub(crate) use self::distance::distance;
 pub use self::error::Error;
 pub use self::placed::{CodedPoint, Feasible, Placed};
 use crate::language::domain::Set;
-use crate::space::{Class, Point, Space};
+use crate::space::{Class, Parameter, Point, Space};
 
 /// The lowest feasible point that a search found.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,11 +52,19 @@ pub(crate) fn is_mixed(space: &Space) -> bool {
 /// For each coordinate whether it may move at this point: the parameter is active and has more than one value.
 pub(crate) fn free_reals(space: &Space, point: &Point) -> Vec<bool> {
     let parameters = space.parameters().iter().zip(&point.settings);
-    let free = parameters.filter_map(|(parameter, setting)| match parameter.domain().set {
-        Set::Float { low, high } => Some(setting.is_some() && low < high),
-        _ => None,
+    let free = parameters.filter_map(|(parameter, setting)| {
+        let is_free = has_room(parameter)?;
+        Some(setting.is_some() && is_free)
     });
     free.collect()
+}
+
+/// Whether a continuous parameter has more than one value; none for a discrete one.
+pub(crate) fn has_room(parameter: &Parameter) -> Option<bool> {
+    match parameter.domain().set {
+        Set::Float { low, high } => Some(low < high),
+        _ => None,
+    }
 }
 
 /// All patterns of `n` bits, at most 31, by the numbers that they stand for.

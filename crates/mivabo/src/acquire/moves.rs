@@ -258,6 +258,11 @@ impl<'a> Moves<'a> {
             return as_it_is;
         }
         // The bits stay: where they are wrong for all reals, no repair helps.
+        self.repaired(bits, unit)
+    }
+
+    /// With the reals moved into what these bits leave.
+    fn repaired(&self, bits: &[bool], unit: &[f64]) -> Option<Feasible> {
         let region = self.space.encoding().given_bits(bits).ok()?;
         Feasible::of_code(self.space, bits, &region.repaired(unit)?)
     }

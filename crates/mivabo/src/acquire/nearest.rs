@@ -124,17 +124,25 @@ impl Search<'_> {
         // Several rounds: one parameter may be free to follow the wish only after another one has.
         for _ in 0..ROUNDS {
             let before = self.distance(&found);
-            for p in 0..self.space.parameters().len() {
-                let nearer = self
-                    .with_wished_value(&found, p)
-                    .filter(|it| self.distance(it) < self.distance(&found));
-                found = nearer.unwrap_or(found);
-            }
+            found = self.pulled_once(found);
             if self.distance(&found) >= before {
                 break;
             }
         }
         found
+    }
+
+    fn pulled_once(&self, mut found: Feasible) -> Feasible {
+        for p in 0..self.space.parameters().len() {
+            found = self.nearer(&found, p).unwrap_or(found);
+        }
+        found
+    }
+
+    /// With the wished value of a parameter, where that leads nearer.
+    fn nearer(&self, found: &Feasible, p: usize) -> Option<Feasible> {
+        let moved = self.with_wished_value(found, p)?;
+        (self.distance(&moved) < self.distance(found)).then_some(moved)
     }
 
     /// The point with the wished value of one parameter, and its reals as near to the wished ones as possible.

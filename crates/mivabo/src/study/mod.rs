@@ -64,6 +64,7 @@ use self::ledger::Ledger;
 pub use self::spec::Spec;
 pub use self::suggestion::Suggestion;
 use crate::acquire::{Feasible, Placed};
+use crate::interrupt;
 use crate::measure::Outcome;
 use crate::space::{Point, Space};
 use crate::strategy::Proposer;
@@ -343,10 +344,12 @@ impl Study {
     /// ```
     pub fn predict(&mut self, points: &[Point]) -> Result<Vec<Estimate>, Error> {
         let seen = self.ledger.seen();
-        let placed: Result<Vec<Placed>, Error> = points
-            .iter()
-            .map(|point| self.ledger.placed(point))
-            .collect();
+        let placed = points.iter().map(|point| {
+            // There may be any number of them.
+            interrupt::check();
+            self.ledger.placed(point)
+        });
+        let placed: Result<Vec<Placed>, Error> = placed.collect();
         // A strategy without a model says so first: for it no outcome would help.
         let estimates = self.proposer.predict(&seen, &placed?)?;
         if !seen.has_value() {

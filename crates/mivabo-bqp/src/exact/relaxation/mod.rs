@@ -66,6 +66,11 @@ pub(crate) struct Dual {
 }
 
 impl Dual {
+    /// Makes Z larger.
+    pub fn raise(&mut self, by: f64) {
+        self.y.iter_mut().for_each(|y| *y += by);
+    }
+
     /// Those of a child that keeps the free bits at these places.
     pub fn of_part(&self, places: &[usize]) -> Dual {
         Dual {
