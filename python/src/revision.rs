@@ -87,7 +87,7 @@ pub fn news(session: &Session) -> Vec<String> {
 }
 
 /// What a trial was before it was corrected, as the arguments of Python's `Past`.
-pub fn history<'py>(py: Python<'py>, history: Vec<PastView>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+pub fn history(py: Python<'_>, history: Vec<PastView>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let past = history.into_iter().map(|past| {
         let dict = PyDict::new(py);
         dict.set_item("state", past.state.name())?;
