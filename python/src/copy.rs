@@ -15,6 +15,9 @@ use pyo3::types::PyString;
 use crate::error::StudyError;
 use crate::value::text;
 
+/// The first definition of a study, its trials and its events.
+pub type KeptStudy = (String, Vec<Kept>, Vec<KeptEvent>);
+
 /// A [`Record`] as a dict of plain Python objects.
 #[derive(FromPyObject, IntoPyObject)]
 pub struct Kept {
@@ -231,15 +234,11 @@ fn name<'py>(status: Cow<'_, Status>, py: Python<'py>) -> PyResult<Bound<'py, Py
 ///
 /// # Errors
 /// When they are not what [`Kept::from`] gave.
-pub fn restored(
-    name: &str,
-    definition: &str,
-    trials: Vec<Kept>,
-    events: Vec<KeptEvent>,
-) -> Result<Session, Error> {
+pub fn restored(name: &str, kept: KeptStudy) -> Result<Session, Error> {
+    let (definition, trials, events) = kept;
     let memory = Memory::default();
     let mut store = Store::new(memory.clone());
-    let study = store.create(name, definition)?;
+    let study = store.create(name, &definition)?;
     // Rows and not steps of the store: claims and tells would give every trial new times, leases and revisions, and
     // the copy would take in its trials in another order than the original.
     let mut rows = memory.write()?;

@@ -17,7 +17,7 @@ use mivabo_work::{MAX_ATTEMPTS, StudyFile};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::copy::{Kept, KeptEvent, restored};
+use crate::copy::{Kept, KeptEvent, KeptStudy, restored};
 use crate::error::{StudyError, of_mistake, of_store};
 use crate::fork::{Slot, is_forking, pass, watch};
 use crate::interrupt::interruptible;
@@ -189,26 +189,17 @@ impl Study {
 
     /// A study in memory from what `kept` gave.
     #[staticmethod]
-    fn restore(
-        py: Python<'_>,
-        name: String,
-        definition: String,
-        trials: Vec<Kept>,
-        events: Vec<KeptEvent>,
-        worker: String,
-    ) -> PyResult<Study> {
+    fn restore(py: Python<'_>, name: String, kept: KeptStudy, worker: String) -> PyResult<Study> {
         let home = Home {
             location: Location::Memory,
             name,
             worker,
         };
-        Study::opened(py, home, move |home, _| {
-            restored(&home.name, &definition, trials, events)
-        })
+        Study::opened(py, home, move |home, _| restored(&home.name, kept))
     }
 
     /// What a copy of a study in memory is made from: its first definition, its trials and its events.
-    fn kept(&self, py: Python<'_>) -> PyResult<(String, Vec<Kept>, Vec<KeptEvent>)> {
+    fn kept(&self, py: Python<'_>) -> PyResult<KeptStudy> {
         self.with(py, |session| {
             let trials = session.records()?.into_iter().map(Kept::from).collect();
             let events = session.events()?.into_iter().map(KeptEvent::from).collect();
@@ -221,35 +212,39 @@ impl Study {
         self.with(py, |session| Ok(revision::news(session)))
     }
 
-    /// Gives the study another space, and perhaps another strategy and seed; only says what that would do if it is `dry`.
+    /// Gives the study another space, and perhaps other settings: a strategy and a seed; only says what that would do if it is `dry`.
     fn revise(
         &self,
         py: Python<'_>,
         space: &Bound<'_, Space>,
-        strategy: Option<String>,
-        seed: Option<&Bound<'_, PyAny>>,
+        others: (Option<String>, Option<Bound<'_, PyAny>>),
         dry: bool,
     ) -> PyResult<Revision> {
+        let (strategy, seed) = others;
         let wanted = Wanted {
             space: space.get().inner.clone(),
             strategy,
-            seed: seed.map(|seed| natural("seed", seed)).transpose()?,
+            seed: seed.map(|seed| natural("seed", &seed)).transpose()?,
             is_dry: dry,
         };
         self.with(py, move |session| wanted.revise(session))
     }
 
-    /// Another outcome for a told trial.
+    /// Another outcome for a told trial, with what else came of it as JSON, and why it is corrected.
     fn correct(
         &self,
         py: Python<'_>,
         id: &Bound<'_, PyAny>,
         outcome: Answer<'_>,
-        result: Option<&str>,
-        why: Option<String>,
+        beside: (Option<String>, Option<String>),
     ) -> PyResult<()> {
+        let (result, why) = beside;
         let id = natural("trial", id)?;
-        let told = told(&format!("the value of trial {id}"), outcome, result)?;
+        let told = told(
+            &format!("the value of trial {id}"),
+            outcome,
+            result.as_deref(),
+        )?;
         self.with(py, move |session| {
             session.correct(id, &told, why.as_deref())
         })

@@ -155,7 +155,7 @@ pub fn told(what: &str, answer: Answer<'_>, result: Option<&str>) -> PyResult<To
 }
 
 /// What a trial was before it was corrected, as the arguments of Python's `Past`.
-fn history<'py>(py: Python<'py>, history: Vec<PastView>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+fn history(py: Python<'_>, history: Vec<PastView>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let past = history.into_iter().map(|past| {
         let dict = PyDict::new(py);
         dict.set_item("state", past.state.name())?;

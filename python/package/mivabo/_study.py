@@ -262,7 +262,7 @@ class Study:
         """
         number = self._number(trial)
         answer, text = self._answer(f" of trial {number}", value, failed, result)
-        self._inner.correct(number, answer, text, why)
+        self._inner.correct(number, answer, (text, why))
         return self._trial(number)
 
     def revise(
@@ -291,7 +291,7 @@ class Study:
         """
         if not isinstance(space, Space):
             raise TypeError(f"space: expected a mivabo.Space, not {space!r:.60}")
-        return Revision(**self._inner.revise(space._native(), strategy, seed, dry_run))
+        return Revision(**self._inner.revise(space._native(), (strategy, seed), dry_run))
 
     # The loop
 
@@ -798,7 +798,7 @@ def _columns(names: list[str], taken: set[str]) -> dict[str, str]:
 
 
 def _restored(cls: type[Study], name: str, kept: tuple[str, list[Any], list[Any]], before: dict[Home, int]) -> Study:
-    study = cls._of(_native.Study.restore(name, *kept, _worker()))
+    study = cls._of(_native.Study.restore(name, kept, _worker()))
     study._before = before
     return study
 

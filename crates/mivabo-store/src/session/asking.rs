@@ -63,29 +63,30 @@ impl From<Error> for Unasked {
     }
 }
 
+impl Asker<'_> {
+    fn follow(&mut self, changes: &Changes) -> Result<(), Unasked> {
+        if self.replica.follow(changes)? {
+            return Ok(());
+        }
+        Err(Unasked::Stale)
+    }
+}
+
 impl Suggest for Asker<'_> {
     type Error = Unasked;
 
     fn take_in(&mut self, changes: &Changes) -> Result<bool, Unasked> {
-        if !self.replica.follows(changes) {
-            return Err(Unasked::Stale);
-        }
-        self.replica.take_in(changes)?;
+        self.follow(changes)?;
         Ok(true)
     }
 
     fn is_recorded(&mut self, changes: &Changes) {
         // The trial is ours now. What goes wrong here is met again by the next call.
-        if self.replica.follows(changes) {
-            self.replica.take_in(changes).ok();
-        }
+        self.replica.follow(changes).ok();
     }
 
     fn suggest(&mut self, changes: &Changes) -> Result<NewRecord, Unasked> {
-        if !self.replica.follows(changes) {
-            return Err(Unasked::Stale);
-        }
-        self.replica.take_in(changes)?;
+        self.follow(changes)?;
         // The study does not learn of the new trial here but from the store, once it is there: so nothing has to be undone
         // where it cannot be recorded.
         let proposal = self.replica.compute(Study::propose);

@@ -224,10 +224,9 @@ impl Session {
     /// [`Error::BadTrial`], [`Error::Study`], or what the store meets.
     pub fn sync(&mut self) -> Result<(), Error> {
         let changes = self.store.changes(self.id, self.replica.revision())?;
-        if self.replica.follows(&changes) {
-            return self.replica.take_in(&changes);
+        if !self.replica.follow(&changes)? {
+            self.replica = folded(&self.store, self.id, None)?;
         }
-        self.replica = folded(&self.store, self.id, None)?;
         Ok(())
     }
 

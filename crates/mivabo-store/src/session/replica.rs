@@ -80,8 +80,17 @@ impl Replica {
         self.is_torn
     }
 
-    /// Whether these changes can be taken in one by one. Otherwise the study is folded again from all of them.
-    pub(super) fn follows(&self, changes: &Changes) -> bool {
+    /// Takes in what changed after [`revision`](Replica::revision), if that can be taken in one by one. Otherwise nothing happens, and the
+    /// study must be folded again from all that happened to it.
+    pub(super) fn follow(&mut self, changes: &Changes) -> Result<bool, Error> {
+        if !self.follows(changes) {
+            return Ok(false);
+        }
+        self.take_in(changes)?;
+        Ok(true)
+    }
+
+    fn follows(&self, changes: &Changes) -> bool {
         let barred = self.barred();
         let is_moved = |trial: &Record| trial.is_told() && barred.contains(&trial.id);
         !self.is_torn && changes.events.is_empty() && !changes.trials.iter().any(is_moved)
@@ -95,8 +104,7 @@ impl Replica {
         barred.map(|trial| trial.id).collect()
     }
 
-    /// Takes in what changed after [`revision`](Replica::revision).
-    pub(super) fn take_in(&mut self, changes: &Changes) -> Result<(), Error> {
+    fn take_in(&mut self, changes: &Changes) -> Result<(), Error> {
         // A fault in the middle leaves it torn: what came before the fault was taken in.
         self.is_torn = true;
         let trials = changes.trials.iter();
