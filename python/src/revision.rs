@@ -1,5 +1,6 @@
 //! Revising and correcting a study from Python.
 
+use mivabo::space::NoDefaultPoint;
 use mivabo_store::{Definition, Difference, Error, Revised, Session};
 use pyo3::prelude::*;
 
@@ -74,10 +75,12 @@ pub fn news(session: &Session) -> Vec<String> {
             taken.join("; ")
         ));
     }
-    if session.study().n_trials() == 0
-        && let Some(Err(why)) = session.space().default_point()
-    {
-        news.push(why.to_string());
+    if session.study().n_trials() == 0 {
+        match session.space().default_point() {
+            // Defaults of some parameters alone are nothing to warn of: one that is new in a revision has to have one.
+            None | Some(Ok(_) | Err(NoDefaultPoint::Missing { .. })) => {}
+            Some(Err(why)) => news.push(why.to_string()),
+        }
     }
     news
 }
