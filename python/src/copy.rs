@@ -175,7 +175,7 @@ impl KeptEvent {
     }
 }
 
-/// An outcome by the name of its state; what has not ended is no outcome, and counts as failed.
+/// An outcome by the name of its state; what has not ended has none, and counts as failed.
 fn ended(
     state: Status,
     measured: BTreeMap<String, f64>,

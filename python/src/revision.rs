@@ -1,12 +1,12 @@
 //! Revising and correcting a study from Python.
 
 use mivabo::space::NoDefaultPoint;
-use mivabo_store::{Definition, Difference, Error, Revised, Session};
+use mivabo_store::{Definition, DefinitionDifference, Error, Revised, Session};
 use pyo3::prelude::*;
 
 /// What a revision changes, as the arguments of Python's `Revision`.
 #[derive(IntoPyObject)]
-pub struct Revision {
+pub struct RevisionShown {
     changes: Vec<String>,
     told: usize,
     taught: usize,
@@ -17,14 +17,14 @@ pub struct Revision {
     summary: String,
 }
 
-impl From<Revised> for Revision {
-    fn from(revised: Revised) -> Revision {
+impl From<Revised> for RevisionShown {
+    fn from(revised: Revised) -> RevisionShown {
         let teaching = revised.teaching;
-        Revision {
+        RevisionShown {
             changes: revised
                 .differences
                 .iter()
-                .map(Difference::to_string)
+                .map(DefinitionDifference::to_string)
                 .collect(),
             summary: teaching.to_string(),
             told: teaching.told,
@@ -48,7 +48,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// Revises a study, or says what that would do.
-    pub fn revise(self, session: &mut Session) -> Result<Revision, Error> {
+    pub fn revise(self, session: &mut Session) -> Result<RevisionShown, Error> {
         session.sync()?;
         let mut definition = Definition::from_json(session.definition())?;
         definition.space = self.space;
@@ -59,7 +59,7 @@ impl Wanted {
         } else {
             session.revise(&definition)
         };
-        revised.map(Revision::from)
+        revised.map(RevisionShown::from)
     }
 }
 
@@ -68,7 +68,7 @@ pub fn news(session: &Session) -> Vec<String> {
     let mut news = Vec::new();
     let taken = session.taken();
     if !taken.is_empty() {
-        let taken: Vec<String> = taken.iter().map(Difference::to_string).collect();
+        let taken: Vec<String> = taken.iter().map(DefinitionDifference::to_string).collect();
         let name = session.name();
         news.push(format!(
             "study `{name}` had no results yet, and takes its new definition: {}",

@@ -21,7 +21,7 @@ use crate::copy::{Kept, KeptEvent, KeptStudy, restored};
 use crate::error::{StudyError, of_mistake, of_store};
 use crate::fork::{Slot, is_forking, pass, watch};
 use crate::interrupt::interruptible;
-use crate::revision::{self, Revision, Wanted};
+use crate::revision::{self, RevisionShown, Wanted};
 use crate::settings::Settings;
 use crate::space::{Space, visible};
 use crate::trial::{Answer, Handed, Shown, names, told};
@@ -219,7 +219,7 @@ impl Study {
         space: &Bound<'_, Space>,
         others: (Option<String>, Option<Bound<'_, PyAny>>),
         dry: bool,
-    ) -> PyResult<Revision> {
+    ) -> PyResult<RevisionShown> {
         let (strategy, seed) = others;
         let wanted = Wanted {
             space: space.get().inner.clone(),

@@ -10,7 +10,7 @@ use crate::args::RmArgs;
 use crate::error::Error;
 use crate::log;
 use crate::plain::plain;
-use crate::source::Kept;
+use crate::source::KeptStudy;
 
 /// Removes a study.
 pub fn run(args: &RmArgs) -> Result<String, Error> {
@@ -20,7 +20,7 @@ pub fn run(args: &RmArgs) -> Result<String, Error> {
         confirm(&kept)?;
     }
     kept.store.remove(kept.study.id, now())?;
-    let Kept {
+    let KeptStudy {
         study, location, ..
     } = kept;
     let logs = location.path().map(|path| log::folder(path, &study.name));
@@ -31,7 +31,7 @@ pub fn run(args: &RmArgs) -> Result<String, Error> {
 }
 
 /// Trials that somebody evaluates would be lost.
-fn check_idle(kept: &Kept, is_forced: bool) -> Result<(), Error> {
+fn check_idle(kept: &KeptStudy, is_forced: bool) -> Result<(), Error> {
     let now = now();
     let is_live =
         |trial: &Record| matches!(trial.state, RecordState::Running { lease, .. } if lease > now);
@@ -50,7 +50,7 @@ fn check_idle(kept: &Kept, is_forced: bool) -> Result<(), Error> {
     })
 }
 
-fn confirm(kept: &Kept) -> Result<(), Error> {
+fn confirm(kept: &KeptStudy) -> Result<(), Error> {
     let name = &kept.study.name;
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Error::NobodyToAsk { name: name.clone() });

@@ -32,7 +32,7 @@ pub struct Found {
 }
 
 /// A study as it is kept, whatever its definition means.
-pub struct Kept {
+pub struct KeptStudy {
     /// What keeps it.
     pub store: Store,
     /// Where that is.
@@ -116,7 +116,7 @@ impl Source {
     }
 
     /// The study as it is kept. It need not be possible to work on it.
-    pub fn kept(&self) -> Result<Kept, Error> {
+    pub fn kept(&self) -> Result<KeptStudy, Error> {
         let place = self.place()?;
         database(&self.file, &place.location)?;
         place.check_there()?;
@@ -155,7 +155,7 @@ impl Place {
     }
 
     /// The entry of the name, or the only one.
-    fn entry(self, store: Store) -> Result<Kept, Error> {
+    fn entry(self, store: Store) -> Result<KeptStudy, Error> {
         let Place { location, name, .. } = self;
         let refused = |why| Error::Study {
             place: location.clone(),
@@ -170,7 +170,7 @@ impl Place {
         let found = studies.into_iter().find(|study| study.name == name);
         let missing = || refused(mivabo_store::Error::NoStudy { name, known });
         let study = found.ok_or_else(missing)?;
-        Ok(Kept {
+        Ok(KeptStudy {
             store,
             location,
             study,
@@ -179,7 +179,7 @@ impl Place {
 
     /// The study of the name, or the only one.
     fn load(self, store: Store) -> Result<Session, Error> {
-        let Kept {
+        let KeptStudy {
             store,
             location,
             study,

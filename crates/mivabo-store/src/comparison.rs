@@ -5,18 +5,19 @@ use mivabo::space::contrasted;
 use mivabo::strategy::Link;
 
 use crate::definition::Definition;
-use crate::difference::{Difference, Setting};
+use crate::difference::{DefinitionDifference, Setting};
 
 impl Definition {
     /// What this definition has otherwise than an earlier one. Nothing where both are written in the same way.
-    pub fn differences(&self, earlier: &Definition) -> Vec<Difference> {
+    pub fn differences(&self, earlier: &Definition) -> Vec<DefinitionDifference> {
         let space = self.space.differences(&earlier.space);
-        let mut found: Vec<Difference> = space.into_iter().map(Difference::Space).collect();
+        let mut found: Vec<DefinitionDifference> =
+            space.into_iter().map(DefinitionDifference::Space).collect();
         for setting in Setting::ALL {
             let (was, is) = (said(setting, earlier), said(setting, self));
             if was != is {
                 let (was, is) = contrasted(&was, &is);
-                found.push(Difference::Setting { setting, was, is });
+                found.push(DefinitionDifference::Setting { setting, was, is });
             }
         }
         found
@@ -89,7 +90,7 @@ mod tests {
         let said: Vec<String> = is
             .differences(&was)
             .iter()
-            .map(Difference::to_string)
+            .map(DefinitionDifference::to_string)
             .collect();
 
         assert_eq!(

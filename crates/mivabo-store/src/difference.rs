@@ -7,7 +7,7 @@ use mivabo::space;
 /// One thing that a definition has otherwise than an earlier one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Difference {
+pub enum DefinitionDifference {
     /// A parameter, a definition or a constraint.
     Space(space::Difference),
     /// Anything else, each of which has one value.
@@ -38,12 +38,12 @@ pub enum Setting {
     Linked,
 }
 
-impl Difference {
+impl DefinitionDifference {
     /// The setting that differs, if it is one.
     pub fn setting(&self) -> Option<Setting> {
         match self {
-            Difference::Setting { setting, .. } => Some(*setting),
-            Difference::Space(_) => None,
+            DefinitionDifference::Setting { setting, .. } => Some(*setting),
+            DefinitionDifference::Space(_) => None,
         }
     }
 }
@@ -72,11 +72,11 @@ impl fmt::Display for Setting {
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for DefinitionDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Difference::Space(difference) => difference.fmt(f),
-            Difference::Setting { setting, was, is } => match setting {
+            DefinitionDifference::Space(difference) => difference.fmt(f),
+            DefinitionDifference::Setting { setting, was, is } => match setting {
                 Setting::Limits | Setting::Linked => {
                     write!(f, "{setting} changed: were {was}, are {is}")
                 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use mivabo::measure::Outcome;
 use mivabo::space::Unsaid;
 
-use crate::difference::Difference;
+use crate::difference::DefinitionDifference;
 use crate::location::{Location, LocationError};
 use crate::state::RecordState;
 
@@ -39,7 +39,7 @@ pub enum Error {
         /// The study.
         name: String,
         /// What the one that was given has otherwise than the one that it has.
-        differences: Vec<Difference>,
+        differences: Vec<DefinitionDifference>,
     },
     /// What was told of a study may not say what another goal needs.
     #[error(
@@ -48,7 +48,7 @@ pub enum Error {
     )]
     GoalRevised {
         /// What it was, and what it would be.
-        goal: Difference,
+        goal: DefinitionDifference,
     },
     /// A parameter that is new in a study whose trials were told without it.
     #[error(
@@ -319,7 +319,7 @@ impl Error {
 }
 
 /// Each on a line of its own.
-fn lines(differences: &[Difference]) -> String {
+fn lines(differences: &[DefinitionDifference]) -> String {
     let lines = differences.iter().map(|one| format!("\n  {one}"));
     lines.collect()
 }

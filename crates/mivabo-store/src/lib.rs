@@ -96,7 +96,7 @@ mod waiting;
 pub use crate::backend::{Backend, Last, Rows, Transaction, Turn, Waited};
 pub use crate::claim::Claim;
 pub use crate::definition::{AimsError, Definition, Said, default_strategy};
-pub use crate::difference::{Difference, Setting};
+pub use crate::difference::{DefinitionDifference, Setting};
 pub use crate::error::{Error, NO_STUDY, Refused};
 pub use crate::event::{By, Correction, Event, What};
 pub use crate::location::{Location, LocationError};

@@ -597,7 +597,7 @@ mod tests {
             ),
             (
                 format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '0s'"),
-                "line 5: [objective]: timeout: `0s` is no time at all; expected a longer one, like \"30s\", \"10m\" or \"2h 30m\"",
+                "line 5: [objective]: timeout: `0s` is too short; expected a time like \"30s\", \"10m\" or \"2h 30m\"",
             ),
             (
                 format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '5M'"),

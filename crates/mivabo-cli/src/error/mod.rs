@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mivabo::counted;
-use mivabo_store::{Difference, Location, NO_STUDY, Setting};
+use mivabo_store::{DefinitionDifference, Location, NO_STUDY, Setting};
 use mivabo_work::Mistake;
 
 pub use self::enqueue::EnqueueError;
@@ -101,7 +101,7 @@ pub enum Error {
         /// Where it is.
         place: Location,
         /// What the file says otherwise.
-        differences: Vec<Difference>,
+        differences: Vec<DefinitionDifference>,
     },
     /// A seed that was typed, and is not that of a study with results.
     #[error(
@@ -114,7 +114,7 @@ pub enum Error {
         /// Where it is.
         place: Location,
         /// Both seeds.
-        difference: Box<Difference>,
+        difference: Box<DefinitionDifference>,
     },
     /// The same for a study, which does not know where it is.
     #[error("{place}: {why}")]
@@ -328,14 +328,14 @@ impl From<mivabo_store::Error> for Error {
 }
 
 /// Each on a line of its own.
-fn listed(differences: &[Difference]) -> String {
+fn listed(differences: &[DefinitionDifference]) -> String {
     let lines = differences.iter().map(|one| format!("\n  {one}"));
     lines.collect()
 }
 
 /// What to do about a study file that describes a study otherwise.
-fn remedy(path: &Path, differences: &[Difference]) -> String {
-    let is_goal = |one: &Difference| one.setting() == Some(Setting::Goal);
+fn remedy(path: &Path, differences: &[DefinitionDifference]) -> String {
+    let is_goal = |one: &DefinitionDifference| one.setting() == Some(Setting::Goal);
     if differences.iter().any(is_goal) {
         return "a goal cannot be revised; give the changed study another `name`".to_owned();
     }

@@ -25,7 +25,7 @@ use self::replica::{Made, Replica};
 pub use self::revising::Revised;
 pub use self::teaching::Teaching;
 use crate::definition::Definition;
-use crate::difference::Difference;
+use crate::difference::DefinitionDifference;
 use crate::error::Error;
 use crate::event::Event;
 use crate::object::Object;
@@ -61,7 +61,7 @@ pub struct Session {
     worker: String,
     clock: fn() -> i64,
     /// What it took otherwise when it was opened.
-    taken: Vec<Difference>,
+    taken: Vec<DefinitionDifference>,
 }
 
 impl Session {

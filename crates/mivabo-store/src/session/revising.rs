@@ -14,7 +14,7 @@ use super::fold::Folded;
 use super::replica::{Made, Replica};
 use super::teaching::Teaching;
 use crate::definition::Definition;
-use crate::difference::{Difference, Setting};
+use crate::difference::{DefinitionDifference, Setting};
 use crate::error::Error;
 use crate::event::{By, Correction, Event, What};
 use crate::record::{Record, Revision};
@@ -26,7 +26,7 @@ use crate::told::Told;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Revised {
     /// What the study has otherwise. Nothing where it was so already: then nothing is written.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<DefinitionDifference>,
     /// What its trials say in the revised space.
     pub teaching: Teaching,
     /// The numbers of waiting trials that the revised space forbids: they fail.
@@ -85,7 +85,7 @@ impl Session {
     }
 
     /// What the study had otherwise than the definition that it was opened with, which it took as nothing was told of it.
-    pub fn taken(&self) -> &[Difference] {
+    pub fn taken(&self) -> &[DefinitionDifference] {
         &self.taken
     }
 
@@ -135,10 +135,10 @@ impl Session {
 
     fn check_revisable(
         &self,
-        differences: &[Difference],
+        differences: &[DefinitionDifference],
         definition: &Definition,
     ) -> Result<(), Error> {
-        let is_goal = |one: &&Difference| one.setting() == Some(Setting::Goal);
+        let is_goal = |one: &&DefinitionDifference| one.setting() == Some(Setting::Goal);
         if let Some(goal) = differences.iter().find(is_goal) {
             return Err(Error::GoalRevised { goal: goal.clone() });
         }
