@@ -68,8 +68,7 @@ impl HittingSets<'_> {
     }
 
     fn open(&self, chosen: &[usize], refused: &[usize]) -> impl Iterator<Item = Vec<usize>> {
-        let is_missed = |set: &&Vec<usize>| are_apart(set, chosen);
-        let missed = self.sets.iter().filter(is_missed);
+        let missed = self.sets.iter().filter(|set| are_apart(set, chosen));
         missed.map(|set| without(set, refused))
     }
 }

@@ -163,8 +163,7 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     fn random_start(&mut self) -> Vec<bool> {
-        let bits = 0..self.problem.n();
-        let mut x: Vec<bool> = bits.map(|_| self.random.coin()).collect();
+        let mut x = self.random.coins(self.problem.n());
         self.settle_tables(&mut x);
         x
     }

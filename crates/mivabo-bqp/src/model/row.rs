@@ -57,13 +57,12 @@ impl Row {
     ) -> Self {
         let rhs = rhs - form.constant();
         let form = form.without_constant();
-        let tolerance = tolerance(&form, rhs);
         Self {
             name: name.into(),
+            tolerance: tolerance(&form, rhs),
             form,
             relation,
             rhs,
-            tolerance,
         }
     }
 

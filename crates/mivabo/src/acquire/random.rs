@@ -130,9 +130,8 @@ impl<'a> RandomPoints<'a> {
     /// Up to `n` random feasible points: fewer after a failure, since others would fail after as long a search, and after much
     /// work.
     pub(crate) fn draw_many(&self, n: usize, stream: &mut Stream) -> Vec<Feasible> {
-        let goes_on = |drawn: &usize| *drawn == 0 || self.work() < MUCH_WORK;
         (0..n)
-            .take_while(goes_on)
+            .take_while(|drawn| *drawn == 0 || self.work() < MUCH_WORK)
             .map_while(|_| self.draw(stream).ok())
             .collect()
     }

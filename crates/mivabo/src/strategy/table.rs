@@ -580,10 +580,10 @@ impl<S> Values<S> {
     }
 
     fn nearest(&self, value: &str) -> Option<String> {
-        match self {
-            Values::Words(words, _) => nearest(value, words.iter().copied()),
-            Values::Whole(..) | Values::Real(..) => None,
-        }
+        let Values::Words(words, _) = self else {
+            return None;
+        };
+        nearest(value, words.iter().copied())
     }
 
     fn listed(&self) -> Listed {

@@ -416,9 +416,8 @@ impl Demand {
     }
 
     fn free_gradient(&self, is_held: &[bool]) -> Vec<f64> {
-        let slopes = self.gradient.iter().zip(is_held);
-        let free = slopes.map(|(g, is_held)| if *is_held { 0.0 } else { *g });
-        free.collect()
+        let free = |(g, is_held): (&f64, &bool)| if *is_held { 0.0 } else { *g };
+        self.gradient.iter().zip(is_held).map(free).collect()
     }
 }
 

@@ -218,8 +218,9 @@ fn halves(piece: &[(f64, f64)], side: usize) -> [Vec<(f64, f64)>; 2] {
 fn axes(encoding: &Encoding) -> Vec<Option<Axis>> {
     let mut coordinates = 0..;
     let parameters = encoding.model.parameters.iter();
-    let axes = parameters.map(|parameter| axis(&parameter.domain, &mut coordinates));
-    axes.collect()
+    parameters
+        .map(|parameter| axis(&parameter.domain, &mut coordinates))
+        .collect()
 }
 
 /// The axis of a continuous parameter, which takes the next coordinate.

@@ -198,9 +198,8 @@ fn starts(seen: &Seen<'_>, points: &RandomPoints<'_>, stream: &mut Stream) -> Ve
 
 /// Random points to start from. Where all parameters are discrete, the search needs none once there is a best trial.
 fn random_starts(seen: &Seen<'_>, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
-    let goes_on = |_: &usize| points.work() < MUCH_WORK;
     (0..n_random_starts(seen))
-        .take_while(goes_on)
+        .take_while(|_| points.work() < MUCH_WORK)
         .filter_map(|_| points.draw(stream).ok())
         .collect()
 }

@@ -166,8 +166,7 @@ impl Thompson {
     }
 
     fn check_growth(&self) -> Result<(), Error> {
-        let is_sparse = matches!(self.prior, WeightPrior::Sparse(_));
-        if is_sparse && self.products.growth() != Growth::Fixed {
+        if matches!(self.prior, WeightPrior::Sparse(_)) && self.products.growth() != Growth::Fixed {
             return conflict(
                 "`products=grow` and `products=prune` need the Gaussian prior: \
                  a sparse one finds out by itself which products matter",

@@ -140,10 +140,6 @@ impl SparsePosterior {
     }
 
     /// Mean and variance of φᵀw for a row φ of features.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "for a study that says what it predicts")
-    )]
     pub fn predict(&self, row: &[f64]) -> Prediction {
         match &self.belief {
             Inferred::Propagated(propagated, _) => propagated.gaussian.predict(row),
