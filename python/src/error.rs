@@ -76,6 +76,7 @@ pub fn of_store(error: &StoreError) -> PyErr {
         | StoreError::AlreadyTold { .. }
         | StoreError::NotHeld { .. }
         | StoreError::NotTold { .. }
+        | StoreError::CorrectionFails { .. }
         | StoreError::NoPlace { .. } => TrialError::new_err(text),
         StoreError::Differs { .. } => StudyError::new_err(text.replace(REVISE, REVISE_HERE)),
         StoreError::BadName { .. }

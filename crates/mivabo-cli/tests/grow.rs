@@ -220,6 +220,8 @@ fn a_wrong_result_is_corrected_and_its_history_is_kept() {
         ],
         vec!["correct", "study.toml", "9", "1"],
         vec!["correct", "study.toml", "0"],
+        // A misspelt measure does not make a good result a failure.
+        vec!["correct", "study.toml", "0", "--json", r#"{"valeu": 1}"#],
         vec!["show", "study.toml"],
     ] {
         text += &folder.transcript(&arguments, "");

@@ -96,9 +96,17 @@ impl<'a> Trials<'a> {
         by_number(spread.chain(best).chain(improved).collect())
     }
 
+    /// Without those that have no place in the space since the study was revised: they have no values of parameters either.
     fn with_values(&self) -> Vec<&'a TrialView> {
         let all = self.all().iter();
-        all.filter(|trial| trial.value.is_some()).collect()
+        all.filter(|trial| trial.value.is_some() && trial.left_out.is_none())
+            .collect()
+    }
+
+    /// How many trials have no place in the space since the study was revised.
+    pub fn n_left_out(&self) -> usize {
+        let all = self.all().iter();
+        all.filter(|trial| trial.left_out.is_some()).count()
     }
 
     /// The feasible trials that improved on all before.

@@ -303,6 +303,24 @@ fn a_trial_is_on_a_bound_only_where_its_slack_is_small_beside_its_sides() {
 }
 
 #[test]
+fn trials_that_a_revision_left_out_are_counted_and_neither_drawn_nor_missed() {
+    let mut view = usual();
+    let drawn = count(&html(&view), "class=\"value");
+    let id = view.ranking[3];
+    view.ranking.retain(|ranked| *ranked != id);
+    let left_out = view.trials.iter_mut().find(|trial| trial.id == id).unwrap();
+    left_out.left_out = Some("`lr` = 0.5 is above its new bound 0.1".to_owned());
+    left_out.margins = None;
+    left_out.params.clear();
+
+    let page = html(&view);
+
+    assert!(page.contains(" One trial has no place in the revised space and is not drawn."));
+    assert!(!page.contains("values are drawn") && !page.contains("was not computed"));
+    assert!(drawn == 0 || count(&page, "class=\"value") < drawn);
+}
+
+#[test]
 fn trials_with_certified_gaps_have_the_colour_of_their_strategy() {
     let mut view = usual();
     for trial in view.trials.iter_mut().filter(|trial| trial.id >= 4) {

@@ -73,6 +73,16 @@ pub enum Error {
         /// What became of it so far.
         state: RecordState,
     },
+    /// A correction without a value of the goal, where no failure was meant.
+    #[error(
+        "trial {id} is not corrected: {why}\nhint: if it is to count as failed, say that it failed, and why"
+    )]
+    CorrectionFails {
+        /// The trial.
+        id: u64,
+        /// Why it would have failed.
+        why: String,
+    },
     /// There is no study with this number.
     #[error("there is no study {id}; there {}", counted(*n as u64, "study", "studies"))]
     UnknownStudy {

@@ -163,7 +163,9 @@ class _Values:
     def __init__(self, study: Study) -> None:
         self.goal = study._goal
         self.sign = 1.0 if study.direction == "minimize" else -1.0
-        self.trials = [trial for trial in study.trials if trial.value is not None]
+        # What a revision left out has no place among the parameters any more.
+        told = (trial for trial in study.trials if trial.left_out is None)
+        self.trials = [trial for trial in told if trial.value is not None]
         numbers = [_value(trial) for trial in self.trials]
         self.is_log = bool(numbers) and min(numbers) > 0 and max(numbers) / min(numbers) >= _SPREAD
         self.edge = math.inf if self.is_log else _edge([self.sign * y for y in numbers])

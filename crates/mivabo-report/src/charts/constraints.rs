@@ -92,7 +92,11 @@ pub(crate) fn section(trials: &Trials<'_>) -> String {
 
 /// The margins of all trials that ended; none where those of one are missing, for then no share of them is true.
 fn told_margins(view: &StudyView) -> Option<Vec<&[MarginView]>> {
-    let told = view.trials.iter().filter(|trial| trial.state.is_told());
+    // What has no place in a revised space is not held against its constraints.
+    let told = view
+        .trials
+        .iter()
+        .filter(|trial| trial.state.is_told() && trial.left_out.is_none());
     told.map(|trial| trial.margins.as_deref()).collect()
 }
 

@@ -168,7 +168,16 @@ fn caption(trials: &Trials<'_>, n_shown: usize) -> String {
     let beyond = beyond(trials.n_beyond());
     let is_hollow = trials.ranked.iter().any(|trial| !trial.feasible);
     let hollow = text_if(is_hollow, HOLLOW);
-    format!("Each dot is a trial; {better} is better.{thinned}{beyond}{hollow}")
+    let left_out = left_out(trials.n_left_out());
+    format!("Each dot is a trial; {better} is better.{thinned}{beyond}{hollow}{left_out}")
+}
+
+fn left_out(n: usize) -> String {
+    match n {
+        0 => String::new(),
+        1 => " One trial has no place in the revised space and is not drawn.".to_owned(),
+        n => format!(" {n} trials have no place in the revised space and are not drawn."),
+    }
 }
 
 fn thinned(n_shown: usize, n: usize) -> String {

@@ -194,7 +194,7 @@ impl Session {
     /// given alone, everything else that was measured goes on to count.
     ///
     /// # Errors
-    /// [`Error::NotTold`], [`Error::UnknownTrial`], or what the store meets.
+    /// [`Error::NotTold`], [`Error::UnknownTrial`], [`Error::CorrectionFails`], or what the store meets.
     pub fn correct(&mut self, id: u64, told: &Told, why: Option<&str>) -> Result<(), Error> {
         self.sync()?;
         let record = self.record(id)?;
@@ -203,6 +203,11 @@ impl Session {
             Some(before) => amended(told, before, self.aims()),
             None => told.outcome(self.aims()),
         };
+        // A misspelt measure must not turn a good result into a failure.
+        if let (None, Outcome::Failed { reason, .. }) = (&told.reason, &outcome) {
+            let why = reason.clone();
+            return Err(Error::CorrectionFails { id, why });
+        }
         let correction = Correction {
             trial: id,
             outcome,
