@@ -346,8 +346,8 @@ class Study:
     def backup(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Copy the whole database into a new file, even while others work on it.
 
-        The copy has everything as it is at one moment, and its studies go on like any others. A file that is there already is replaced
-        only with ``force``.
+        The copy has everything as it is at one moment, and its studies go on like any others. A file that is there
+        already is replaced only with ``force``.
         """
         if self.storage is None:
             raise StudyError(

@@ -5,8 +5,11 @@
 //!
 //! Write-ahead mode needs memory that all processes share: the file must be on a local disk, not on a network share.
 
+mod admit;
 mod backup;
 mod hold;
+mod home;
+mod index;
 mod line;
 mod live;
 mod lock;
