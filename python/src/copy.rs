@@ -5,12 +5,18 @@ use std::collections::BTreeMap;
 
 use mivabo::measure::{Measured, Outcome};
 use mivabo::view::Status;
-use mivabo_store::{Backend, Error, Memory, Object, Record, RecordState, Revision, Session, Store};
+use mivabo_store::{
+    Backend, Correction, Error, Event, Memory, Object, Record, RecordState, Revision, Session,
+    Store, What,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::error::StudyError;
 use crate::value::text;
+
+/// The first definition of a study, its trials and its events.
+pub type KeptStudy = (String, Vec<Kept>, Vec<KeptEvent>);
 
 /// A [`Record`] as a dict of plain Python objects.
 #[derive(FromPyObject, IntoPyObject)]
@@ -92,21 +98,98 @@ impl Kept {
     }
 
     fn state(&self) -> Result<RecordState, Error> {
-        let measured = Measured::try_from(self.measured.clone()).map_err(mivabo::Error::from)?;
         Ok(match self.state {
             Status::Waiting => RecordState::Waiting,
             Status::Running => RecordState::Running {
                 worker: self.worker.clone().unwrap_or_default(),
                 lease: self.lease.unwrap_or_default(),
             },
-            Status::Complete => RecordState::Ended(Outcome::Complete(measured)),
-            Status::Stopped => RecordState::Ended(Outcome::Stopped(measured)),
-            Status::Failed => RecordState::Ended(Outcome::Failed {
-                reason: self.reason.clone().unwrap_or_default(),
-                measured,
-            }),
+            state => RecordState::Ended(ended(state, self.measured.clone(), self.reason.clone())?),
         })
     }
+}
+
+/// An [`Event`] as a dict of plain Python objects.
+#[derive(FromPyObject, IntoPyObject)]
+pub struct KeptEvent {
+    #[pyo3(item)]
+    revision: u64,
+    #[pyo3(item)]
+    time: i64,
+    #[pyo3(item)]
+    worker: Option<String>,
+    /// Of a revision.
+    #[pyo3(item)]
+    definition: Option<String>,
+    /// Of a correction, as is all that follows.
+    #[pyo3(item)]
+    trial: Option<u64>,
+    #[pyo3(item, from_py_with = status, into_py_with = name)]
+    state: Status,
+    #[pyo3(item)]
+    measured: BTreeMap<String, f64>,
+    #[pyo3(item)]
+    reason: Option<String>,
+    #[pyo3(item)]
+    note: String,
+    #[pyo3(item)]
+    why: Option<String>,
+}
+
+impl From<Event> for KeptEvent {
+    fn from(event: Event) -> KeptEvent {
+        let correction = event.correction();
+        let outcome = correction.map(|correction| &correction.outcome);
+        KeptEvent {
+            revision: event.revision.0,
+            time: event.time,
+            definition: event.definition().map(ToOwned::to_owned),
+            trial: correction.map(|correction| correction.trial),
+            state: outcome.map_or(Status::Complete, Status::from),
+            measured: outcome.map(numbers).unwrap_or_default(),
+            reason: outcome.and_then(reason),
+            note: correction.map_or_else(String::new, |correction| correction.note.to_string()),
+            why: correction.and_then(|correction| correction.why.clone()),
+            worker: event.worker,
+        }
+    }
+}
+
+impl KeptEvent {
+    fn event(self) -> Result<Event, Error> {
+        let what = match (self.definition, self.trial) {
+            (Some(definition), _) => What::Revised { definition },
+            (None, trial) => What::Corrected(Correction {
+                trial: trial.unwrap_or_default(),
+                outcome: ended(self.state, self.measured, self.reason)?,
+                note: Object::new(self.note)?,
+                why: self.why,
+            }),
+        };
+        Ok(Event {
+            revision: Revision(self.revision),
+            what,
+            time: self.time,
+            worker: self.worker,
+        })
+    }
+}
+
+/// An outcome by the name of its state; what has not ended has none, and counts as failed.
+fn ended(
+    state: Status,
+    measured: BTreeMap<String, f64>,
+    reason: Option<String>,
+) -> Result<Outcome, Error> {
+    let measured = Measured::try_from(measured).map_err(mivabo::Error::from)?;
+    Ok(match state {
+        Status::Complete => Outcome::Complete(measured),
+        Status::Stopped => Outcome::Stopped(measured),
+        Status::Waiting | Status::Running | Status::Failed => Outcome::Failed {
+            reason: reason.unwrap_or_default(),
+            measured,
+        },
+    })
 }
 
 /// The state's name, and when its lease ends.
@@ -147,19 +230,23 @@ fn name<'py>(status: Cow<'_, Status>, py: Python<'py>) -> PyResult<Bound<'py, Py
     Ok(PyString::new(py, status.into_owned().name()).into_any())
 }
 
-/// A study in memory with these trials.
+/// A study in memory with these trials and events.
 ///
 /// # Errors
 /// When they are not what [`Kept::from`] gave.
-pub fn restored(name: &str, definition: &str, trials: Vec<Kept>) -> Result<Session, Error> {
+pub fn restored(name: &str, kept: KeptStudy) -> Result<Session, Error> {
+    let (definition, trials, events) = kept;
     let memory = Memory::default();
     let mut store = Store::new(memory.clone());
-    let study = store.create(name, definition)?;
+    let study = store.create(name, &definition)?;
     // Rows and not steps of the store: claims and tells would give every trial new times, leases and revisions, and
     // the copy would take in its trials in another order than the original.
     let mut rows = memory.write()?;
     for trial in trials {
         rows.put(study, &trial.record()?)?;
+    }
+    for event in events {
+        rows.append(study, &event.event()?)?;
     }
     rows.commit()?;
     Session::load(store, name)

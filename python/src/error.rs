@@ -63,6 +63,10 @@ fn of_search(error: &acquire::Error) -> PyErr {
     }
 }
 
+/// What the store says to do about a study that is defined otherwise, and how that is done in Python.
+const REVISE: &str = "hint: revise the study";
+const REVISE_HERE: &str = "hint: `mivabo.Study.load(storage, name).revise(space)` revises the study and keeps its results";
+
 /// What a store refuses or fails at.
 pub fn of_store(error: &StoreError) -> PyErr {
     let text = error.to_string();
@@ -70,9 +74,15 @@ pub fn of_store(error: &StoreError) -> PyErr {
         StoreError::Study(error) => of_method(error),
         StoreError::UnknownTrial { .. }
         | StoreError::AlreadyTold { .. }
-        | StoreError::NotHeld { .. } => TrialError::new_err(text),
+        | StoreError::NotHeld { .. }
+        | StoreError::NotTold { .. }
+        | StoreError::NoPlace { .. } => TrialError::new_err(text),
+        StoreError::Differs { .. } => StudyError::new_err(text.replace(REVISE, REVISE_HERE)),
         StoreError::BadName { .. }
         | StoreError::DefinitionDiffers { .. }
+        | StoreError::GoalRevised { .. }
+        | StoreError::NoDefault { .. }
+        | StoreError::Removed { .. }
         | StoreError::UnknownStudy { .. }
         | StoreError::NoStudy { .. } => StudyError::new_err(text),
         _ => StorageError::new_err(text),

@@ -10,6 +10,7 @@ mod fork;
 mod interrupt;
 mod page;
 mod place;
+mod revision;
 mod settings;
 mod space;
 mod study;

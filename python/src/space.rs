@@ -133,7 +133,7 @@ impl Space {
         self.dict(py, found.point())
     }
 
-    /// The values with those of left-out active parameters: the first value, or the middle of a range. The names of the
+    /// The values with those of left-out active parameters: the default, else the first value, or the middle of a range. The names of the
     /// parameters that were left out come with them.
     fn complete<'py>(
         &self,
@@ -155,20 +155,6 @@ impl Space {
                 Err(error) => return Err(of_method(&error.into())),
             }
         }
-    }
-
-    /// Name, domain, condition and whether it is auxiliary, of every parameter.
-    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let parameters = self.inner.parameters().iter().map(|parameter| {
-            let when = parameter.condition().map(ToString::to_string);
-            (
-                parameter.name(),
-                parameter.domain().to_string(),
-                when,
-                parameter.is_auxiliary(),
-            )
-        });
-        PyList::new(py, parameters.collect::<Vec<_>>())
     }
 
     /// Name, statement, class and whether it follows from a definition, of every constraint.
@@ -207,8 +193,11 @@ pub fn visible(space: &Inner, point: &Point) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// The first value; of a float the middle of its range, on its scale.
+/// The default, or the first value; of a float the middle of its range, on its scale.
 fn usual(domain: &Domain) -> Value {
+    if let Some(default) = domain.default_value() {
+        return default.clone();
+    }
     match (domain.values().next(), domain.range()) {
         (Some(first), _) => first,
         (None, Some((low, high))) if domain.is_log() => {

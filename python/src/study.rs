@@ -17,10 +17,11 @@ use mivabo_work::{MAX_ATTEMPTS, StudyFile};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::copy::{Kept, restored};
+use crate::copy::{Kept, KeptEvent, KeptStudy, restored};
 use crate::error::{StudyError, of_mistake, of_store};
 use crate::fork::{Slot, is_forking, pass, watch};
 use crate::interrupt::interruptible;
+use crate::revision::{self, RevisionShown, Wanted};
 use crate::settings::Settings;
 use crate::space::{Space, visible};
 use crate::trial::{Answer, Handed, Shown, names, told};
@@ -188,28 +189,64 @@ impl Study {
 
     /// A study in memory from what `kept` gave.
     #[staticmethod]
-    fn restore(
-        py: Python<'_>,
-        name: String,
-        definition: String,
-        trials: Vec<Kept>,
-        worker: String,
-    ) -> PyResult<Study> {
+    fn restore(py: Python<'_>, name: String, kept: KeptStudy, worker: String) -> PyResult<Study> {
         let home = Home {
             location: Location::Memory,
             name,
             worker,
         };
-        Study::opened(py, home, move |home, _| {
-            restored(&home.name, &definition, trials)
+        Study::opened(py, home, move |home, _| restored(&home.name, kept))
+    }
+
+    /// What a copy of a study in memory is made from: its first definition, its trials and its events.
+    fn kept(&self, py: Python<'_>) -> PyResult<KeptStudy> {
+        self.with(py, |session| {
+            let trials = session.records()?.into_iter().map(Kept::from).collect();
+            let events = session.events()?.into_iter().map(KeptEvent::from).collect();
+            Ok((session.first_definition()?, trials, events))
         })
     }
 
-    /// What a copy of a study in memory is made from: its definition and its trials.
-    fn kept(&self, py: Python<'_>) -> PyResult<(String, Vec<Kept>)> {
-        self.with(py, |session| {
-            let trials = session.records()?.into_iter().map(Kept::from).collect();
-            Ok((session.definition()?, trials))
+    /// What somebody who opens the study should know.
+    fn news(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |session| Ok(revision::news(session)))
+    }
+
+    /// Gives the study another space, and perhaps other settings: a strategy and a seed; only says what that would do if it is `dry`.
+    fn revise(
+        &self,
+        py: Python<'_>,
+        space: &Bound<'_, Space>,
+        others: (Option<String>, Option<Bound<'_, PyAny>>),
+        dry: bool,
+    ) -> PyResult<RevisionShown> {
+        let (strategy, seed) = others;
+        let wanted = Wanted {
+            space: space.get().inner.clone(),
+            strategy,
+            seed: seed.map(|seed| natural("seed", &seed)).transpose()?,
+            is_dry: dry,
+        };
+        self.with(py, move |session| wanted.revise(session))
+    }
+
+    /// Another outcome for a told trial, with what else came of it as JSON, and why it is corrected.
+    fn correct(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyAny>,
+        outcome: Answer<'_>,
+        beside: (Option<String>, Option<String>),
+    ) -> PyResult<()> {
+        let (result, why) = beside;
+        let id = natural("trial", id)?;
+        let told = told(
+            &format!("the value of trial {id}"),
+            outcome,
+            result.as_deref(),
+        )?;
+        self.with(py, move |session| {
+            session.correct(id, &told, why.as_deref())
         })
     }
 
@@ -225,7 +262,7 @@ impl Study {
 
     /// The definition as JSON: direction, strategy, seed, initial trials, space.
     fn definition(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |session| session.definition())
+        self.with(py, |session| Ok(session.definition().to_owned()))
     }
 
     /// The space.
@@ -353,10 +390,10 @@ impl Study {
     }
 
     /// How many trials there are.
-    fn len(&self, py: Python<'_>) -> PyResult<usize> {
+    fn len(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |session| {
             session.sync()?;
-            Ok(session.trials().len())
+            Ok(session.study().n_trials())
         })
     }
 
@@ -391,7 +428,14 @@ impl Study {
 
     /// Mean and deviation of the values at these points, by the model.
     fn predict(&self, py: Python<'_>, points: Vec<Bound<'_, PyDict>>) -> PyResult<Vec<(f64, f64)>> {
-        let given: PyResult<Vec<_>> = points.into_iter().map(|one| values(&one)).collect();
+        let given: PyResult<Vec<_>> = points
+            .into_iter()
+            .map(|one| {
+                // This is the main thread itself, where Ctrl-C is heard.
+                py.check_signals()?;
+                values(&one)
+            })
+            .collect();
         let given = given?;
         self.with(py, move |session| {
             let space = session.space();

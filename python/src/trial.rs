@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mivabo::measure::Measured;
 use mivabo::space::Value;
-use mivabo::view::{Given, Status, Time, TrialView};
+use mivabo::view::{Given, PastView, Status, Time, TrialView};
 use mivabo_store::{Asked, Object, Session, Told};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -21,6 +21,8 @@ pub struct Shown<'py> {
     value: Option<f64>,
     measured: Bound<'py, PyDict>,
     reason: Option<String>,
+    evaluated: Option<Bound<'py, PyDict>>,
+    left_out: Option<String>,
     feasible: bool,
     keeps_limits: Option<bool>,
     origin: String,
@@ -30,6 +32,7 @@ pub struct Shown<'py> {
     created: Option<f64>,
     started: Option<f64>,
     finished: Option<f64>,
+    history: Vec<Bound<'py, PyDict>>,
 }
 
 impl<'py> Shown<'py> {
@@ -44,6 +47,8 @@ impl<'py> Shown<'py> {
             value: trial.value,
             measured: measured(py, &trial.measured)?,
             reason: trial.reason,
+            evaluated: trial.evaluated.map(|values| all(py, &values)).transpose()?,
+            left_out: trial.left_out,
             feasible: trial.feasible,
             keeps_limits: trial.keeps_limits,
             origin: trial.origin.unwrap_or_default(),
@@ -53,6 +58,7 @@ impl<'py> Shown<'py> {
             created: seconds(trial.created),
             started: seconds(trial.started),
             finished: seconds(trial.finished),
+            history: history(py, trial.history)?,
         })
     }
 }
@@ -73,7 +79,16 @@ fn params<'py>(
     Ok(params)
 }
 
-fn measured<'py>(py: Python<'py>, numbers: &Measured) -> PyResult<Bound<'py, PyDict>> {
+fn all<'py>(py: Python<'py>, values: &BTreeMap<String, Value>) -> PyResult<Bound<'py, PyDict>> {
+    let params = PyDict::new(py);
+    for (name, value) in values {
+        params.set_item(name, object(py, value)?)?;
+    }
+    Ok(params)
+}
+
+/// Numbers by name.
+pub fn measured<'py>(py: Python<'py>, numbers: &Measured) -> PyResult<Bound<'py, PyDict>> {
     let measured = PyDict::new(py);
     for (name, number) in numbers {
         measured.set_item(name, number)?;
@@ -137,4 +152,20 @@ pub fn told(what: &str, answer: Answer<'_>, result: Option<&str>) -> PyResult<To
         reason,
         result: result.map_err(|error| of_store(&error))?,
     })
+}
+
+/// What a trial was before it was corrected, as the arguments of Python's `Past`.
+fn history(py: Python<'_>, history: Vec<PastView>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let past = history.into_iter().map(|past| {
+        let dict = PyDict::new(py);
+        dict.set_item("state", past.state.name())?;
+        dict.set_item("value", past.value)?;
+        dict.set_item("measured", measured(py, &past.measured)?)?;
+        dict.set_item("reason", past.reason)?;
+        dict.set_item("corrected", past.corrected.map(Time::seconds))?;
+        dict.set_item("worker", past.worker)?;
+        dict.set_item("why", past.why)?;
+        Ok(dict)
+    });
+    past.collect()
 }

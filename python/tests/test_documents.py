@@ -12,8 +12,23 @@ from pathlib import Path
 import conftest
 import pytest
 
-CORE = ["mivabo", "mivabo._space", "mivabo._study", "mivabo._trial", "mivabo._errors", "mivabo._optimize"]
-ADAPTERS = ["mivabo._branches", "mivabo._constraints", "mivabo._labels", "mivabo.optuna", "mivabo.sklearn"]
+CORE = [
+    "mivabo",
+    "mivabo._space",
+    "mivabo._study",
+    "mivabo._trial",
+    "mivabo._errors",
+    "mivabo._optimize",
+    "mivabo._parameter",
+]
+ADAPTERS = [
+    "mivabo._table",
+    "mivabo._branches",
+    "mivabo._constraints",
+    "mivabo._labels",
+    "mivabo.optuna",
+    "mivabo.sklearn",
+]
 MODULES = [*CORE, *ADAPTERS]
 
 
@@ -34,8 +49,7 @@ def test_examples_of_documents_run(name: str, tmp_path: Path, monkeypatch: pytes
 
 
 def test_importing_brings_nothing_large() -> None:
-    code = (
-        "import sys, mivabo; print([m for m in ('numpy', 'pandas', 'tqdm', 'optuna', 'sklearn') if m in sys.modules])"
-    )
+    large = ("numpy", "pandas", "tqdm", "optuna", "sklearn", "matplotlib", "asyncio")
+    code = f"import sys, mivabo; print([m for m in {large} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert found.stdout.strip() == "[]"

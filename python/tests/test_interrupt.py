@@ -335,3 +335,38 @@ def test_interrupts_at_random_moments_leak_no_trial_and_change_no_suggestion(tmp
     print(f"{n_told} told; median {times[25] * 1e3:.0f} ms, longest {times[-1] * 1e3:.0f} ms")
     assert len(times) == 50
     assert times[-1] < BOUND
+
+
+PREDICTS = (
+    BEGIN
+    + """
+space = mivabo.Space()
+for k in range(8):
+    space.float(f"x{k}", 0.0, 1.0)
+study, twin = mivabo.Study(space), mivabo.Study(space)
+for n, point in enumerate(space.sample(200, seed=1)):
+    for each in (study, twin):
+        each.add(point, sum(point.values()) + n % 3)
+points = space.sample(500, seed=2) * 100
+for pause in (0.02, 0.1, 0.3, 1.0):
+    timer = threading.Timer(pause, lambda: (sent.append(time.perf_counter()), os.kill(os.getpid(), signal.SIGINT)))
+    sent = []
+    try:
+        timer.start()
+        while True:
+            study.predict(points)
+    except KeyboardInterrupt:
+        print(time.perf_counter() - sent[0])
+assert study.predict(points[:3]) == twin.predict(points[:3])
+assert study.ask().params == twin.ask().params
+"""
+)
+
+
+def test_predictions_at_many_points_end_at_ctrl_c_and_change_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", PREDICTS], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    times = [float(line) for line in done.stdout.split()]
+    print(f"longest {max(times) * 1e3:.0f} ms")
+    assert len(times) == 4
+    assert max(times) < BOUND

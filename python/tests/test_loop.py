@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import asyncio
+import functools
+import math
 import os
 import signal
 import subprocess
@@ -8,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import conftest
 import pytest
@@ -340,3 +344,125 @@ def test_an_objective_that_leaves_out_its_goal_is_told_so(small: Space) -> None:
     assert study.trials[0].state == "waiting"
     study.optimize(lambda params: {"value": 0.5}, trials=3, catch=TypeError)
     assert {trial.state for trial in study.trials} == {"failed"}
+
+
+# Objectives that wait
+
+
+async def slowly(params: mivabo.Params) -> float:
+    """An objective that other processes can import."""
+    await asyncio.sleep(0.001)
+    return float(params["a"]) ** 2
+
+
+class Slowly:
+    """An object that is called, and a coroutine then."""
+
+    async def __call__(self, params: mivabo.Params) -> dict[str, float]:
+        await asyncio.sleep(0.001)
+        return {"value": await slowly(params), "size": 3}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("objective", "options"),
+    [
+        (slowly, {}),
+        (slowly, {"workers": 3}),
+        (slowly, {"workers": 2, "executor": "processes"}),
+        (Slowly(), {}),
+        (functools.partial(slowly), {"workers": 2}),
+        (lambda params: slowly(params), {}),
+        (lambda params: asyncio.ensure_future(slowly(params)) if params["a"] < 0 else slowly(params), {"workers": 2}),
+    ],
+)
+def test_an_async_objective_is_run(small: Space, objective: mivabo.Objective, options: dict[str, Any]) -> None:
+    study = mivabo.minimize(objective, small, trials=9, **options)
+    assert all(trial.value == float(trial.params["a"]) ** 2 for trial in study.trials)
+
+
+def test_an_async_objective_runs_where_a_loop_runs_already(small: Space) -> None:
+    async def notebook() -> Study:
+        return mivabo.minimize(slowly, small, trials=4)
+
+    assert [trial.state for trial in asyncio.run(notebook()).trials] == ["complete"] * 4
+
+
+def test_what_an_async_objective_raises_is_raised(small: Space) -> None:
+    async def objective(params: mivabo.Params) -> float:
+        await asyncio.sleep(0)
+        raise OwnError(params["a"])
+
+    study = Study(small)
+    with pytest.raises(OwnError):
+        study.optimize(objective, trials=3)
+    assert [trial.state for trial in study.trials] == ["waiting"]
+    study.optimize(objective, trials=3, catch=OwnError)
+    assert [trial.state for trial in study.trials] == ["failed"] * 3
+
+
+# What the loop says
+
+
+def test_the_loop_says_what_it_does_to_whoever_listens(small: Space, caplog: pytest.LogCaptureFixture) -> None:
+    def objective(params: mivabo.Params) -> float:
+        if study.n_trials == 2:
+            raise OwnError("oops")
+        return -math.inf if study.n_trials == 3 else 0.5
+
+    study = Study(small, name="loud")
+    study.release(study.ask())
+    with caplog.at_level("DEBUG", logger="mivabo"):
+        study.optimize(objective, trials=3, catch=OwnError)
+    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    points = [trial.params for trial in study.trials]
+    assert said == [
+        ("DEBUG", f"study `loud`: trial 0 begins: {points[0]!r}"),
+        ("INFO", "study `loud`: trial 0 has the value 0.5"),
+        ("DEBUG", f"study `loud`: trial 1 begins: {points[1]!r}"),
+        ("INFO", "study `loud`: trial 1 failed: OwnError: oops"),
+        ("DEBUG", f"study `loud`: trial 2 begins: {points[2]!r}"),
+        ("INFO", "study `loud`: trial 2 failed: the value is -inf"),
+    ]
+
+
+def test_a_trial_that_is_given_back_and_begins_again_is_logged(
+    small: Space, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def objective(params: mivabo.Params) -> float:
+        raise OwnError("oops")
+
+    study = Study(small, storage=tmp_path / "a.db")
+    with caplog.at_level("INFO", logger="mivabo"):
+        with pytest.raises(OwnError):
+            study.optimize(objective, trials=3)
+        # A worker that was never heard of again.
+        study.ask(lease=0.01)
+        time.sleep(0.02)
+        study.optimize(lambda params: 0.5, trials=1)
+    assert [record.getMessage() for record in caplog.records] == [
+        "study `a`: trial 0 waits for the next run: OwnError('oops')",
+        "study `a`: trial 0 begins again, attempt 2",
+        "study `a`: trial 0 has the value 0.5",
+    ]
+
+
+def test_a_wait_for_others_is_logged_once(small: Space, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    study = Study(small, storage=tmp_path / "a.db")
+    theirs = Study.load(tmp_path / "a.db").ask(lease=60)
+    timer = threading.Timer(0.7, lambda: Study.load(tmp_path / "a.db").tell(theirs, 0.5))
+    timer.start()
+    with caplog.at_level("DEBUG", logger="mivabo"):
+        study.optimize(conftest.train, trials=1)
+    timer.join()
+    assert [record.getMessage() for record in caplog.records] == ["study `a`: waiting for trials of other workers"]
+
+
+def test_nothing_is_said_unless_somebody_listens() -> None:
+    code = (
+        "import mivabo; s = mivabo.Space(); s.int('x', 1, 9)\n"
+        "def f(p): raise ValueError\n"
+        "mivabo.minimize(f, s, 3, catch=ValueError, progress=False)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert (said.stdout, said.stderr) == ("", "")

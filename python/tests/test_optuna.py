@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,19 @@ def test_what_is_wrong_with_constraints_is_said_before_the_first_trial() -> None
         MivaboSampler(search_space=space, strategy="nonsense")
     with pytest.raises(TypeError, match="`a`"):
         MivaboSampler(search_space={"a": 3})  # type: ignore[dict-item]
+
+
+def test_wrong_settings_are_said_at_once_whatever_the_parameters_will_be() -> None:
+    with pytest.raises(mivabo.StudyError, match="seed: -1"):
+        MivaboSampler(seed=-1)
+    with pytest.raises(TypeError, match="seed: expected a whole number, not 'a'"):
+        MivaboSampler(seed="a")  # type: ignore[arg-type]
+    with pytest.raises(mivabo.StudyError, match="there is no strategy `foo`"):
+        MivaboSampler(strategy="foo")
+    with pytest.raises(mivabo.StudyError, match="n_initial: -1"):
+        MivaboSampler(n_startup=-1)
+    with pytest.raises(TypeError, match="constraints: expected a list of statements in their order, not a set"):
+        MivaboSampler(search_space={"a": IntDistribution(0, 9)}, constraints={"a <= 3", "a >= 1"})
 
 
 def test_a_range_that_differs_from_the_search_space_is_refused_where_constraints_could_break() -> None:
@@ -326,10 +341,59 @@ def test_what_an_enqueued_trial_leaves_open_is_feasible_with_the_rest() -> None:
         assert keeps_the_rules(first)
 
 
-def test_an_enqueued_trial_that_breaks_a_constraint_is_evaluated_and_learned_from() -> None:
+def test_an_enqueued_trial_that_breaks_a_constraint_is_refused_before_it_is_evaluated() -> None:
     study = study_of(MivaboSampler(seed=1, search_space=NET, constraints=RULES))
-    study.enqueue_trial({"kernel": 7, "stride": 3, "lr": 0.01, "optimizer": "sgd"})
-    study.optimize(net, n_trials=3)
+    study.enqueue_trial({"kernel": 7, "stride": 3, "lr": 0.01, "optimizer": "sgd", "other": 3})
+    said = (
+        "the enqueued trial kernel=7, stride=3, lr=0.01, optimizer='sgd', other=3 is not feasible: constraint "
+        r"`receptive field` is violated: kernel \* stride <= 12 does not hold \(left side 21, right side 12\)"
+    )
+    with pytest.raises(mivabo.InfeasibleError, match=said):
+        study.optimize(net, n_trials=3)
+    study.optimize(net, n_trials=2)
+    assert [trial.state for trial in study.trials] == [TrialState.FAIL, TrialState.COMPLETE, TrialState.COMPLETE]
+    assert not study.trials[0].params
+
+
+def test_an_enqueued_trial_is_refused_where_the_rest_has_but_one_value() -> None:
+    space = {"a": IntDistribution(0, 9), "b": IntDistribution(5, 5), "c": CategoricalDistribution([None])}
+    rules = ["a + b <= 9", "c == 'None'"]
+    study = study_of(MivaboSampler(seed=1, search_space=space, constraints=rules))
+    study.enqueue_trial({"a": 7})
+    with pytest.raises(
+        mivabo.InfeasibleError, match=r"the enqueued trial a=7 is not feasible: constraint `a \+ b <= 9`"
+    ):
+        study.ask(space)
+    study.enqueue_trial({"a": 4, "c": None})
+    assert study.ask(space).params == {"a": 4, "b": 5, "c": None}
+
+
+def test_enqueued_trials_are_refused_by_the_rules_of_a_space() -> None:
+    space = mivabo.Space()
+    model = space.choice("model", ["svm", "forest"])
+    space.float("C", 0.1, 10, when=model == "svm")
+    space.int("depth", 1, 9, when=model == "forest")
+    space.add("C <= 5", name="soft")
+
+    def objective(trial: Trial) -> float:
+        if trial.suggest_categorical("model", ["svm", "forest"]) == "svm":
+            return trial.suggest_float("C", 0.1, 10)
+        return trial.suggest_int("depth", 1, 9)
+
+    study = study_of(MivaboSampler(seed=1, space=space))
+    for fixed in ({"model": "svm", "C": 7.0}, {"model": "forest", "C": 7.0, "depth": 3}):
+        study.enqueue_trial(fixed)
+    with pytest.raises(mivabo.InfeasibleError, match=r"the enqueued trial model='svm', C=7.0 is not .*`soft`"):
+        study.optimize(objective, n_trials=2)
+    study.optimize(objective, n_trials=1)
+    assert study.trials[1].params == {"model": "forest", "depth": 3}
+
+
+def test_results_from_elsewhere_that_break_a_constraint_are_learned_from() -> None:
+    study = study_of(MivaboSampler(seed=1, search_space=NET, constraints=RULES))
+    params = {"kernel": 7, "stride": 3, "lr": 0.01, "optimizer": "sgd"}
+    study.add_trial(optuna.create_trial(params=params, distributions=NET, value=11.0))
+    study.optimize(net, n_trials=2)
     assert [keeps_the_rules(trial.params) for trial in study.trials] == [False, True, True]
     assert [trial.feasible for trial in study.sampler._follower.study.trials] == [False, True, True]
 
@@ -337,8 +401,51 @@ def test_an_enqueued_trial_that_breaks_a_constraint_is_evaluated_and_learned_fro
 def test_an_enqueued_trial_that_nothing_completes_is_refused() -> None:
     study = study_of(MivaboSampler(seed=1, search_space=NET, constraints=RULES))
     study.enqueue_trial({"kernel": 7, "stride": 3})
-    with pytest.raises(mivabo.InfeasibleError, match="receptive field"):
+    said = "no feasible trial is completed from the enqueued kernel=7, stride=3: .*`receptive field`"
+    with pytest.raises(mivabo.InfeasibleError, match=said):
         study.optimize(net, n_trials=1)
+
+
+# Limits
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
+    optuna.logging.enable_propagation()
+    yield lambda: [record.message for record in caplog.records if record.name == "optuna.mivabo"]
+    optuna.logging.disable_propagation()
+
+
+def test_limits_that_are_not_modelled_are_said_once(said: Callable[[], list[str]]) -> None:
+    def objective(trial: Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        trial.set_constraint("size", x - 0.5)
+        return x
+
+    study = study_of(MivaboSampler(seed=1))
+    study.optimize(objective, n_trials=1)
+    (warning,) = said()
+    assert warning.startswith(
+        "Trial#0 has values of `set_constraint` or `constraints_func`, which `MivaboSampler` does"
+    )
+    study.optimize(objective, n_trials=3)
+    assert said() == [warning]
+    # One that comes later learns of it from the trials.
+    study.sampler = MivaboSampler(seed=1)
+    study.ask({"x": FloatDistribution(0, 1)})
+    assert said() == [warning, warning]
+
+
+def test_a_constraints_func_of_the_other_sampler_is_said_to_be_of_no_use(said: Callable[[], list[str]]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        independent = optuna.samplers.TPESampler(seed=1, constraints_func=lambda trial: [trial.params["x"] - 0.5])
+    study = study_of(MivaboSampler(seed=1, independent_sampler=independent))
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+    assert len(said()) == 1
+    plain = study_of(MivaboSampler(seed=1))
+    plain.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+    assert len(said()) == 1
 
 
 # The rest

@@ -21,10 +21,10 @@ FULL: dict[str, Any] = {
     "goals": {"loss": "minimize"},
     "limits": {"latency": "<= 20"},
     "parameters": {
-        "lr": {"type": "float", "low": 1e-4, "high": 1, "log": True},
+        "lr": {"type": "float", "low": 1e-4, "high": 1, "log": True, "default": 0.01},
         "n": {"type": "int", "low": 1, "high": 9, "step": 2, "encoding": "one-hot"},
         "units": {"type": "ordinal", "values": [16, 32]},
-        "opt": {"type": "choice", "values": ["sgd", 2, True]},
+        "opt": {"type": "choice", "values": ["sgd", 2, True], "default": "sgd"},
         "flag": {"type": "bool", "when": "n >= 3"},
         "spare": {"type": "auxiliary", "low": 0, "high": 3},
     },
@@ -133,6 +133,7 @@ def mutated() -> Iterator[tuple[str, dict[str, Any]]]:
     yield at("parameters.opt.values", "sgd")
     yield at("parameters.opt.encoding", "unary")
     yield at("parameters.flag.low", 0)
+    yield at("parameters.spare.default", 1)
     yield at("definitions.half", 3)
     yield at("definitions.tenth.expr", None)
     yield at("constraints.small", True)

@@ -3,12 +3,13 @@ from __future__ import annotations
 import copy
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 
 import mivabo
-from mivabo import Space
+from mivabo import Space, Study
 
 
 def test_operators_and_texts_say_the_same() -> None:
@@ -138,3 +139,92 @@ def test_a_notebook_shows_parameters_and_constraints(space: Space) -> None:
     html = space._repr_html_()
     assert "<td>kernel</td>" in html
     assert "kernel * stride &lt;= 12" in html
+
+
+def test_a_space_is_a_collection_of_its_parameters(space: Space) -> None:
+    space.auxiliary("packs", 0, 8)
+    space.define("area", "kernel * kernel")
+    names = ["kernel", "stride", "optimizer", "lr", "momentum", "packs"]
+    assert list(space) == names
+    assert len(space) == 6
+    assert all(name in space for name in space)
+    assert "area" in space
+    assert "depth" not in space
+    assert space.names == names[:-1]
+    assert bool(Space()) is False
+
+
+def test_parameters_and_constraints_can_be_read(space: Space) -> None:
+    space.int("units", 16, 256, step=16, log=False, encoding="unary")
+    space.choice("heads", [1, 2, 4], ordered=True)
+    space.bool("skip")
+    space.auxiliary("packs", 0, 8)
+    for read in (space, Space.from_toml(space.to_toml()), Study(space).space):
+        parameters = read.parameters
+        assert list(parameters) == list(read)
+        lr, heads = parameters["lr"], parameters["heads"]
+        assert (lr.name, lr.kind, lr.low, lr.high, lr.log, lr.when) == ("lr", "float", 1e-4, 1e-1, True, None)
+        assert (heads.kind, heads.values, heads.low) == ("ordinal", (1, 2, 4), None)
+        units = parameters["units"]
+        assert (units.kind, units.low, units.high, units.step, units.encoding) == ("int", 16, 256, 16, "unary")
+        assert [parameters[name].kind for name in ("optimizer", "skip", "packs")] == ["choice", "bool", "auxiliary"]
+        assert parameters["momentum"].when == parameters["momentum"].when
+        assert "optimizer" in str(parameters["momentum"].when)
+        assert read.constraints == {
+            "receptive field": "kernel * stride <= 12",
+            "optimizer == 'adam' -> stride <= 2": "optimizer == 'adam' -> stride <= 2",
+        }
+        assert repr(lr) == "Parameter('lr', float from 0.0001 to 0.1, log)"
+        assert repr(units) == "Parameter('units', int from 16 to 256, step 16, encoding='unary')"
+        assert repr(heads) == "Parameter('heads', ordinal of [1, 2, 4])"
+        assert repr(parameters["skip"]) == "Parameter('skip', bool)"
+        assert repr(parameters["momentum"]).startswith("Parameter('momentum', float from 0.0 to 0.99, when=")
+    space.parameters.clear()
+    space.constraints.clear()
+    assert len(space.parameters) == 9
+
+
+def test_a_space_without_points_shows_what_is_wrong_with_it() -> None:
+    space = Space()
+    x = space.int("x", 1, 3)
+    space.add(x >= 3, name="large").add(x <= 1, name="<small>")
+    assert (
+        repr(space)
+        == "<mivabo.Space: 1 parameter, 2 constraints; no point satisfies constraints `large`, `<small>` together>"
+    )
+    page = space._repr_html_()
+    assert "<td>x</td><td>int from 1 to 3</td>" in page
+    assert "<td>&lt;small&gt;</td><td>x &lt;= 1</td>" in page
+    assert "no point satisfies constraints `large`, `&lt;small&gt;` together" in page
+    unknown = Space().add("y <= 3")
+    assert repr(unknown).startswith("<mivabo.Space: 0 parameters, 1 constraint; constraint `y <= 3`: unknown name `y`")
+    assert "unknown name `y`" in unknown._repr_html_()
+
+
+class Sorts(dict[str, int]):
+    """Somebody's own mapping."""
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"sgd", "adam"}, "parameter `c`: expected a list of values in their order, not a set, which has none: sorted"),
+        (frozenset({1, 2}), "not a frozenset, which has none"),
+        ({"sgd": 1, "adam": 2}, r"not a dict: list\(values\) is a list of its keys"),
+        (Sorts(a=1), "not a Sorts"),
+    ],
+)
+def test_a_choice_has_its_values_in_an_order(values: Any, said: str) -> None:
+    space = Space()
+    with pytest.raises(TypeError, match=said):
+        space.choice("c", values)
+    assert "c" not in space
+    space.choice("c", {"sgd": 1, "adam": 2}.keys())
+    space.choice("d", (f"{i}" for i in range(3)))
+    space.choice("e", numpy.array([1, 2]))
+    assert space.parameters["c"].values == ("sgd", "adam")
+
+
+def test_what_else_has_an_order_is_no_set(small: Space) -> None:
+    with pytest.raises(TypeError, match="linked: expected a list of pairs in their order, not a set"):
+        Study(small, linked={("a", "b")})

@@ -145,9 +145,9 @@ def test_a_copy_of_a_study_in_memory_has_all_that_is_known_of_it(small: Space) -
     assert copied.view() == study.view()
     assert copied.trials == study.trials
     assert [copied.ask().params for _ in range(3)] == [study.ask().params for _ in range(3)]
-    _, (cls, name, definition, trials) = study.__reduce__()
+    _, (cls, name, (definition, trials, events), before) = study.__reduce__()
     with pytest.raises(TypeError, match=r"Kept\.state"):
-        _study._restored(cls, name, definition, [{**trials[0], "state": "lost"}])
+        _study._restored(cls, name, (definition, [{**trials[0], "state": "lost"}], events), before)
 
 
 def test_a_copy_of_a_stored_study_is_the_same_study(small: Space, tmp_path: Path) -> None:
@@ -370,6 +370,160 @@ def test_a_parameter_may_be_named_like_a_result() -> None:
     assert list(frame.columns)[-1] == "result.a"
     assert frame["result.a"][0] == 5.5
     assert frame["param result.a"][0] in (1, 2, 3)
+
+
+# Whose trial it is
+
+
+def test_a_trial_of_another_study_is_refused(small: Space, tmp_path: Path) -> None:
+    one, other = Study(small, name="one"), Study(small, storage=tmp_path / "other.db")
+    for asked, stranger in ((one, other), (other, one), (one, Study(small, name="one"))):
+        theirs = asked.ask()
+        mine = stranger.ask()
+        before = stranger.trials
+        for act in (
+            lambda study, trial: study.tell(trial, 0.5),
+            lambda study, trial: study.tell(trial, failed=True),
+            lambda study, trial: study.release(trial),
+            lambda study, trial: study.heartbeat(trial),
+            lambda study, trial: study.replicate(trial),
+        ):
+            with pytest.raises(mivabo.TrialError, match=f"trial {theirs.id} is of another study, `{asked.name}` in "):
+                act(stranger, theirs)
+        assert stranger.trials == before
+        stranger.tell(mine, 0.5)
+        # Whoever means the trial of this number here gives the number.
+        asked.tell(theirs.id, 0.5)
+
+
+def test_every_way_to_get_a_trial_says_whose_it_is(small: Space) -> None:
+    study, other = Study(small), Study(small)
+    study.tell(study.ask(), 0.5)
+    found = [study.best, *study.trials, study.enqueue({"a": 4, "b": 6}), study.add({"a": 5, "b": 5}, 1.0)]
+    study.optimize(lambda params: 0.0, trials=4, callbacks=lambda study, trial: found.append(trial))
+    found.append(study.replicate(0))
+    for trial in found:
+        with pytest.raises(mivabo.TrialError, match="another study"):
+            other.replicate(trial)
+        study.replicate(trial)
+
+
+def test_a_trial_goes_with_its_study_into_other_processes_and_copies(small: Space, tmp_path: Path) -> None:
+    stored = Study(small, storage=tmp_path / "a.db")
+    (tmp_path / "link.db").symlink_to(tmp_path / "a.db")
+    for home in (pickle.loads(pickle.dumps(stored)), Study.load(tmp_path / "a.db"), Study.load(tmp_path / "link.db")):
+        home.tell(pickle.loads(pickle.dumps(stored.ask())), 0.5)
+    study = Study(small)
+    trial = study.ask()
+    copied = copy.copy(copy.copy(study))
+    copied.tell(pickle.loads(pickle.dumps(trial)), 1.5)
+    late, later = study.ask(), copied.ask()
+    with pytest.raises(mivabo.TrialError, match="another study"):
+        copied.tell(late, 2.5)
+    with pytest.raises(mivabo.TrialError, match="another study"):
+        study.tell(later, 2.5)
+    assert late == mivabo.Trial(late.id, late.params, origin=late.origin)
+    assert "home" not in repr(late)
+    study.tell(mivabo.Trial(late.id, late.params), 2.5)
+
+
+# The best, and what is believed
+
+
+def test_the_best_has_its_value_and_its_params_at_hand(small: Space) -> None:
+    study = Study(small, direction="maximize")
+    with pytest.raises(mivabo.StudyError, match="no feasible trial has a value"):
+        _ = study.best_value
+    with pytest.raises(mivabo.StudyError, match="no feasible trial has a value"):
+        _ = study.best_params
+    run(study, 5)
+    assert (study.best_value, study.best_params) == (study.best.value, study.best.params)
+
+
+def test_a_study_predicts_what_its_model_believes(space: Space) -> None:
+    study = Study(space, direction="maximize", seed=2)
+    known = {"kernel": 3, "stride": 1, "optimizer": "adam"}
+
+    def objective(params: mivabo.Params) -> float:
+        return 100 - 10 * (math.log10(float(params["lr"])) + 2.5) ** 2 - float(params["stride"])
+
+    study.optimize(objective, trials=25)
+    points = [{**known, "lr": 10.0 ** -(1 + 0.1 * k)} for k in range(31)]
+    found = study.predict(points)
+    assert all(isinstance(one, mivabo.Estimate) for one in found)
+    errors = [abs(one.mean - objective(point)) for one, point in zip(found, points, strict=True)]
+    assert all(error <= 0.5 + 3 * one.deviation for error, one in zip(errors, found, strict=True))
+    assert errors[15] < 0.5
+    assert errors[15] + found[15].deviation < errors[0] + found[0].deviation
+    recommended = study.recommend()
+    assert study.predict([recommended.params])[0].mean == pytest.approx(recommended.mean)
+    # As in `add`, values of inactive parameters make no difference; constraints need not hold.
+    assert study.predict([{**points[0], "momentum": 0.5}]) == found[:1]
+    assert study.predict([{**points[0], "kernel": 7, "stride": 3}])[0].deviation > 0
+    assert study.predict(iter(points[:2])) == found[:2]
+    assert study.predict([]) == []
+
+
+def test_what_cannot_be_predicted_is_named(space: Space) -> None:
+    point = space.sample()[0]
+    study = Study(space)
+    with pytest.raises(mivabo.StudyError, match="no trial has a value yet"):
+        study.predict([point])
+    with pytest.raises(mivabo.StudyError, match="the strategy `random` has no model"):
+        Study(space, strategy="random").predict([point])
+    study.tell(study.ask(), 0.5)
+    with pytest.raises(TypeError, match=r"points: expected a list of points, not one: \[point\]"):
+        study.predict(point)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="points: expected a list of points, not 3"):
+        study.predict(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="params: expected a dict"):
+        study.predict([3])  # type: ignore[list-item]
+    with pytest.raises(mivabo.PointError, match="`kernel` is missing"):
+        study.predict([{}])
+
+
+# Notebooks
+
+
+def test_trials_importance_and_recommendations_show_themselves_in_a_notebook() -> None:
+    space = Space()
+    space.int("a<b", 0, 9)
+    space.bool("flag")
+    study = Study(space)
+    study.optimize(lambda params: {"value": float(params["a<b"]), "size": 3}, trials=8)
+    study.add({"a<b": 1, "flag": True}, failed="out of <memory>")
+    first, failed = study.trials[0], study.trials[-1]
+    assert "<td>a&lt;b</td>" in first._repr_html_()
+    assert f"<td>{first.value!r}</td>" in first._repr_html_()
+    assert "<td>size</td><td>3.0</td>" in first._repr_html_()
+    assert "out of &lt;memory&gt;" in failed._repr_html_()
+    page = study.importance()._repr_html_()
+    effects = study.importance().effects
+    assert f"<td>a&lt;b</td><td>{100 * effects['a<b']:.0f} %</td>" in page
+    assert page.index("<td>a&lt;b</td>") < page.index("<td>flag</td>")
+    assert "8 trials" in page
+    assert "<td>a&lt;b</td><td>0</td>" in study.recommend()._repr_html_()
+
+
+# Storage
+
+
+def test_storage_may_be_memory_or_in_the_home_folder(
+    small: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    for memory in ("memory", ":memory:", "sqlite:///:memory:"):
+        assert Study(small, storage=memory).storage is None
+        with pytest.raises(mivabo.StudyError, match="a study in memory cannot be loaded"):
+            Study.load(memory)
+    for place in ("~/a.db", Path("~/a.db"), "sqlite:///~/a.db"):
+        assert Study(small, storage=place).storage == str(tmp_path / "a.db")
+        assert Study.load(place).name == "a"
+    with pytest.raises(mivabo.StudyError, match=r"option `timeout` .* waits for its turn"):
+        Study(small, storage="sqlite:///a.db?timeout=3")
+    with pytest.raises(mivabo.StudyError, match="option `mode` is not supported"):
+        Study(small, storage="sqlite:///a.db?mode=ro&timeout=3")
 
 
 def test_a_backup_is_a_whole_database_and_replaces_nothing_unasked(space: Space, tmp_path: Path) -> None:

@@ -34,6 +34,10 @@ impl Random {
         self.bits() >> 63 == 1
     }
 
+    pub(crate) fn coins(&mut self, n: usize) -> Vec<bool> {
+        (0..n).map(|_| self.coin()).collect()
+    }
+
     /// Uniform in [0, 1), a multiple of 2⁻⁵³.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64

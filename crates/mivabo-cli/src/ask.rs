@@ -12,10 +12,12 @@ use crate::args::AskArgs;
 use crate::error::Error;
 use crate::interruption::Interruption;
 use crate::plain::plain;
+use crate::source::say_defaults;
 
 /// Prints the next points. Where there are fewer than were asked for, those that there are; that there is none is an error.
 pub fn run(args: &AskArgs) -> Result<String, Error> {
     let mut session = args.source.write()?;
+    say_defaults(&session);
     session.release_expired(MAX_ATTEMPTS)?;
     // From here on a signal must not leave a trial that runs for nobody. Before, nothing had begun that could be lost.
     let interruption = Interruption::listen()?;

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::invocation;
 use crate::objective::{Call, shown};
+use crate::source::Found;
 use crate::text::{brief, table};
 
 /// What evaluates the trials of a study, and in which folder.
@@ -56,7 +57,9 @@ impl<'a> Started<'a> {
 
 /// The best trial, or what the model recommends.
 pub fn run(args: &BestArgs) -> Result<Answer, Error> {
-    let (mut session, file) = args.source.read_with_file()?;
+    let Found {
+        mut session, file, ..
+    } = args.source.find()?;
     if args.recommend && session.best().is_some() {
         return recommended(&mut session, args.json);
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mivabo::acquire;
 use mivabo::acquire::random::RandomPoints;
 use mivabo::math::random::{Purpose, stream};
-use mivabo::space::{Class, Constraint, Parameter, Point};
+use mivabo::space::{Class, Constraint, NoDefaultPoint, Parameter, Point};
 use mivabo::{Error, Space, counted, encoding};
 use mivabo_bqp::{Bqp, Feasibility, count, feasible};
 use serde_json::{Map, Value, json};
@@ -109,6 +109,14 @@ fn write_text(out: &mut String, space: &Space, facts: &Facts) -> std::fmt::Resul
     write_parameters(out, space)?;
     write_constraints(out, space)?;
     write_combinations(out, space, facts)?;
+    match space.default_point() {
+        Some(Ok(point)) => {
+            let first = in_line(&assignments(space, &point));
+            writeln!(out, "first trial: {first}")?;
+        }
+        Some(Err(why)) => writeln!(out, "{}", in_line(&why.to_string()))?,
+        None => {}
+    }
     match &facts.example {
         Ok(point) => {
             let example = in_line(&assignments(space, point));
@@ -144,7 +152,7 @@ fn write_parameters(out: &mut String, space: &Space) -> std::fmt::Result {
     let widest = width(space.parameters().iter().map(Parameter::name));
     for parameter in space.parameters() {
         let name = padded(parameter.name(), widest);
-        writeln!(out, "  {name}  {}", in_line(&described(parameter)))?;
+        writeln!(out, "  {name}  {}", in_line(&parameter.to_string()))?;
     }
     Ok(())
 }
@@ -190,24 +198,13 @@ fn written(n: f64) -> String {
     }
 }
 
-fn described(parameter: &Parameter) -> String {
-    let mut text = parameter.domain().to_string();
-    if parameter.domain().is_log() {
-        text.push_str(", on a logarithmic scale");
-    }
-    if parameter.is_auxiliary() {
-        text.push_str(", auxiliary");
-    }
-    if let Some(when) = parameter.condition() {
-        let _ = write!(text, ", when {when}");
-    }
-    text
-}
-
 fn as_json(space: &Space, facts: &Facts) -> String {
     let parameters: Vec<Value> = space.parameters().iter().map(of_parameter).collect();
     let constraints: Vec<Value> = space.constraints().iter().map(of_constraint).collect();
     let example = facts.example.as_ref().ok();
+    let defaults = space.default_point();
+    let first = defaults.as_ref().and_then(|found| found.as_ref().ok());
+    let no_first = defaults.as_ref().and_then(|found| found.as_ref().err());
     let report = json!({
         "fingerprint": space.fingerprint(),
         "bits": space.encoding().n_bits(),
@@ -216,6 +213,8 @@ fn as_json(space: &Space, facts: &Facts) -> String {
         "constraints": constraints,
         "feasible_combinations": facts.n_feasible.map(|n| n.to_string()),
         "example": example.map(|point| of_point(space, point)),
+        "first_trial": first.map(|point| of_point(space, point)),
+        "no_first_trial": no_first.map(NoDefaultPoint::to_string),
     });
     format!("{report:#}\n")
 }
@@ -227,6 +226,7 @@ fn of_parameter(parameter: &Parameter) -> Value {
         "domain": domain.to_string(),
         "values": domain.size(),
         "log": domain.is_log(),
+        "default": domain.default_value(),
         "when": parameter.condition().map(ToString::to_string),
         "auxiliary": parameter.is_auxiliary(),
     })

@@ -96,6 +96,8 @@ impl<'a> Crew<'a> {
             patience: plan.budget.patience,
             retries: plan.objective.retries,
             max_failures: Some(MAX_FAILURES),
+            // The command was written for the parameters of the study file.
+            definition: Some(session.definition().to_owned()),
             ..Terms::with_lease(plan.lease)
         });
         let work = work.stopping_when(move || stop.wants(Wish::Stop));
@@ -431,6 +433,12 @@ fn counts(session: &Session) -> (u64, u64) {
     for trial in session.trials().iter().filter(|trial| trial.is_told()) {
         counts.0 += 1;
         counts.1 += u64::from(study.value(trial).is_none());
+    }
+    // Those for which a revised space has no place.
+    let absent = study.absent().iter();
+    for outcome in absent.filter_map(|trial| trial.state.outcome()) {
+        counts.0 += 1;
+        counts.1 += u64::from(session.aims().value(outcome).is_none());
     }
     counts
 }

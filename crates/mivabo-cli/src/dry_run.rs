@@ -10,9 +10,10 @@ use serde_json::json;
 
 use crate::best::pretty;
 use crate::error::Error;
-use crate::invocation::quoted;
 use crate::objective::{Call, Evaluator, Program, evaluator, shown};
-use crate::source::open;
+use crate::paste::quoted;
+use crate::plain::in_line;
+use crate::source::{Described, open};
 
 /// What a run would do first, in a study that has no trials yet.
 pub fn run(plan: &Plan, is_json: bool) -> Result<String, Error> {
@@ -33,7 +34,10 @@ pub fn run(plan: &Plan, is_json: bool) -> Result<String, Error> {
 
 /// The first trial of such a study, which is kept in memory only.
 fn first(plan: &Plan) -> Result<Asked, Error> {
-    let mut session = open(&Location::Memory, &plan.name, &plan.definition)?;
+    let mut session = open(&Described {
+        location: &Location::Memory,
+        ..Described::by(plan)
+    })?;
     let asked = session.ask(Some(1), plan.lease)?;
     asked.ok_or(Error::NoPoint)
 }
@@ -76,7 +80,7 @@ fn as_text(plan: &Plan, asked: &Asked, program: Option<&Resolved>) -> String {
         asked.id, plan.name
     );
     for (name, value) in &asked.values {
-        let _ = writeln!(out, "  {name} = {}", shown(value));
+        let _ = writeln!(out, "  {name} = {}", in_line(&shown(value)));
     }
     let Some(program) = program else {
         out += "builtin\n  a function inside mivabo: no program is started\n";
@@ -86,15 +90,14 @@ fn as_text(plan: &Plan, asked: &Asked, program: Option<&Resolved>) -> String {
     let words: Vec<String> = words
         .map(|word| quoted(word).unwrap_or_else(|| word.clone()))
         .collect();
-    let _ = writeln!(out, "command\n  {}", words.join(" "));
-    let _ = writeln!(out, "folder\n  {}", program.folder);
+    let _ = writeln!(out, "command\n  {}", in_line(&words.join(" ")));
+    let _ = writeln!(out, "folder\n  {}", in_line(&program.folder));
     out += "environment\n";
     for (name, value) in &program.environment {
-        let _ = writeln!(out, "  {name}={value}");
+        let _ = writeln!(out, "  {name}={}", in_line(value));
     }
-    let _ = writeln!(out, "standard input\n  {}", program.input);
-    // A terminal must not obey what is in a value.
-    out.replace(|c: char| c.is_control() && c != '\n', " ")
+    let _ = writeln!(out, "standard input\n  {}", in_line(&program.input));
+    out
 }
 
 fn as_json(plan: &Plan, asked: &Asked, program: Option<&Resolved>) -> Result<String, Error> {

@@ -24,6 +24,12 @@ pub const MEASURED: &str = "measured.";
 /// Before the name of what an evaluation gave that is not a number.
 pub const RESULT: &str = "result.";
 
+/// Before the name of a parameter: what was evaluated before the study was revised.
+pub const EVALUATED: &str = "evaluated.";
+
+/// Why a trial has no place in the study as it was revised.
+pub const LEFT_OUT: &str = "left_out";
+
 /// Prints the study.
 pub fn run(args: &ExportArgs) -> Result<String, Error> {
     let view = args.source.view()?;
@@ -49,6 +55,8 @@ fn csv(view: &StudyView) -> String {
         parameters: view.parameters.iter().map(|one| &*one.name).collect(),
         measures,
         keys: results.iter().flat_map(Map::keys).collect(),
+        evaluated: view.trials.iter().flat_map(evaluated).collect(),
+        has_left_out: view.trials.iter().any(|trial| trial.left_out.is_some()),
     };
     let mut out = line(&columns.header());
     for (trial, result) in view.trials.iter().zip(&results) {
@@ -64,6 +72,10 @@ struct Columns<'a> {
     measures: BTreeSet<&'a str>,
     /// What evaluations gave that is not a number.
     keys: BTreeSet<&'a String>,
+    /// Parameters of which another value was evaluated than the revised study has.
+    evaluated: BTreeSet<&'a str>,
+    /// Whether the revised study has no place for some trial.
+    has_left_out: bool,
 }
 
 impl Columns<'_> {
@@ -72,6 +84,12 @@ impl Columns<'_> {
         header.extend(self.parameters.iter().map(|name| column(name)));
         header.extend(self.measures.iter().map(|name| format!("{MEASURED}{name}")));
         header.extend(self.keys.iter().map(|key| format!("{RESULT}{key}")));
+        header.extend(
+            self.evaluated
+                .iter()
+                .map(|name| format!("{EVALUATED}{name}")),
+        );
+        header.extend(self.has_left_out.then(|| LEFT_OUT.to_owned()));
         header
     }
 
@@ -86,8 +104,24 @@ impl Columns<'_> {
         row.extend(self.parameters.iter().map(parameter));
         row.extend(self.measures.iter().map(measure));
         row.extend(self.keys.iter().map(part));
+        let before = |name: &&str| {
+            let found = trial.evaluated.as_ref().and_then(|all| all.get(*name));
+            found.map_or(String::new(), shown)
+        };
+        row.extend(self.evaluated.iter().map(before));
+        row.extend(
+            self.has_left_out
+                .then(|| trial.left_out.clone().unwrap_or_default()),
+        );
         row
     }
+}
+
+/// The parameters of which another value was evaluated than the trial has in the revised study.
+fn evaluated(trial: &TrialView) -> impl Iterator<Item = &str> {
+    let evaluated = trial.evaluated.iter().flatten();
+    let others = evaluated.filter(|(name, value)| trial.params.get(*name) != Some(value));
+    others.map(|(name, _)| name.as_str())
 }
 
 /// The cells of [`COLUMNS`].
@@ -140,7 +174,9 @@ fn written(value: &Value) -> String {
 pub fn column(name: &str) -> String {
     let bare = name.trim_start_matches("params.");
     let is_fact = COLUMNS.contains(&bare);
-    if is_fact || bare.starts_with(RESULT) || bare.starts_with(MEASURED) {
+    let prefixes = [RESULT, MEASURED, EVALUATED];
+    let is_prefixed = prefixes.iter().any(|prefix| bare.starts_with(prefix));
+    if is_fact || bare == LEFT_OUT || is_prefixed {
         format!("params.{name}")
     } else {
         name.to_owned()

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use mivabo_work::{Kind, STUDY_VARIABLE, TRIAL_VARIABLE, shown};
+use mivabo_work::{Kind, Objective, STUDY_VARIABLE, TRIAL_VARIABLE, shown};
 
 use crate::objective::{Call, input};
+use crate::paste::quoted;
+use crate::plain::plain;
 
 /// The line; none for a function inside this program, and none where no single line can be shown and pasted.
 ///
@@ -37,9 +39,30 @@ pub fn line(call: &Call<'_>) -> Option<String> {
         pieces.push(quoted(word)?);
     }
     let line = pieces.join(" ");
-    // A terminal would obey other control characters instead of showing them.
-    let is_shown = |c: char| !c.is_control() || c == '\n' || c == '\t';
-    line.chars().all(is_shown).then_some(line)
+    // What is shown escaped means something else when it is pasted.
+    let is_shown = plain(&line) == line;
+    is_shown.then_some(line)
+}
+
+/// What is evaluated, as a study file says it, with names of parameters in braces.
+pub fn written(objective: &Objective) -> String {
+    match &objective.kind {
+        Kind::Builtin(builtin) => format!("builtin {}", builtin.name()),
+        Kind::Shell(line) => line.trim().to_owned(),
+        Kind::Command(template) => {
+            let words: Vec<String> = template.words().map(|word| readable(&word)).collect();
+            words.join(" ")
+        }
+    }
+}
+
+/// A word in quotes where it needs them for more than its braces.
+fn readable(word: &str) -> String {
+    let plain = word.replace(['{', '}'], "");
+    match quoted(word) {
+        Some(quoted_word) if quoted(&plain).as_ref() != Some(&plain) => quoted_word,
+        _ => word.to_owned(),
+    }
 }
 
 /// The variables that are set for it.
@@ -56,9 +79,4 @@ fn variables(call: &Call<'_>, says_all: bool) -> Option<Vec<(String, String)>> {
     let own = call.objective.env.iter();
     variables.extend(own.map(|(name, value)| (name.clone(), value.clone())));
     Some(variables)
-}
-
-/// A word for a shell; none for one that it cannot hold.
-pub fn quoted(word: &str) -> Option<String> {
-    shlex::try_quote(word).ok().map(Into::into)
 }

@@ -95,7 +95,7 @@ fn parted(found: Vec<Result<Row, Error>>) -> (Vec<Row>, Vec<Error>) {
     (rows, errors)
 }
 
-/// Whether a file is no database of ours.
+/// Whether a file is not a database of ours.
 fn is_of_others(error: &Error) -> bool {
     use mivabo_store::Error as Refused;
     let Error::Study { why, .. } = error else {

@@ -16,9 +16,11 @@ mod ask;
 mod backup;
 mod best;
 mod check;
+mod correct;
 mod crew;
 mod csv;
 mod dry_run;
+mod enqueue;
 mod error;
 mod exit;
 mod export;
@@ -36,6 +38,8 @@ mod plain;
 mod programs;
 mod progress;
 mod report;
+mod revise;
+mod rm;
 mod run;
 mod schema;
 mod shell;
@@ -92,8 +96,8 @@ impl From<String> for Answer {
 
 fn main() -> ExitCode {
     stop::outlive_limits();
-    let parsed = args::program().try_get_matches();
-    let args = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
+    let matches = args::program().try_get_matches();
+    let args = match matches.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(args) => args,
         Err(error) => return answer_call(&error),
     };
@@ -123,15 +127,19 @@ fn run(command: &Command) -> Result<Answer, Error> {
         // These know more of how they ended than whether they failed.
         Command::Run(args) => return run::run(args),
         Command::Best(args) => return best::run(args),
+        Command::List(args) => return list::run(args),
         // These two are read by other programs.
         Command::Report(args) => return report::run(args).map(Answer::data),
         Command::Export(args) => return export::run(args).map(Answer::data),
-        Command::List(args) => return list::run(args),
         Command::Backup(args) => backup::run(args),
         Command::Init(args) => init::run(args),
         Command::Check(args) => check::run(args),
         Command::Ask(args) => ask::run(args),
         Command::Tell(args) => tell::run(args),
+        Command::Enqueue(args) => enqueue::run(args),
+        Command::Correct(args) => correct::run(args),
+        Command::Revise(args) => revise::run(args),
+        Command::Rm(args) => rm::run(args),
         Command::Show(args) => show::run(args),
         Command::Import(args) => import::run(args),
         Command::Strategies(args) => Ok(strategies::run(args)),

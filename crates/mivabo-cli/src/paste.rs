@@ -1,4 +1,4 @@
-//! Calls of this program that messages suggest, as they can be pasted into a shell.
+//! Words for a shell, and the calls of this program that messages suggest: they can be pasted.
 
 use std::path::Path;
 
@@ -10,10 +10,13 @@ pub fn call(command: &str, file: &Path, rest: &[&str]) -> String {
         Some(name) if !name.is_empty() => format!("./{file}"),
         _ => file,
     };
-    let words = [command, &file].into_iter().chain(rest.iter().copied());
-    let quoted = words.map(quoted);
-    let quoted: Vec<String> = std::iter::once("mivabo".to_owned()).chain(quoted).collect();
-    quoted.join(" ")
+    let words = ["mivabo", command, &file].into_iter();
+    let words = words.chain(rest.iter().copied());
+    // Only a word with a NUL cannot be quoted, and no path or argument has one.
+    let words: Vec<String> = words
+        .map(|word| quoted(word).unwrap_or_else(|| word.to_owned()))
+        .collect();
+    words.join(" ")
 }
 
 /// The call that tells what could not be stored.
@@ -25,9 +28,9 @@ pub fn tell(file: &Path, trial: u64, value: f64, result: Option<&str>) -> String
     }
 }
 
-/// A word of a call. Only one with a NUL cannot be quoted, and no path or argument has one.
-fn quoted(word: &str) -> String {
-    shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
+/// A word for a shell; none for one that it cannot hold.
+pub fn quoted(word: &str) -> Option<String> {
+    shlex::try_quote(word).ok().map(Into::into)
 }
 
 #[cfg(test)]

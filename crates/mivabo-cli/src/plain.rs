@@ -9,7 +9,9 @@ use std::borrow::Cow;
 /// Line breaks and tabs stay. JSON stays the same JSON, for these are its own escapes.
 pub fn plain(text: &str) -> Cow<'_, str> {
     if text.contains(is_obeyed) {
-        Cow::Owned(text.chars().map(shown).collect())
+        // Lines of a file that was written elsewhere may end so, and a terminal takes it for the end of a line too.
+        let lines = text.replace("\r\n", "\n");
+        Cow::Owned(lines.chars().map(shown).collect())
     } else {
         Cow::Borrowed(text)
     }
@@ -52,6 +54,7 @@ mod tests {
             shown,
             "a\\u001b[2J\\u007f\\u009b31m\\u000d\\u202eb\\u2066\n\té 学习率 🎯"
         );
+        assert_eq!(plain("a\r\nb"), "a\nb");
         assert_eq!(in_line("a\nb\u{7}"), "a\\nb\\u0007");
     }
 

@@ -9,14 +9,6 @@ use nix::unistd::{AccessFlags, access};
 
 use crate::error::ProgramError;
 
-/// Programs whose first argument is a file that they run.
-const INTERPRETERS: [&str; 9] = [
-    "python", "Rscript", "julia", "node", "perl", "php", "ruby", "lua", "octave",
-];
-
-/// The same for shells, which also look for that file on the PATH.
-const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
-
 /// More programs than this are not looked for one by one.
 const MANY: usize = 100;
 
@@ -87,21 +79,12 @@ fn is_program(path: &Path) -> bool {
 
 /// `python3 train.py` needs `train.py`, too.
 fn check_script(program: &str, template: &Template, folder: &Path) -> Result<(), ProgramError> {
-    let Some(script) = template.first_argument() else {
+    let Some(script) = template.script() else {
         return Ok(());
     };
-    // An option may take what follows it, or stand for the script itself.
-    if script.is_empty() || script.starts_with('-') {
-        return Ok(());
-    }
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let is_shell = SHELLS.contains(&plain);
-    if !is_shell && !INTERPRETERS.contains(&plain) {
-        return Ok(());
-    }
     let path = folder.join(script);
-    if path.exists() || is_shell && on_path(script).is_some() {
+    // Shells look for it on the PATH, too.
+    if path.exists() || on_path(script).is_some() {
         return Ok(());
     }
     Err(ProgramError::NoScript {

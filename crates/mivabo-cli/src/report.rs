@@ -8,6 +8,8 @@ use mivabo_store::Session;
 
 use crate::args::ReportArgs;
 use crate::error::Error;
+use crate::invocation;
+use crate::source::Found;
 use crate::text::is_standard_input;
 
 /// Names of standard output. Opened anew it would be written from its beginning, over the page, by the line that follows.
@@ -15,8 +17,14 @@ const STANDARD_OUTPUT: [&str; 3] = ["-", "/dev/stdout", "/dev/fd/1"];
 
 /// Writes the page, and says where.
 pub fn run(args: &ReportArgs) -> Result<String, Error> {
-    let (session, database) = args.source.read_with_place()?;
-    let page = page(&session)?;
+    let Found {
+        session,
+        database,
+        file,
+    } = args.source.find()?;
+    let objective = file.and_then(|file| file.objective);
+    let command = objective.as_ref().map(invocation::written);
+    let page = page(&session, command)?;
     if args.out.as_deref().is_some_and(is_standard_output) {
         return Ok(page);
     }
@@ -84,8 +92,8 @@ fn place(path: &Path) -> Option<PathBuf> {
     Some(folder.join(path.file_name()?))
 }
 
-fn page(session: &Session) -> Result<String, Error> {
-    let view = session.view()?;
+fn page(session: &Session, command: Option<String>) -> Result<String, Error> {
+    let view = session.view()?.with_command(command);
     let study = session.study();
     Ok(html(&view.with_margins(study).with_importance(study)))
 }

@@ -15,7 +15,7 @@ use crate::lost;
 use crate::paste;
 use crate::programs::check_program;
 use crate::progress::Progress;
-use crate::source::{database, open, read_study_file, say_waits};
+use crate::source::{Described, database, open, read_study_file, say_defaults, say_waits};
 use crate::stop::Stop;
 use crate::text::trials;
 use crate::trouble::FailedTrial;
@@ -31,7 +31,9 @@ pub fn run(args: &RunArgs) -> Result<Answer, Error> {
     if !args.quiet {
         say_waits(&plan.location);
     }
-    let session = open(&plan.location, &plan.name, &plan.definition)?;
+    let session = open(&Described::by(&plan));
+    let session = session.map_err(|error| error.with_typed_seed(args.seed.is_some()))?;
+    say_defaults(&session);
     // From here on a signal is a wish. Before, nothing had begun that could be lost.
     let stop = Stop::listen()?;
     let job = Job {
@@ -101,15 +103,21 @@ fn answer(args: &RunArgs, plan: &Plan, stop: &Stop, end: CrewEnd) -> Result<Answ
 
 /// Why a run ended before it had all its trials.
 fn say_end(plan: &Plan, done: Option<&Done>) {
-    let run = paste::call("run", &plan.path, &[]);
     let Budget { time, patience, .. } = plan.budget;
     match (done, time, patience) {
         (Some(Done::OutOfTime), Some(time), _) => {
-            say!("{} are over; `{run}` goes on", lasting(time));
+            let run = paste::call("run", &plan.path, &[]);
+            say!("the time of {} is up; `{run}` goes on", lasting(time));
         }
         (Some(Done::NoProgress { best }), _, Some(n)) => {
             let trials = counted(usize::try_from(n).unwrap_or(usize::MAX), "trial");
             say!("no better value in {trials} after trial {best}; a larger `patience` goes on");
+        }
+        (Some(Done::Revised), ..) => {
+            let run = paste::call("run", &plan.path, &[]);
+            say!(
+                "the study was revised meanwhile, so nothing new began here; `{run}` goes on with its file as it is now"
+            );
         }
         _ => {}
     }
@@ -128,10 +136,10 @@ fn without_value(session: &Session, last: FailedTrial, is_json: bool) -> Result<
 
 /// Why nothing happened, and how more would.
 fn say_idle(session: &Session, plan: &Plan) {
-    let there = counted(session.trials().len(), "trial");
     let Some(wanted) = plan.budget.trials else {
         return;
     };
+    let there = counted(session.study().n_trials(), "trial");
     say!(
         "nothing was left to do: the study has {there}, and {wanted} were asked for\n\
          hint: for more, raise `trials` in [run] or pass --trials N"

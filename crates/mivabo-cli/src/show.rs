@@ -62,7 +62,7 @@ impl<'a> Columns<'a> {
             goal: view.goal_name(),
             measures: view.measures().into_iter().filter(is_shown).collect(),
             parameters: parameters.map(|one| one.name.as_str()).collect(),
-            has_reasons: trials.iter().any(|trial| trial.reason.is_some()),
+            has_reasons: trials.iter().any(|trial| reason(trial).is_some()),
         }
     }
 
@@ -79,10 +79,20 @@ impl<'a> Columns<'a> {
         let measured = self.measures.iter();
         row.extend(measured.map(|measure| number(trial.measured.get(measure))));
         let parameters = self.parameters.iter();
-        row.extend(parameters.map(|name| value(trial.params.get(*name))));
-        row.extend(trial.reason.clone());
+        // What was evaluated, where the study was revised and has no place for it.
+        let params = match (&trial.evaluated, &trial.left_out) {
+            (Some(evaluated), Some(_)) => evaluated,
+            _ => &trial.params,
+        };
+        row.extend(parameters.map(|name| value(params.get(*name))));
+        row.extend(reason(trial).map(ToOwned::to_owned));
         row
     }
+}
+
+/// Why it failed, or has no place in the study as it was revised.
+fn reason(trial: &TrialView) -> Option<&str> {
+    trial.reason.as_deref().or(trial.left_out.as_deref())
 }
 
 /// The first five cells.
@@ -100,12 +110,18 @@ fn facts(trial: &TrialView) -> Vec<String> {
 /// The state, and why a complete trial comes late in the ranking or is not in it.
 fn state(trial: &TrialView) -> String {
     let breaks_limit = trial.state == Status::Complete && trial.keeps_limits == Some(false);
-    let but = match (trial.feasible, breaks_limit) {
-        (false, _) => ", infeasible",
-        (true, true) => ", breaks a limit",
-        (true, false) => "",
+    let but = match (&trial.left_out, trial.feasible, breaks_limit) {
+        (Some(_), ..) => ", left out",
+        (None, false, _) => ", infeasible",
+        (None, true, true) => ", breaks a limit",
+        (None, true, false) => "",
     };
-    format!("{}{but}", trial.state)
+    let corrected = if trial.history.is_empty() {
+        ""
+    } else {
+        ", corrected"
+    };
+    format!("{}{but}{corrected}", trial.state)
 }
 
 fn number(number: Option<f64>) -> String {

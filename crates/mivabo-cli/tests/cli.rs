@@ -183,6 +183,7 @@ fn help() {
         "import",
         "backup",
         "list",
+        "rm",
         "solve",
         "schema",
         "completions",

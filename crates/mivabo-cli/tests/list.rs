@@ -98,3 +98,80 @@ fn a_place_without_studies_is_said_to_have_none() {
         assert!(stderr(&refused).contains(expected), "{}", stderr(&refused));
     }
 }
+
+/// The names of the studies that there are.
+fn names(folder: &Folder) -> Vec<String> {
+    let rows = listed(folder, &[]).into_iter();
+    rows.map(|row| row["study"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_study_is_removed_only_by_somebody_who_confirms_it() {
+    let folder = folder();
+
+    let unasked = folder.run(&["rm", "study.toml"]);
+    let (declined, no) = folder.on_terminal(&["rm", "study.toml"], "n\n");
+    let before = names(&folder);
+    let (asked, yes) = folder.on_terminal(&["rm", "study.toml"], "y\n");
+
+    assert_eq!((code(&unasked), no, yes), (1, 1, 0), "{declined}{asked}");
+    assert!(
+        stderr(&unasked).contains("--yes removes it without asking"),
+        "{}",
+        stderr(&unasked)
+    );
+    assert!(
+        asked.contains("remove study `study` with 3 trials from both.db, for ever? [y/N]"),
+        "{asked}"
+    );
+    assert_eq!(before, ["study", "second", "third"]);
+    assert_eq!(names(&folder), ["second", "third"]);
+    // It can begin anew.
+    assert!(folder.run(&["run", "study.toml"]).status.success());
+    assert_eq!(folder.trials().len(), 3);
+}
+
+#[test]
+fn a_study_with_running_trials_is_removed_only_by_force() {
+    let folder = folder();
+
+    let refused = folder.run(&["rm", "both.db", "--study", "second", "--yes"]);
+    let unnamed = folder.run(&["rm", "both.db", "--yes"]);
+    let unknown = folder.run(&["rm", "both.db", "--study", "third", "--yes"]);
+    let before = names(&folder);
+    let forced = folder.run(&["rm", "both.db", "--study", "second", "--yes", "--force"]);
+    let told = folder.run(&["tell", "both.db", "1", "0.5", "--study", "second"]);
+
+    assert_eq!([&refused, &unnamed, &unknown, &told].map(code), [1; 4]);
+    assert!(
+        stderr(&refused).contains("study `second` is in use: somebody runs trial 1\n"),
+        "{}",
+        stderr(&refused)
+    );
+    assert!(
+        stderr(&unnamed).contains("holds several studies"),
+        "{}",
+        stderr(&unnamed)
+    );
+    assert_eq!(before.len(), 3);
+    assert_eq!(
+        stdout(&forced),
+        "removed study `second` from both.db\n",
+        "{}",
+        stderr(&forced)
+    );
+    assert_eq!(names(&folder), ["study", "third"]);
+}
+
+#[test]
+fn a_lease_that_ended_keeps_no_study() {
+    let folder = Folder::new("command = [\"true\"]", "");
+    folder.run(&["ask", "study.toml", "--lease", "100ms"]);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+
+    let removed = folder.run(&["rm", "study.toml", "--yes"]);
+
+    assert!(removed.status.success(), "{}", stderr(&removed));
+    assert!(names(&folder).is_empty());
+}

@@ -126,13 +126,16 @@ fn what_a_terminal_would_obey_is_shown_and_not_sent() {
         "wrong.toml",
         &format!("{OBEYED}storage = '{odd}'\n[{odd}]\n"),
     );
-    let calls: [&[&str]; 20] = [
+    let database = study.replace(".toml", ".db");
+    let calls: [&[&str]; 22] = [
         &["check", &study],
         &["check", &study, "--json"],
         &["check", odd],
         &["check", "wrong.toml"],
         &["ask", &study],
+        &["run", &study, "--dry-run"],
         &["run", &study],
+        &["list", &database],
         &["best", &study],
         &["best", &study, "--json"],
         &["best", &study, "--recommend"],
@@ -377,6 +380,12 @@ fn numbers_that_mean_nothing_are_said() {
         ["show", "study.toml", "--best", "0"],
     ] {
         assert!(said(&arguments).contains("expected a whole number, 1 or more"));
+    }
+    for arguments in [
+        ["run", "study.toml", "--trials", "-3"],
+        ["run", "study.toml", "--seed", "x"],
+    ] {
+        assert!(said(&arguments).contains("expected a whole number, 0 or more"));
     }
     folder.run(&["ask", "study.toml"]);
     let told = folder.run(&["tell", "study.toml", "0", "nan"]);

@@ -4,38 +4,11 @@
 
 mod program;
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use nix::pty::openpty;
 use program::{Folder, code, stderr, stdout};
 use serde_json::Value;
-
-/// What a terminal shows while this is typed, and the exit code.
-fn on_terminal(folder: &Folder, arguments: &[&str], typed: &str) -> (String, i32) {
-    let terminal = openpty(None, None).unwrap();
-    let end = || Stdio::from(terminal.slave.try_clone().unwrap());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mivabo"));
-    command
-        .args(arguments)
-        .current_dir(folder.path(""))
-        .stdin(end())
-        .stdout(end())
-        .stderr(end());
-    let mut child = command.spawn().unwrap();
-    // As long as this process holds the other end, reading would not come to an end.
-    drop(command);
-    drop(terminal.slave);
-    let mut terminal = File::from(terminal.master);
-    terminal.write_all(typed.as_bytes()).unwrap();
-    let mut shown = Vec::new();
-    // The end of a terminal is an error.
-    let _ = terminal.read_to_end(&mut shown);
-    let exit = child.wait().unwrap().code().unwrap();
-    (String::from_utf8_lossy(&shown).into_owned(), exit)
-}
 
 fn empty() -> Folder {
     let folder = Folder::new("", "");
@@ -73,7 +46,7 @@ fn what_init_writes_gives_a_result_at_once() {
 fn init_asks_again_after_a_typo_and_keeps_the_other_answers() {
     let folder = empty();
 
-    let (shown, exit) = on_terminal(&folder, &["init"], "net\nup\nMaximize\npython3 \"a\n\n");
+    let (shown, exit) = folder.on_terminal(&["init"], "net\nup\nMaximize\npython3 \"a\n\n");
 
     assert_eq!(exit, 0, "{shown}");
     assert!(
@@ -95,7 +68,7 @@ fn init_asks_again_after_a_typo_and_keeps_the_other_answers() {
 fn init_writes_nothing_where_the_answers_end_early() {
     let folder = empty();
 
-    let (shown, exit) = on_terminal(&folder, &["init"], "net\n\u{4}");
+    let (shown, exit) = folder.on_terminal(&["init"], "net\n\u{4}");
 
     assert_eq!(exit, 1, "{shown}");
     assert!(shown.contains("nothing was written"), "{shown}");
@@ -107,7 +80,7 @@ fn init_adds_no_option_that_the_command_has() {
     let folder = empty();
     let command = "sh train.sh --lr {lr} --units=64 {augment}";
 
-    let (shown, _) = on_terminal(&folder, &["init"], &format!("\n\n{command}\n"));
+    let (shown, _) = folder.on_terminal(&["init"], &format!("\n\n{command}\n"));
 
     let expected = r#"command = ["sh", "train.sh", "--lr", "{lr}", "--units=64", "{augment}", "--layers", "{layers}", "--optimizer", "{optimizer}", "--momentum", "{momentum}"]"#;
     let file = folder.read("study.toml");
@@ -118,7 +91,7 @@ fn init_adds_no_option_that_the_command_has() {
 fn a_line_with_words_of_the_shell_is_given_to_one() {
     let folder = empty();
 
-    on_terminal(&folder, &["init"], "\n\ncd src && ./train | tail -1\n");
+    folder.on_terminal(&["init"], "\n\ncd src && ./train | tail -1\n");
 
     let file = folder.read("study.toml");
     assert!(

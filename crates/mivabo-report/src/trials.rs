@@ -7,6 +7,7 @@ use mivabo::measure::Sense;
 use mivabo::view::{Status, StudyView, TrialView};
 
 use crate::drawing::{Element, Plot, Position, Scale};
+use crate::text::text_if;
 
 /// Colours there are for origins; further ones share the last.
 pub(crate) const N_ORIGINS: usize = 6;
@@ -36,7 +37,7 @@ pub(crate) struct Trials<'a> {
     pub ranked: Vec<&'a TrialView>,
     /// The feasible trial with the best value.
     pub best: Option<&'a TrialView>,
-    /// Origins in the order of their first trials.
+    /// Who proposed them, in the order of their first trials.
     pub origins: Vec<&'a str>,
     /// The scale of the goal's values.
     pub scale: Scale,
@@ -63,6 +64,12 @@ impl<'a> Trials<'a> {
     /// The scale of trial numbers.
     pub fn numbers(&self) -> Scale {
         Scale::Whole(self.all().last().map_or(0, |trial| trial.id))
+    }
+
+    /// What the axis of values shows.
+    pub fn value_title(&self) -> String {
+        let log = text_if(matches!(self.scale, Scale::Log(..)), " (log)");
+        format!("{}{log}", self.view.goal_name())
     }
 
     pub fn is_best(&self, trial: &TrialView) -> bool {
@@ -111,7 +118,7 @@ impl<'a> Trials<'a> {
 
     /// The class of the colour of a trial's origin.
     pub fn colour(&self, trial: &TrialView) -> String {
-        let own = trial.origin.as_deref();
+        let own = proposer(trial);
         let place = self.origins.iter().position(|origin| own == Some(*origin));
         format!("o{}", place.unwrap_or(0).min(N_ORIGINS - 1))
     }
@@ -155,10 +162,17 @@ impl<'a> Trials<'a> {
     }
 }
 
+/// The origin of a trial without the certified gap, which is another one for each trial.
+fn proposer(trial: &TrialView) -> Option<&str> {
+    let origin = trial.origin.as_deref()?;
+    let without = origin.split_once(", gap ").map(|(who, _)| who);
+    Some(without.unwrap_or(origin))
+}
+
 /// In the order of their first trials.
 fn origins(view: &StudyView) -> Vec<&str> {
     let mut found = Vec::new();
-    for origin in view.trials.iter().filter_map(|one| one.origin.as_deref()) {
+    for origin in view.trials.iter().filter_map(proposer) {
         // There are few of them, so a list is searched as fast as a set and keeps the order.
         if !found.contains(&origin) {
             found.push(origin);

@@ -206,7 +206,7 @@ fn studies_of_every_size_and_fate_have_a_page() {
             && empty.contains("No feasible trial has a value yet.")
     );
     assert!(one.contains("<b>1</b> in all"));
-    assert!(lost.contains("<b>9</b> failed") && count(&lost, "class=\"failed\" data-t") == 9);
+    assert!(lost.contains("<b>9</b> failed") && count(&lost, "class=\"failed\" data-t") == 2 * 9);
     assert!(waiting.contains("No trial has ended yet."));
     assert!(constant.contains("<b>4</b>"));
 }
@@ -300,6 +300,25 @@ fn a_trial_is_on_a_bound_only_where_its_slack_is_small_beside_its_sides() {
     let page = html(&view("area", &space, Sense::Minimize.into(), &trials));
 
     assert!(page.contains("1 on the bound"), "{page}");
+}
+
+#[test]
+fn trials_with_certified_gaps_have_the_colour_of_their_strategy() {
+    let mut view = usual();
+    for trial in view.trials.iter_mut().filter(|trial| trial.id >= 4) {
+        let gap = 0.25 / trial.id as f64;
+        trial.origin = Some(format!("thompson, gap {gap}"));
+    }
+
+    let page = assert_drawn(&view);
+
+    assert_eq!(
+        count(&page, "<i class=\"key o"),
+        2 * 2,
+        "two proposers in two legends"
+    );
+    assert!(page.contains("</i>design</li>") && page.contains("</i>thompson</li>"));
+    assert!(page.contains("thompson, gap 0.05"), "the table has the gap");
 }
 
 #[test]
@@ -419,4 +438,78 @@ fn a_page_replaces_one_that_was_made_before_it() {
     let again = save(&path, &html(&usual()), Over::Page);
 
     assert!(again.is_ok(), "{again:?}");
+}
+
+/// The luminance of a colour of the style sheet, as the rules for accessible pages define it.
+fn luminance(colour: &str) -> f64 {
+    let share = |at: usize| {
+        let byte = u8::from_str_radix(&colour[at..at + 2], 16).unwrap();
+        let share = f64::from(byte) / 255.0;
+        if share <= 0.04045 {
+            share / 12.92
+        } else {
+            ((share + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    0.2126 * share(1) + 0.7152 * share(3) + 0.0722 * share(5)
+}
+
+#[test]
+fn numbers_are_readable_on_squares_of_every_strength_in_light_and_dark() {
+    let page = html(&usual());
+    let (light, dark) = page.split_once("prefers-color-scheme: dark").unwrap();
+    for (scheme, style) in [("light", light), ("dark", dark)] {
+        let colour = |name: &str| {
+            let (_, rest) = style.split_once(&format!("{name}: ")).unwrap();
+            luminance(&rest[..7])
+        };
+        for strength in 0..6 {
+            let square = colour(&format!(" --h{strength}"));
+            let number = colour(&format!("--on-h{strength}"));
+            let contrast = (square.max(number) + 0.05) / (square.min(number) + 0.05);
+            assert!(contrast >= 4.5, "{scheme}, strength {strength}: {contrast}");
+        }
+    }
+    assert!(page.contains("class=\"middle on-h3\""), "{page}");
+}
+
+#[test]
+fn the_head_says_how_points_were_chosen_and_evaluated() {
+    let mut view = usual().with_command(Some("sh a.sh '<b>' {x}".to_owned()));
+    view.strategy = Some("thompson:order=1".to_owned());
+    view.seed = u64::MAX;
+
+    let page = html(&view);
+
+    for expected in [
+        "<li>strategy <code>thompson:order=1</code></li>",
+        "<li>seed <code>18446744073709551615</code></li>",
+        "<li>command <code>sh a.sh &#39;&lt;b&gt;&#39; {x}</code></li>",
+    ] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    assert!(!html(&usual()).contains("<li>command"));
+}
+
+#[test]
+fn the_axis_of_values_says_what_it_shows() {
+    let view = usual();
+    let n_charts = 2 + view.parameters.len();
+    let goal = Goal {
+        measure: "loss <x>".to_owned(),
+        sense: Sense::Minimize,
+    };
+
+    let page = html(&StudyView {
+        goals: vec![goal],
+        ..view
+    });
+
+    // Of values that differ by a factor of a hundred logarithms are drawn.
+    let titles = count(&page, "class=\"label\" x=\"0.0\"") - count(&page, ">time, in ");
+    assert_eq!(titles, n_charts);
+    assert!(
+        count(&page, ">loss &lt;x&gt; (log)</text>") == n_charts
+            || count(&page, ">loss &lt;x&gt;</text>") >= n_charts
+    );
 }

@@ -8,6 +8,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use crate::error::Error;
+use crate::event::Event;
 use crate::record::{Record, Revision, StudyEntry, StudyId};
 
 /// A place where studies and trials are kept.
@@ -70,17 +71,25 @@ pub struct Last {
     pub trials: u64,
     /// How many of them are told.
     pub tells: u64,
-    /// The last revision.
+    /// The last revision, of a trial or an event.
     pub revision: Revision,
 }
 
-/// Rows of studies and trials, to read. A study that does not exist has no trials.
+/// Rows of studies, their trials and their events, to read. A study that does not exist has none.
 pub trait Rows {
     /// All studies, by number.
     ///
     /// # Errors
     /// What the database meets; so do all others.
     fn studies(&self) -> Result<Vec<StudyEntry>, Error>;
+
+    /// The number of the next study. None is given out twice, even where the study that had it was removed.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn next_study(&self) -> Result<StudyId, Error>;
+
+    /// The name that a study had which was removed.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn removed(&self, study: StudyId) -> Result<Option<String>, Error>;
 
     /// What a study was made from.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
@@ -97,6 +106,14 @@ pub trait Rows {
     /// Trials whose revision is after `since`, by revision.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
     fn changes(&self, study: StudyId, since: Revision) -> Result<Vec<Record>, Error>;
+
+    /// Events whose revision is after `since`, by revision.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn events(&self, study: StudyId, since: Revision) -> Result<Vec<Event>, Error>;
+
+    /// All waiting trials, by number.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn waiting(&self, study: StudyId) -> Result<Vec<Record>, Error>;
 
     /// The waiting trial with the smallest number.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
@@ -118,6 +135,14 @@ pub trait Transaction: Rows {
     /// Adds a trial, or replaces the one of its number, whose `params` and `created` are the same and which is not told.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]
     fn put(&mut self, study: StudyId, trial: &Record) -> Result<(), Error>;
+
+    /// Adds an event, whose revision is after those of all trials and events of the study.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn append(&mut self, study: StudyId, event: &Event) -> Result<(), Error>;
+
+    /// Removes a study with its trials and events, and keeps its number and its name from then on as those of a removed one.
+    #[expect(clippy::missing_errors_doc, reason = "said once, above")]
+    fn remove(&mut self, study: StudyId, now: i64) -> Result<(), Error>;
 
     /// Makes the changes last, and seen by all. After an error nothing has changed.
     #[expect(clippy::missing_errors_doc, reason = "said once, above")]

@@ -269,9 +269,17 @@ impl<S: Suggest> Claimer<'_, S> {
         })
     }
 
-    /// Makes a trial at a point that was computed from `seen`; none where somebody made one there meanwhile, or the last one.
+    /// Makes a trial at a point that was computed from `seen`; none where somebody made one there meanwhile, or the last one, or
+    /// revised the study.
     fn record(&mut self, new: NewRecord, seen: &Seen) -> Result<Option<Record>, Error> {
         let recorded = self.store.write_if(|rows| {
+            // Somebody may have removed it.
+            definition(rows, self.study)?;
+            let events = rows.events(self.study, seen.changes.revision)?;
+            // In a revised space the point may have no place, and somebody who knows the revision would suggest another one.
+            if events.iter().any(|event| event.definition().is_some()) {
+                return Ok(None);
+            }
             let n_trials = rows.last(self.study)?.trials;
             let mut meanwhile = rows.changes(self.study, seen.changes.revision)?;
             // The trials that were there before are known to whoever computed the point.
@@ -281,11 +289,15 @@ impl<S: Suggest> Claimer<'_, S> {
             }
             let trial = self.make(rows, n_trials, new, seen)?;
             meanwhile.push(trial.clone());
-            Ok::<_, Error>(Some((trial, meanwhile)))
+            let changes = Changes {
+                trials: meanwhile,
+                events,
+                revision: trial.revision,
+            };
+            Ok::<_, Error>(Some((trial, changes)))
         })?;
-        Ok(recorded.map(|(trial, trials)| {
-            let revision = trial.revision;
-            self.suggest.is_recorded(&Changes { trials, revision });
+        Ok(recorded.map(|(trial, changes)| {
+            self.suggest.is_recorded(&changes);
             trial
         }))
     }

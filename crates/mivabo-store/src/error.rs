@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use mivabo::measure::Outcome;
+use mivabo::space::Unsaid;
 
+use crate::difference::DefinitionDifference;
 use crate::location::{Location, LocationError};
 use crate::state::RecordState;
 
@@ -18,11 +20,7 @@ pub enum Error {
         name: String,
     },
     /// A study of this name exists, with another definition.
-    #[error(
-        "study `{name}` exists with another definition{}\n\
-         hint: give the changed study another name",
-        differs(stored, given)
-    )]
+    #[error("study `{name}` exists with another definition")]
     DefinitionDiffers {
         /// The study.
         name: String,
@@ -30,6 +28,50 @@ pub enum Error {
         stored: String,
         /// The one that was given.
         given: String,
+    },
+    /// A study has trials that were told under another definition; which says what the two have otherwise.
+    #[error(
+        "study `{name}` exists with another definition:{}\n\
+         hint: revise the study, or give the changed one another name",
+        lines(differences)
+    )]
+    Differs {
+        /// The study.
+        name: String,
+        /// What the one that was given has otherwise than the one that it has.
+        differences: Vec<DefinitionDifference>,
+    },
+    /// What was told of a study may not say what another goal needs.
+    #[error(
+        "{goal}; a goal cannot be revised, because results may not say what another one needs\n\
+         hint: give the changed study another name"
+    )]
+    GoalRevised {
+        /// What it was, and what it would be.
+        goal: DefinitionDifference,
+    },
+    /// A parameter that is new in a study whose trials were told without it.
+    #[error(
+        "parameter `{name}` is new and has no default: trials were told without it, and nothing says what they had\n\
+         hint: give it a default, the value that these trials stand for"
+    )]
+    NoDefault {
+        /// The parameter.
+        name: String,
+    },
+    /// A study that somebody removed.
+    #[error("study `{name}` was removed")]
+    Removed {
+        /// The name that it had.
+        name: String,
+    },
+    /// A correction of what was not told.
+    #[error("trial {id} {state}, so there is nothing to correct; tell it")]
+    NotTold {
+        /// The trial.
+        id: u64,
+        /// What became of it so far.
+        state: RecordState,
     },
     /// There is no study with this number.
     #[error("there is no study {id}; there {}", counted(*n as u64, "study", "studies"))]
@@ -95,6 +137,14 @@ pub enum Error {
         id: u64,
         /// Why.
         why: String,
+    },
+    /// The point of a trial cannot be said in a space that was revised since.
+    #[error("trial {id} has no place in the revised space: {why}")]
+    NoPlace {
+        /// The trial.
+        id: u64,
+        /// Why not.
+        why: Unsaid,
     },
     /// What the study itself refuses.
     #[error(transparent)]
@@ -268,23 +318,10 @@ impl Error {
     }
 }
 
-/// The first line in which two definitions differ.
-fn differs(stored: &str, given: &str) -> String {
-    let mut stored = stored.lines();
-    let mut given = given.lines();
-    for number in 1.. {
-        match (stored.next(), given.next()) {
-            (None, None) => break,
-            (a, b) if a == b => {}
-            (a, b) => {
-                let show = |line: Option<&str>| {
-                    line.map_or("nothing".to_owned(), |l| format!("`{}`", short(l)))
-                };
-                return format!("; in line {number} it has {}, not {}", show(a), show(b));
-            }
-        }
-    }
-    "; they differ in their line breaks".to_owned()
+/// Each on a line of its own.
+fn lines(differences: &[DefinitionDifference]) -> String {
+    let lines = differences.iter().map(|one| format!("\n  {one}"));
+    lines.collect()
 }
 
 fn counted(n: u64, one: &str, several: &str) -> String {
@@ -330,31 +367,6 @@ pub(crate) fn short(text: &str) -> String {
 mod tests {
     use super::*;
     use mivabo::measure::VALUE;
-
-    fn message(stored: &str, given: &str) -> String {
-        let error = Error::DefinitionDiffers {
-            name: "cnn".into(),
-            stored: stored.into(),
-            given: given.into(),
-        };
-        error.to_string()
-    }
-
-    #[test]
-    fn the_first_line_that_differs_is_shown() {
-        let shown = message("x = 1\ny = 2", "x = 1\ny = 3");
-        assert!(
-            shown.contains("in line 2 it has `y = 2`, not `y = 3`"),
-            "{shown}"
-        );
-        let shown = message("x = 1\ny = 2", "x = 1");
-        assert!(
-            shown.contains("in line 2 it has `y = 2`, not nothing"),
-            "{shown}"
-        );
-        let shown = message("x = 1\n", "x = 1\r\n");
-        assert!(shown.contains("line breaks"), "{shown}");
-    }
 
     #[test]
     fn what_a_trial_already_has_is_said() {

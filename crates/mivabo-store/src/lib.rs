@@ -6,13 +6,16 @@
 //!
 //! # Rules
 //!
-//! * **Told trials never change.** A trial is told once. A second tell is refused with what the trial already has.
+//! * **Told trials never change.** A trial is told once. A second tell is refused with what the trial already has. A wrong tell can be
+//!   corrected: the correction is an [`Event`], and the row stays as it was told.
+//! * **Events are appended.** A study can be revised ([`Store::revise`]): the last definition counts, and the first one stays. Events
+//!   take revisions like every other change, so that whoever follows a study takes them in with its trials.
 //! * **The first tell wins, whoever tells.** A worker whose lease ended may still tell its result, even when the trial
 //!   waits again or runs for another worker: a result that was paid for is not thrown away. The other worker finds out
 //!   at its next heartbeat, or when its own tell is refused.
 //! * **Trials are numbered** 0, 1, 2, … within a study, in the order in which they are made. Tells have places 0, 1, 2, …
 //!   in the order of telling; a trial that fails because its worker stopped answering has one too. Neither has gaps.
-//!   Nothing is deleted.
+//!   Nothing is deleted but whole studies ([`Store::remove`]): whoever still works on one is told so.
 //! * **A suggestion keeps nobody from working.** A claim hands out the oldest waiting trial, or else computes a new point: from
 //!   everything that was written before, in the turn to suggest, which one claimer at a time has in a study. Everybody else tells,
 //!   adds, enqueues, renews leases, takes waiting trials and reads meanwhile. Then the point is recorded as running, with the
@@ -72,8 +75,11 @@
 
 mod backend;
 mod claim;
+mod comparison;
 mod definition;
+mod difference;
 mod error;
+mod event;
 mod location;
 mod memory;
 mod object;
@@ -90,15 +96,17 @@ mod waiting;
 pub use crate::backend::{Backend, Last, Rows, Transaction, Turn, Waited};
 pub use crate::claim::Claim;
 pub use crate::definition::{AimsError, Definition, Said, default_strategy};
+pub use crate::difference::{DefinitionDifference, Setting};
 pub use crate::error::{Error, NO_STUDY, Refused};
+pub use crate::event::{By, Correction, Event, What};
 pub use crate::location::{Location, LocationError};
 pub use crate::memory::Memory;
 pub use crate::object::Object;
 pub use crate::points::object_of;
 pub use crate::record::{Lease, NewRecord, Record, Revision, StudyEntry, StudyId, Tell};
-pub use crate::session::{Asked, Asking, Session};
+pub use crate::session::{Asked, Asking, Revised, Session, Teaching};
 pub use crate::sqlite::Sqlite;
 pub use crate::state::RecordState;
-pub use crate::store::{Changes, Store, check_name};
+pub use crate::store::{Changes, Revising, Store, check_name};
 pub use crate::told::Told;
 pub use crate::waiting::{Awaited, on_long_wait};

@@ -46,7 +46,7 @@ pub enum LocationError {
         /// The address, without the user's name and password.
         text: String,
         /// What is wrong with it.
-        why: &'static str,
+        why: String,
     },
 }
 
@@ -158,8 +158,8 @@ fn of_sqlite_address(text: &str, rest: &str) -> Result<Location, LocationError> 
             "a path follows three slashes, or four if it is absolute",
         ));
     };
-    if path.contains('?') {
-        return Err(bad_address(text, "options after `?` are not supported"));
+    if let Some((_, options)) = path.split_once('?') {
+        return Err(bad_address(text, &unknown_option(options)));
     }
     match path {
         "" => Err(bad_address(text, "the path is missing")),
@@ -168,10 +168,21 @@ fn of_sqlite_address(text: &str, rest: &str) -> Result<Location, LocationError> 
     }
 }
 
-fn bad_address(text: &str, why: &'static str) -> LocationError {
+/// What is wrong with the first option of an address: there are none.
+fn unknown_option(options: &str) -> String {
+    let first = options.split('&').next().unwrap_or(options);
+    let name = first.split_once('=').map_or(first, |(name, _)| name);
+    let instead = match name {
+        "timeout" => ": a call waits for its turns to write as long as others write, and says so",
+        _ => "",
+    };
+    format!("the option `{name}` is not supported{instead}")
+}
+
+fn bad_address(text: &str, why: &str) -> LocationError {
     LocationError::BadAddress {
         text: without_user(text),
-        why,
+        why: why.to_owned(),
     }
 }
 
@@ -227,7 +238,14 @@ mod tests {
                 "`sqlite://a.db`: a path follows three slashes",
             ),
             ("sqlite:///", "`sqlite:///`: the path is missing"),
-            ("sqlite:///a.db?mode=ro", "options after `?`"),
+            (
+                "sqlite:///a.db?mode=ro&timeout=3",
+                "the option `mode` is not supported; expected",
+            ),
+            (
+                "sqlite:///a.db?timeout=3",
+                "the option `timeout` is not supported: a call waits for its turns to write",
+            ),
             (
                 "http://host/a.db",
                 "`http://host/a.db`: this kind of address is not known",

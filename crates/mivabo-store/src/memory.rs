@@ -1,6 +1,6 @@
 //! The slow, obvious backend: lists in memory, copied for each transaction. Clones share what they hold.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use mivabo::interrupt;
 
 use crate::backend::{Backend, Last, Rows, Transaction, Turn, Waited};
 use crate::error::Error;
+use crate::event::Event;
 use crate::location::Location;
 use crate::record::{Record, Revision, StudyEntry, StudyId};
 use crate::state::RecordState;
@@ -21,7 +22,16 @@ pub struct Memory {
     /// The studies for which somebody computes a suggestion.
     suggesting: Arc<Mutex<BTreeSet<StudyId>>>,
     /// What was committed last; locked only to be copied or replaced.
-    shelves: Arc<Mutex<Vec<Shelf>>>,
+    shelves: Arc<Mutex<Shelves>>,
+}
+
+/// All studies, and what is remembered of those that were removed.
+#[derive(Debug, Clone, Default)]
+struct Shelves {
+    /// By number.
+    studies: BTreeMap<StudyId, Shelf>,
+    /// The names that removed studies had.
+    removed: BTreeMap<StudyId, String>,
 }
 
 /// A study and its trials, by number.
@@ -30,12 +40,20 @@ struct Shelf {
     study: StudyEntry,
     definition: String,
     trials: Vec<Arc<Record>>,
+    /// By revision.
+    events: Vec<Arc<Event>>,
+}
+
+impl Shelf {
+    fn last_event(&self) -> Option<Revision> {
+        self.events.last().map(|event| event.revision)
+    }
 }
 
 /// A copy of everything; the way back if it is for writing.
 struct Draft<'a> {
-    shelves: Vec<Shelf>,
-    home: Option<(&'a Mutex<Vec<Shelf>>, MutexGuard<'a, ()>)>,
+    shelves: Shelves,
+    home: Option<(&'a Mutex<Shelves>, MutexGuard<'a, ()>)>,
 }
 
 impl Backend for Memory {
@@ -109,7 +127,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Draft<'_> {
     fn shelf(&self, study: StudyId) -> Option<&Shelf> {
-        self.shelves.iter().find(|shelf| shelf.study.id == study)
+        self.shelves.studies.get(&study)
+    }
+
+    fn shelf_mut(&mut self, study: StudyId) -> Option<&mut Shelf> {
+        self.shelves.studies.get_mut(&study)
     }
 
     fn trials(&self, study: StudyId) -> impl Iterator<Item = &Record> {
@@ -121,11 +143,18 @@ impl Draft<'_> {
 
 impl Rows for Draft<'_> {
     fn studies(&self) -> Result<Vec<StudyEntry>, Error> {
-        Ok(self
-            .shelves
-            .iter()
-            .map(|shelf| shelf.study.clone())
-            .collect())
+        let shelves = self.shelves.studies.values();
+        Ok(shelves.map(|shelf| shelf.study.clone()).collect())
+    }
+
+    fn next_study(&self) -> Result<StudyId, Error> {
+        let known = self.shelves.studies.keys();
+        let last = known.chain(self.shelves.removed.keys()).max();
+        Ok(StudyId(last.map_or(0, |last| last.0 + 1)))
+    }
+
+    fn removed(&self, study: StudyId) -> Result<Option<String>, Error> {
+        Ok(self.shelves.removed.get(&study).cloned())
     }
 
     fn definition(&self, study: StudyId) -> Result<Option<String>, Error> {
@@ -142,6 +171,7 @@ impl Rows for Draft<'_> {
             revision: self
                 .trials(study)
                 .map(|trial| trial.revision)
+                .chain(self.shelf(study).and_then(Shelf::last_event))
                 .max()
                 .unwrap_or_default(),
         })
@@ -161,6 +191,18 @@ impl Rows for Draft<'_> {
         Ok(changed)
     }
 
+    fn events(&self, study: StudyId, since: Revision) -> Result<Vec<Event>, Error> {
+        let shelf = self.shelf(study).into_iter();
+        let events = shelf.flat_map(|shelf| shelf.events.iter().map(|event| &**event));
+        let later = events.filter(|event| event.revision > since);
+        Ok(later.cloned().collect())
+    }
+
+    fn waiting(&self, study: StudyId) -> Result<Vec<Record>, Error> {
+        let waits = |trial: &&Record| trial.state == RecordState::Waiting;
+        Ok(self.trials(study).filter(waits).cloned().collect())
+    }
+
     fn oldest_waiting(&self, study: StudyId) -> Result<Option<Record>, Error> {
         Ok(self
             .trials(study)
@@ -176,26 +218,38 @@ impl Rows for Draft<'_> {
 
 impl Transaction for Draft<'_> {
     fn insert_study(&mut self, study: &StudyEntry, definition: &str) -> Result<(), Error> {
-        self.shelves.push(Shelf {
+        let shelf = Shelf {
             study: study.clone(),
             definition: definition.to_owned(),
             trials: Vec::new(),
-        });
+            events: Vec::new(),
+        };
+        self.shelves.studies.insert(study.id, shelf);
         Ok(())
     }
 
     fn put(&mut self, study: StudyId, trial: &Record) -> Result<(), Error> {
         // Replaced and not changed: readers still have the old one.
         let new = Arc::new(trial.clone());
-        if let Some(shelf) = self
-            .shelves
-            .iter_mut()
-            .find(|shelf| shelf.study.id == study)
-        {
+        if let Some(shelf) = self.shelf_mut(study) {
             match shelf.trials.iter_mut().find(|old| old.id == trial.id) {
                 Some(old) => *old = new,
                 None => shelf.trials.push(new),
             }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, study: StudyId, event: &Event) -> Result<(), Error> {
+        if let Some(shelf) = self.shelf_mut(study) {
+            shelf.events.push(Arc::new(event.clone()));
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, study: StudyId, _now: i64) -> Result<(), Error> {
+        if let Some(shelf) = self.shelves.studies.remove(&study) {
+            self.shelves.removed.insert(study, shelf.study.name);
         }
         Ok(())
     }

@@ -8,14 +8,12 @@ use std::collections::BTreeMap;
 use mivabo::Space;
 use mivabo::acquire::Placed;
 use mivabo::space::{Point, Value};
-use mivabo::study::{State, Trial};
 use serde::Serializer;
 use serde::ser::SerializeMap;
 
 use crate::error::Error;
 use crate::object::Object;
 use crate::record::Record;
-use crate::state::RecordState;
 
 /// Names and values as the text of a JSON object, in this order.
 ///
@@ -45,38 +43,30 @@ pub(crate) fn written(space: &Space, point: &Point) -> Result<Object, Error> {
     object_of(space.all_values(point))
 }
 
+/// The values that were stored, by name.
+pub(crate) fn values(trial: &Record) -> Result<BTreeMap<String, Value>, Error> {
+    serde_json::from_str(trial.params.as_str()).map_err(|error| Error::BadTrial {
+        id: trial.id,
+        why: error.to_string(),
+    })
+}
+
 /// The point that was stored.
 pub(crate) fn read(space: &Space, trial: &Record) -> Result<Point, Error> {
-    let bad = |why: String| Error::BadTrial { id: trial.id, why };
-    let values: BTreeMap<String, Value> =
-        serde_json::from_str(trial.params.as_str()).map_err(|error| bad(error.to_string()))?;
+    let values = values(trial)?;
     let values = values
         .iter()
         .map(|(name, value)| (name.as_str(), value.clone()));
-    space
-        .point_of_all(values)
-        .map_err(|error| bad(error.to_string()))
+    space.point_of_all(values).map_err(|error| Error::BadTrial {
+        id: trial.id,
+        why: error.to_string(),
+    })
 }
 
 /// The stored point with what is known of its feasibility.
-fn placed(space: &Space, record: &Record) -> Result<Placed, Error> {
+pub(crate) fn placed(space: &Space, record: &Record) -> Result<Placed, Error> {
     let point = read(space, record)?;
     Placed::of(space, &point).ok_or_else(|| mivabo::Error::ForeignPoint.into())
-}
-
-/// A stored trial as a study knows it.
-pub(crate) fn known(space: &Space, record: &Record) -> Result<Trial, Error> {
-    let state = match &record.state {
-        RecordState::Waiting => State::Waiting,
-        RecordState::Running { .. } => State::Running,
-        RecordState::Ended(outcome) => State::Ended(outcome.clone()),
-    };
-    Ok(Trial {
-        id: record.id,
-        at: placed(space, record)?,
-        state,
-        told: record.told,
-    })
 }
 
 impl Record {

@@ -7,6 +7,7 @@ use mivabo::measure::Outcome;
 
 use crate::backend::{Backend, Rows, Transaction};
 use crate::error::{Error, Refused};
+use crate::event::{By, Correction, Event, What};
 use crate::location::Location;
 use crate::memory::Memory;
 use crate::record::{Lease, NewRecord, Record, Revision, StudyEntry, StudyId, Tell};
@@ -26,8 +27,24 @@ const NEAR: u64 = 100;
 pub struct Changes {
     /// The trials that changed, as they are now, each once, in the order of their last changes.
     pub trials: Vec<Record>,
+    /// The events, in their order. What a study is follows from its events and its trials as they are now, so it makes no difference
+    /// which of them came between which.
+    pub events: Vec<Event>,
     /// The revision up to which this tells everything: the `since` of the next question.
     pub revision: Revision,
+}
+
+/// How a study is revised.
+#[derive(Debug, Clone, Copy)]
+pub struct Revising<'a> {
+    /// The definition that the reviser knows.
+    pub from: &'a str,
+    /// The definition that counts from now on.
+    pub to: &'a str,
+    /// Only where nothing was told yet.
+    pub is_untold: bool,
+    /// Who, and when.
+    pub by: By<'a>,
 }
 
 impl Store {
@@ -106,7 +123,7 @@ impl Store {
             if let Some(id) = existing(rows, name, definition)? {
                 return Ok(id);
             }
-            let id = StudyId(rows.studies()?.len() as u64);
+            let id = rows.next_study()?;
             rows.insert_study(
                 &StudyEntry {
                     id,
@@ -126,12 +143,94 @@ impl Store {
         self.backend.read()?.studies()
     }
 
-    /// What a study was made from.
+    /// What a study is, as it was last revised.
     ///
     /// # Errors
-    /// [`Error::UnknownStudy`], or what the backend meets.
+    /// [`Error::UnknownStudy`], [`Error::Removed`], or what the backend meets.
     pub fn definition(&self, study: StudyId) -> Result<String, Error> {
+        current(&*self.backend.read()?, study)
+    }
+
+    /// What a study was made from, before it was revised.
+    ///
+    /// # Errors
+    /// As [`definition`](Store::definition).
+    pub fn first_definition(&self, study: StudyId) -> Result<String, Error> {
         definition(&*self.backend.read()?, study)
+    }
+
+    /// Gives a study another definition. Waiting trials for which `forbidden` has a reason fail with it; their numbers are the
+    /// answer. None where the study has another definition by now than the reviser knows, or was told although it should not be:
+    /// then nothing is changed.
+    ///
+    /// # Errors
+    /// [`Error::UnknownStudy`], [`Error::Removed`], or what the backend meets.
+    pub fn revise(
+        &mut self,
+        study: StudyId,
+        revising: &Revising<'_>,
+        forbidden: impl Fn(&Record) -> Option<String>,
+    ) -> Result<Option<Vec<u64>>, Error> {
+        self.write_if(|rows| {
+            let is_known = current(rows, study)? == revising.from;
+            if !is_known || revising.is_untold && rows.last(study)?.tells > 0 {
+                return Ok(None);
+            }
+            let definition = revising.to.to_owned();
+            append(
+                rows,
+                study,
+                Event::new(What::Revised { definition }, revising.by),
+            )?;
+            let mut failed = Vec::new();
+            for mut trial in rows.waiting(study)? {
+                let Some(reason) = forbidden(&trial) else {
+                    continue;
+                };
+                let tell = Tell {
+                    now: revising.by.now,
+                    ..Tell::new(Outcome::failed(reason))
+                };
+                trial.finish(&tell, rows.last(study)?.tells)?;
+                failed.push(trial.id);
+                put(rows, study, trial)?;
+            }
+            Ok(Some(failed))
+        })
+    }
+
+    /// Lets another outcome count for a told trial, whose row stays as it was told.
+    ///
+    /// # Errors
+    /// [`Error::NotTold`], [`Error::UnknownStudy`], [`Error::UnknownTrial`], or what the backend meets.
+    pub fn correct(
+        &mut self,
+        study: StudyId,
+        correction: Correction,
+        by: By<'_>,
+    ) -> Result<Event, Error> {
+        self.write(|rows| {
+            let trial = trial(rows, study, correction.trial)?;
+            if !trial.is_told() {
+                return Err(Error::NotTold {
+                    id: trial.id,
+                    state: trial.state,
+                });
+            }
+            append(rows, study, Event::new(What::Corrected(correction), by))
+        })
+    }
+
+    /// Removes a study with all its trials and events. Whoever still works on it gets [`Error::Removed`] from then on, and a new
+    /// study may have its name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownStudy`], [`Error::Removed`], or what the backend meets.
+    pub fn remove(&mut self, study: StudyId, now: i64) -> Result<(), Error> {
+        self.write(|rows| {
+            definition(rows, study)?;
+            rows.remove(study, now)
+        })
     }
 
     /// One trial.
@@ -142,7 +241,7 @@ impl Store {
         trial(&*self.backend.read()?, study, id)
     }
 
-    /// What changed after a revision; since `Revision::default()`, all trials.
+    /// What changed after a revision; since `Revision::default()`, all trials and all events.
     ///
     /// # Errors
     /// [`Error::UnknownStudy`], or what the backend meets.
@@ -169,8 +268,32 @@ impl Store {
     pub fn enqueue(&mut self, study: StudyId, new: NewRecord, now: i64) -> Result<Record, Error> {
         self.write(|rows| {
             definition(rows, study)?;
-            let trial = Record::new(rows.last(study)?.trials, new, now);
-            put(rows, study, trial)
+            enqueue(rows, study, new, now)
+        })
+    }
+
+    /// The same for many, all of them or none. None, too, where the study was revised after `known`, a revision: then their points may
+    /// have no place in it any more.
+    ///
+    /// # Errors
+    /// As [`Store::enqueue`]; nothing is then added.
+    pub fn enqueue_all(
+        &mut self,
+        study: StudyId,
+        new: Vec<NewRecord>,
+        now: i64,
+        known: Revision,
+    ) -> Result<Option<Vec<Record>>, Error> {
+        self.write_if(|rows| {
+            definition(rows, study)?;
+            if is_revised(rows, study, known)? {
+                return Ok(None);
+            }
+            let mut made = Vec::with_capacity(new.len());
+            for new in new {
+                made.push(enqueue(rows, study, new, now)?);
+            }
+            Ok(Some(made))
         })
     }
 
@@ -412,7 +535,7 @@ fn existing(
     let Some(study) = rows.studies()?.into_iter().find(|study| study.name == name) else {
         return Ok(None);
     };
-    let stored = definition(rows, study.id)?;
+    let stored = current(rows, study.id)?;
     if stored != given {
         return Err(Error::DefinitionDiffers {
             name: study.name,
@@ -426,11 +549,47 @@ fn existing(
 pub(crate) fn definition(rows: &(impl Rows + ?Sized), study: StudyId) -> Result<String, Error> {
     match rows.definition(study)? {
         Some(text) => Ok(text),
-        None => Err(Error::UnknownStudy {
+        None => Err(unknown(rows, study)?),
+    }
+}
+
+/// Why there is no such study.
+fn unknown(rows: &(impl Rows + ?Sized), study: StudyId) -> Result<Error, Error> {
+    Ok(match rows.removed(study)? {
+        Some(name) => Error::Removed { name },
+        None => Error::UnknownStudy {
             id: study.0,
             n: rows.studies()?.len(),
-        }),
-    }
+        },
+    })
+}
+
+/// The definition that counts: the last one.
+fn current(rows: &(impl Rows + ?Sized), study: StudyId) -> Result<String, Error> {
+    let first = definition(rows, study)?;
+    let events = rows.events(study, Revision::default())?;
+    let last = events.iter().rev().find_map(Event::definition);
+    Ok(last.map_or(first, ToOwned::to_owned))
+}
+
+/// Whether a study was revised after a revision.
+pub(crate) fn is_revised(
+    rows: &(impl Rows + ?Sized),
+    study: StudyId,
+    since: Revision,
+) -> Result<bool, Error> {
+    let events = rows.events(study, since)?;
+    Ok(events.iter().any(|event| event.definition().is_some()))
+}
+
+fn enqueue(
+    rows: &mut dyn Transaction,
+    study: StudyId,
+    new: NewRecord,
+    now: i64,
+) -> Result<Record, Error> {
+    let trial = Record::new(rows.last(study)?.trials, new, now);
+    put(rows, study, trial)
 }
 
 fn trial(rows: &(impl Rows + ?Sized), study: StudyId, id: u64) -> Result<Record, Error> {
@@ -450,8 +609,14 @@ pub(crate) fn changes(
     since: Revision,
 ) -> Result<Changes, Error> {
     let trials = rows.changes(study, since)?;
-    let revision = trials.last().map_or(since, |trial| trial.revision);
-    Ok(Changes { trials, revision })
+    let events = rows.events(study, since)?;
+    let last_trial = trials.last().map_or(since, |trial| trial.revision);
+    let last_event = events.last().map_or(since, |event| event.revision);
+    Ok(Changes {
+        trials,
+        events,
+        revision: last_trial.max(last_event),
+    })
 }
 
 /// Running trials whose lease has ended, and who had them.
@@ -503,6 +668,13 @@ fn add(
     let mut trial = Record::new(last.trials, new, tell.now);
     trial.finish(tell, last.tells)?;
     put(rows, study, trial)
+}
+
+/// Writes an event, under the next revision.
+fn append(rows: &mut dyn Transaction, study: StudyId, mut event: Event) -> Result<Event, Error> {
+    event.revision = Revision(rows.last(study)?.revision.0 + 1);
+    rows.append(study, &event)?;
+    Ok(event)
 }
 
 /// Writes a changed trial, under the next revision.

@@ -11,8 +11,8 @@ use std::time::Duration;
 use mivabo::interrupt::Interrupt;
 use mivabo::measure::{Measured, Outcome, VALUE};
 use mivabo_store::{
-    Changes, Claim, Error, Lease, Memory, NewRecord, Object, Record, RecordState, Revision, Sqlite,
-    Store, StudyId, Tell,
+    By, Changes, Claim, Correction, Error, Lease, Memory, NewRecord, Object, Record, RecordState,
+    Revising, Revision, Sqlite, Store, StudyId, Tell, What,
 };
 
 /// After this long a test that waits for another thread has failed.
@@ -83,6 +83,45 @@ contract! {
     who_waits_for_a_suggestion_can_be_interrupted
     an_error_a_panic_or_an_interrupt_of_suggest_ends_its_turn
     eight_threads_claim_and_tell_without_gaps_or_doubles
+    events_and_trials_share_their_revisions
+    a_revised_definition_counts_and_the_first_one_stays
+    a_revision_of_what_is_not_there_any_more_changes_nothing
+    a_revision_fails_the_waiting_trials_that_it_forbids
+    a_correction_leaves_the_row_as_it_was_told
+    what_was_not_told_is_not_corrected
+    a_suggestion_during_which_the_study_is_revised_is_computed_again
+    points_for_an_earlier_definition_are_not_enqueued
+    a_removed_study_is_gone_and_whoever_works_on_it_is_told
+    a_study_that_is_removed_while_a_suggestion_is_computed_gets_no_trial
+}
+
+fn revising<'a>(from: &'a str, to: &'a str) -> Revising<'a> {
+    let by = By {
+        worker: Some("r"),
+        now: 7,
+    };
+    Revising {
+        from,
+        to,
+        is_untold: false,
+        by,
+    }
+}
+
+fn corrected(trial: u64, value: f64) -> Correction {
+    Correction {
+        trial,
+        outcome: Outcome::of(VALUE, value),
+        note: Object::new(r#"{"result": {"b": 1e400}}"#).unwrap(),
+        why: Some("a \"typo\"".to_owned()),
+    }
+}
+
+fn by(worker: &str) -> By<'_> {
+    By {
+        worker: Some(worker),
+        now: 9,
+    }
 }
 
 fn params(x: u64) -> NewRecord {
@@ -1107,4 +1146,263 @@ fn eight_threads_claim_and_tell_without_gaps_or_doubles(open: Open<'_>) {
             .iter()
             .all(|trial| value_of(trial) == Some(trial.id as f64))
     );
+}
+
+fn events_and_trials_share_their_revisions(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "one").unwrap();
+    let trial = take(&mut store, study, "w", 0);
+    store
+        .tell(study, 0, &Tell::new(Outcome::of(VALUE, 1.0)))
+        .unwrap();
+    store
+        .revise(study, &revising("one", "two"), |_| None)
+        .unwrap()
+        .unwrap();
+    store.correct(study, corrected(0, -0.0), by("c")).unwrap();
+    take(&mut store, study, "w", 1);
+
+    let all = open().changes(study, Revision::default()).unwrap();
+    let later = open().changes(study, Revision(3)).unwrap();
+
+    let numbers = |changes: &Changes| {
+        let trials: Vec<u64> = changes
+            .trials
+            .iter()
+            .map(|trial| trial.revision.0)
+            .collect();
+        let events: Vec<u64> = changes
+            .events
+            .iter()
+            .map(|event| event.revision.0)
+            .collect();
+        (trials, events, changes.revision.0)
+    };
+    assert_eq!(trial.revision, Revision(1));
+    assert_eq!(numbers(&all), (vec![2, 5], vec![3, 4], 5));
+    assert_eq!(numbers(&later), (vec![5], vec![4], 5));
+    let [revision, correction] = all.events.as_slice() else {
+        panic!("{:?}", all.events)
+    };
+    let definition = "two".to_owned();
+    assert_eq!(revision.what, What::Revised { definition });
+    assert_eq!((revision.time, revision.worker.as_deref()), (7, Some("r")));
+    assert_eq!(correction.what, What::Corrected(corrected(0, -0.0)));
+    let exact = correction
+        .correction()
+        .unwrap()
+        .outcome
+        .measured()
+        .get(VALUE);
+    assert_eq!(exact.map(f64::to_bits), Some((-0.0_f64).to_bits()));
+}
+
+fn a_revised_definition_counts_and_the_first_one_stays(open: Open<'_>) {
+    let study = open().create("a", "one").unwrap();
+
+    assert_eq!(
+        open().revise(study, &revising("one", "two\u{0}'"), |_| None),
+        Ok(Some(vec![]))
+    );
+    assert_eq!(
+        open().revise(study, &revising("two\u{0}'", "three"), |_| None),
+        Ok(Some(vec![]))
+    );
+
+    assert_eq!(open().definition(study).unwrap(), "three");
+    assert_eq!(open().first_definition(study).unwrap(), "one");
+    assert_eq!(open().create("a", "three"), Ok(study));
+    assert!(matches!(
+        open().create("a", "one"),
+        Err(Error::DefinitionDiffers { .. })
+    ));
+}
+
+fn a_revision_of_what_is_not_there_any_more_changes_nothing(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "one").unwrap();
+    store
+        .add(study, params(0), &Tell::new(Outcome::of(VALUE, 1.0)))
+        .unwrap();
+    let untold = Revising {
+        is_untold: true,
+        ..revising("one", "two")
+    };
+
+    assert_eq!(
+        store.revise(study, &revising("zero", "two"), |_| None),
+        Ok(None)
+    );
+    assert_eq!(store.revise(study, &untold, |_| None), Ok(None));
+
+    assert_eq!(
+        open().changes(study, Revision::default()).unwrap().events,
+        []
+    );
+}
+
+fn a_revision_fails_the_waiting_trials_that_it_forbids(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "one").unwrap();
+    for x in 0..3 {
+        store.enqueue(study, params(x), 0).unwrap();
+    }
+    take(&mut store, study, "w", 9);
+    let forbidden = |trial: &Record| (trial.id != 2).then(|| format!("no {}", trial.id));
+
+    let failed = store
+        .revise(study, &revising("one", "two"), forbidden)
+        .unwrap();
+
+    // The first one runs by now, and may finish.
+    assert_eq!(failed, Some(vec![1]));
+    let state = |id| open().trial(study, id).unwrap().state;
+    assert!(matches!(state(0), RecordState::Running { .. }));
+    assert_eq!(state(1), RecordState::Ended(Outcome::failed("no 1")));
+    assert_eq!(state(2), RecordState::Waiting);
+    assert_eq!(open().trial(study, 1).unwrap().told, Some(0));
+}
+
+fn a_correction_leaves_the_row_as_it_was_told(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "one").unwrap();
+    let told = store
+        .add(study, params(0), &Tell::new(Outcome::failed("why")))
+        .unwrap();
+
+    let first = store.correct(study, corrected(0, 1.0), by("c")).unwrap();
+    let second = store.correct(study, corrected(0, 2.0), by("d")).unwrap();
+
+    assert_eq!(open().trial(study, 0).unwrap(), told);
+    let events = open().changes(study, told.revision).unwrap().events;
+    assert_eq!(events, [first, second]);
+}
+
+fn what_was_not_told_is_not_corrected(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "one").unwrap();
+    let trial = take(&mut store, study, "w", 0);
+
+    let refused = store.correct(study, corrected(0, 1.0), by("c"));
+    let missing = store.correct(study, corrected(1, 1.0), by("c"));
+
+    let state = trial.state;
+    assert_eq!(refused, Err(Error::NotTold { id: 0, state }));
+    assert_eq!(missing, Err(Error::UnknownTrial { id: 1, n: 1 }));
+}
+
+fn a_suggestion_during_which_the_study_is_revised_is_computed_again(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "one").unwrap();
+    let mut seen = Vec::new();
+
+    let trial = store.claim(study, &claim_of("w", 0), |changes| {
+        let n_events = changes.events.len();
+        seen.push(n_events);
+        if seen.len() == 1 {
+            let revised = open().revise(study, &revising("one", "two"), |_| None);
+            assert_eq!(revised, Ok(Some(vec![])));
+        }
+        Ok::<_, Error>(params(n_events as u64))
+    });
+
+    let trial = trial.unwrap().unwrap();
+    assert_eq!(seen, [0, 1]);
+    assert_eq!((trial.id, trial.based_on), (0, Some(Revision(1))));
+    assert_eq!(trial.params, params(1).params);
+}
+
+fn points_for_an_earlier_definition_are_not_enqueued(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "one").unwrap();
+    store.enqueue(study, params(0), 0).unwrap();
+    let two = || vec![params(1), params(2)];
+    store
+        .revise(study, &revising("one", "two"), |_| None)
+        .unwrap()
+        .unwrap();
+
+    assert_eq!(store.enqueue_all(study, two(), 0, Revision(1)), Ok(None));
+    let made = store
+        .enqueue_all(study, two(), 0, Revision(2))
+        .unwrap()
+        .unwrap();
+
+    let ids: Vec<u64> = made.iter().map(|trial| trial.id).collect();
+    assert_eq!(ids, [1, 2]);
+    assert_eq!(
+        open()
+            .changes(study, Revision::default())
+            .unwrap()
+            .trials
+            .len(),
+        3
+    );
+}
+
+fn a_removed_study_is_gone_and_whoever_works_on_it_is_told(open: Open<'_>) {
+    let mut store = open();
+    let kept = store.create("kept", "x").unwrap();
+    let study = store.create("a", "one").unwrap();
+    store.enqueue(kept, params(0), 0).unwrap();
+    take(&mut store, study, "w", 0);
+    store
+        .add(study, params(1), &Tell::new(Outcome::of(VALUE, 1.0)))
+        .unwrap();
+    store.correct(study, corrected(1, 2.0), by("c")).unwrap();
+    let mut other = open();
+
+    store.remove(study, 5).unwrap();
+
+    let gone = || Error::Removed { name: "a".into() };
+    let lease = Lease {
+        worker: "w",
+        now: 0,
+        millis: 100,
+    };
+    assert_eq!(
+        other.tell(study, 0, &Tell::new(Outcome::of(VALUE, 1.0))),
+        Err(gone())
+    );
+    assert_eq!(other.heartbeat(study, 0, &lease), Err(gone()));
+    assert_eq!(other.enqueue(study, params(0), 0), Err(gone()));
+    assert_eq!(other.changes(study, Revision::default()), Err(gone()));
+    assert_eq!(other.release_expired(study, 0, 1), Err(gone()));
+    assert_eq!(other.remove(study, 5), Err(gone()));
+    let claimed = other.claim(study, &claim_of("w", 0), |_| Ok::<_, Error>(params(0)));
+    assert_eq!(claimed, Err(gone()));
+    let names = |store: &Store| -> Vec<String> {
+        let studies = store.studies().unwrap().into_iter();
+        studies.map(|study| study.name).collect()
+    };
+    assert_eq!(names(&other), ["kept"]);
+    // The name is free again; the number is not.
+    let again = other.create("a", "two").unwrap();
+    assert!(again > study);
+    assert_eq!(
+        open().changes(again, Revision::default()).unwrap().trials,
+        []
+    );
+    assert_eq!(open().trial(study, 0), Err(gone()));
+    assert_eq!(
+        open()
+            .changes(kept, Revision::default())
+            .unwrap()
+            .trials
+            .len(),
+        1
+    );
+}
+
+fn a_study_that_is_removed_while_a_suggestion_is_computed_gets_no_trial(open: Open<'_>) {
+    let mut store = open();
+    let study = store.create("a", "one").unwrap();
+
+    let claimed = store.claim(study, &claim_of("w", 0), |_| {
+        open().remove(study, 0).unwrap();
+        Ok::<_, Error>(params(0))
+    });
+
+    assert_eq!(claimed, Err(Error::Removed { name: "a".into() }));
+    assert_eq!(open().studies().unwrap(), []);
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use mivabo::measure::{Measured, Outcome, VALUE};
 use mivabo_store::{
-    Claim, Error, Lease, Memory, NewRecord, Object, Record, Revision, Sqlite, Store, StudyId, Tell,
+    By, Claim, Correction, Error, Event, Lease, Memory, NewRecord, Object, Record, Revising,
+    Revision, Sqlite, Store, StudyId, Tell,
 };
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -40,6 +41,18 @@ enum Call {
     ReleaseExpired {
         max_attempts: u32,
     },
+    Revise {
+        from: String,
+        to: String,
+        is_untold: bool,
+        forbidden: u64,
+    },
+    EnqueueAll(Vec<NewRecord>, u64),
+    Correct(Correction, Option<String>),
+}
+
+fn definition() -> impl Strategy<Value = String> {
+    prop_oneof![Just("b".to_owned()), Just("c\n'".to_owned())]
 }
 
 fn object() -> impl Strategy<Value = Object> {
@@ -91,6 +104,14 @@ fn call() -> impl Strategy<Value = Call> {
             .prop_map(|(id, worker, outcome, note)| Call::Tell { id, worker, outcome, note }),
         1 => (id(), worker()).prop_map(|(id, worker)| Call::Release { id, worker }),
         1 => (0..4_u32).prop_map(|max_attempts| Call::ReleaseExpired { max_attempts }),
+        2 => (definition(), definition(), any::<bool>(), id()).prop_map(|(from, to, is_untold, forbidden)| {
+            Call::Revise { from, to, is_untold, forbidden }
+        }),
+        1 => (proptest::collection::vec(proposal(), 0..3), 0..20_u64).prop_map(|(new, known)| Call::EnqueueAll(new, known)),
+        2 => (id(), outcome(), object(), proptest::option::of(any::<String>()), proptest::option::of(worker()))
+            .prop_map(|(trial, outcome, note, why, worker)| {
+                Call::Correct(Correction { trial, outcome, note, why }, worker)
+            }),
     ]
 }
 
@@ -173,11 +194,50 @@ fn make(call: &Call, store: &mut Store, study: StudyId, now: i64) -> String {
         Call::ReleaseExpired { max_attempts } => {
             format!("{:?}", store.release_expired(study, now, max_attempts))
         }
+        Call::Revise {
+            from,
+            to,
+            is_untold,
+            forbidden,
+        } => {
+            let revising = Revising {
+                from: &from,
+                to: &to,
+                is_untold,
+                by: By { worker: None, now },
+            };
+            let why = |trial: &Record| (trial.id == forbidden).then(|| "no".to_owned());
+            format!("{:?}", store.revise(study, &revising, why))
+        }
+        Call::EnqueueAll(new, known) => {
+            format!("{:?}", store.enqueue_all(study, new, now, Revision(known)))
+        }
+        Call::Correct(correction, worker) => {
+            let worker = worker.as_deref();
+            format!("{:?}", store.correct(study, correction, By { worker, now }))
+        }
     }
 }
 
 fn all(store: &Store, study: StudyId) -> Vec<Record> {
     store.changes(study, Revision::default()).unwrap().trials
+}
+
+fn events(store: &Store, study: StudyId) -> Vec<Event> {
+    store.changes(study, Revision::default()).unwrap().events
+}
+
+/// Events are only added, under revisions that no trial has.
+fn are_appended(events: &[Event], before: &mut Vec<Event>, trials: &[Record]) {
+    assert!(events.starts_with(before));
+    *before = events.to_vec();
+    assert!(
+        events
+            .windows(2)
+            .all(|pair| pair[0].revision < pair[1].revision)
+    );
+    let is_shared = |event: &&Event| trials.iter().any(|trial| trial.revision == event.revision);
+    assert_eq!(events.iter().find(is_shared), None);
 }
 
 /// Numbers and places without gaps, revisions in order, told trials as they were when they were told.
@@ -217,15 +277,23 @@ proptest! {
         let mut slow = Store::new(Memory::default());
         let study = fast.create("a", "b").unwrap();
         prop_assert_eq!(slow.create("a", "b"), Ok(study));
-        let mut told = BTreeMap::new();
+        let (mut told, mut happened) = (BTreeMap::new(), Vec::new());
 
         for (now, call) in (0..).map(|step| 10 * step).zip(&calls) {
             prop_assert_eq!(make(call, &mut fast, study, now), make(call, &mut slow, study, now));
             keep_the_rules(&all(&slow, study), &mut told);
+            are_appended(&events(&slow, study), &mut happened, &all(&slow, study));
         }
 
         drop(fast);
         let fast = Store::new(Sqlite::open_read_only(&path).unwrap());
         prop_assert_eq!(format!("{:?}", all(&fast, study)), format!("{:?}", all(&slow, study)));
+        prop_assert_eq!(format!("{:?}", events(&fast, study)), format!("{:?}", events(&slow, study)));
+        let mut fast = Store::new(Sqlite::open(&path).unwrap());
+        prop_assert_eq!(fast.remove(study, 0), Ok(()));
+        prop_assert_eq!(slow.remove(study, 0), Ok(()));
+        for call in &calls {
+            prop_assert_eq!(make(call, &mut fast, study, 0), make(call, &mut slow, study, 0));
+        }
     }
 }

@@ -132,7 +132,7 @@ fn a_newer_version_is_left_alone() {
         Error::Newer {
             path: path.clone(),
             found: 99,
-            known: 3
+            known: 4
         }
     );
 
@@ -155,7 +155,7 @@ fn a_newer_version_is_left_alone() {
         Error::Newer {
             path,
             found: 98,
-            known: 3
+            known: 4
         }
     );
     let after = contents(folder.path());

@@ -27,6 +27,13 @@ impl Builtin {
         ALL.map(|(name, _)| name)
     }
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Builtin::PressureVessel => "pressure-vessel",
+        }
+    }
+
     /// The function of this name. The space must have its parameters, as numbers that are always active.
     pub(crate) fn named(name: &str, space: &Space) -> Result<Builtin, ObjectiveError> {
         let Some((_, builtin)) = ALL.iter().find(|(known, _)| *known == name) else {

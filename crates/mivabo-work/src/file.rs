@@ -314,15 +314,14 @@ impl At<'_> {
 
     fn budget(&self, typed: &Typed) -> Result<Budget, Mistake> {
         let run = &typed.run;
-        let patience = run.patience.map(|patience| patience.0);
-        if patience == Some(0) {
+        if run.patience == Some(Count(0)) {
             return Err(self.key("run.patience", Problem::NoPatience));
         }
         let time = run.time.as_ref().map(time::parse).transpose();
         Ok(Budget {
             trials: run.trials.map(|trials| trials.0),
             time: time.map_err(|why| self.key("run.for", Problem::Time { why }))?,
-            patience,
+            patience: run.patience.map(|patience| patience.0),
         })
     }
 
@@ -598,7 +597,7 @@ mod tests {
             ),
             (
                 format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '0s'"),
-                "line 5: [objective]: timeout: `0s` is no time at all; expected a longer one, like \"30s\", \"10m\" or \"2h 30m\"",
+                "line 5: [objective]: timeout: `0s` is too short; expected a time like \"30s\", \"10m\" or \"2h 30m\"",
             ),
             (
                 format!("{SPACE}[objective]\nshell = 'true'\ntimeout = '5M'"),

@@ -20,8 +20,8 @@ pub(crate) struct Interpreter {
 /// What an option makes of itself and the arguments behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// A text to run begins after this many bytes of the option.
-    Text(usize),
+    /// It ends in a text to run.
+    Text,
     /// The next argument that is not an option is a text to run.
     TextNext,
     /// The next argument belongs to it.
@@ -164,7 +164,7 @@ impl Interpreter {
         if let Some(word) = self.words.iter().find(|word| argument.starts_with(*word)) {
             return Some(match &argument[word.len()..] {
                 "" => Role::TextNext,
-                rest if rest.starts_with('=') => Role::Text(word.len() + 1),
+                rest if rest.starts_with('=') => Role::Text,
                 _ => Role::Flag,
             });
         }
@@ -184,7 +184,7 @@ impl Interpreter {
         // A shell reads the letters behind `c` as options of its own.
         let is_followed = letters.len() - at > 1;
         if is_followed && self.first != SHELL_ARGUMENT {
-            Role::Text(at + 2)
+            Role::Text
         } else {
             Role::TextNext
         }
@@ -212,14 +212,14 @@ mod tests {
             ("/bin/bash", "-lec", Some(Role::TextNext)),
             ("bash", "-ce", Some(Role::TextNext)),
             ("bash", "-o", Some(Role::Value)),
-            ("fish", "--command=ls", Some(Role::Text(10))),
+            ("fish", "--command=ls", Some(Role::Text)),
             ("sh", "-x", Some(Role::Flag)),
             ("sh", "script.sh", None),
             ("python3.12", "-uc", Some(Role::TextNext)),
-            ("python3", "-cprint()", Some(Role::Text(2))),
+            ("python3", "-cprint()", Some(Role::Text)),
             ("python3", "-W", Some(Role::Value)),
             ("perl", "-lane", Some(Role::TextNext)),
-            ("node", "--eval=1", Some(Role::Text(7))),
+            ("node", "--eval=1", Some(Role::Text)),
         ] {
             let interpreter = Interpreter::named(program).unwrap();
             assert_eq!(interpreter.role(argument), role, "{program} {argument}");

@@ -130,7 +130,7 @@ pub(crate) const OBJECTIVE: &[Key] = &[
     ),
     Key::new(
         "retries",
-        Takes::Whole(0, u32::MAX as u64),
+        Takes::Whole(0, MANY),
         "How often to retry an evaluation that failed. Default: 0.",
     ),
     Key::new("env", Takes::NamedTexts, "Environment variables."),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mivabo_store::{Error, Location, Session, Store};
+use mivabo_store::{Error, Location, Record, Session, Store};
 use tempfile::TempDir;
 
 /// The file and its log: what was told last may be in the log alone.
@@ -41,8 +41,9 @@ fn copied(path: &Path) -> io::Result<TempDir> {
 fn told_in(database: &Path, study: &str) -> Result<BTreeSet<u64>, Error> {
     let store = Store::open(&Location::from(database))?;
     let session = Session::load(store, study)?;
-    let told = session.trials().iter().filter(|trial| trial.is_told());
-    Ok(told.map(|trial| trial.id).collect())
+    let records = session.records()?.into_iter();
+    let told = records.filter(Record::is_told);
+    Ok(told.map(|record| record.id).collect())
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

@@ -145,6 +145,11 @@ fn parameter() -> Value {
     let kinds = kinds.map(|(kind, keys, required)| {
         let mut properties = object(keys);
         properties.insert("type".to_owned(), json!({ "const": kind }));
+        if kind != "auxiliary" {
+            properties.insert("default".to_owned(), json!({
+                "description": "The value that is tried first; what earlier trials stand for where the parameter is added later.",
+            }));
+        }
         properties.insert("when".to_owned(), json!({
             "type": "string", "description": "A condition on other parameters; without it this one is inactive.",
         }));

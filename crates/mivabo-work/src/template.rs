@@ -87,15 +87,24 @@ impl Template {
         Some(programs)
     }
 
-    /// What stands right behind the program, where it does not depend on a parameter.
-    pub fn first_argument(&self) -> Option<&str> {
-        self.0.get(1).and_then(Argument::fixed)
+    /// The file that the program should run, where that is an interpreter and neither depends on a parameter.
+    pub fn script(&self) -> Option<&str> {
+        let interpreter = Interpreter::named(self.program()?)?;
+        let script = self.0.get(1)?.fixed()?;
+        // Without either it may as well be a word that means something to this interpreter.
+        let is_file = script.contains(['.', '/']);
+        (is_file && interpreter.role(script).is_none()).then_some(script)
     }
 
     /// Whether it has a placeholder for each of these parameters.
     pub fn says_all<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> bool {
         let said = |name: &str| self.0.iter().any(|a| a.names().any(|known| known == name));
         names.all(said)
+    }
+
+    /// Program and arguments as they are written, with placeholders.
+    pub fn words(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(Argument::written)
     }
 
     /// Program and arguments at a point. What names something inactive is left out.
@@ -161,6 +170,14 @@ impl Argument {
         }
     }
 
+    fn written(&self) -> String {
+        let pieces = self.0.iter().map(|piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Parameter(name) => format!("{{{name}}}"),
+        });
+        pieces.collect()
+    }
+
     /// The text before the first placeholder.
     fn beginning(&self) -> &str {
         match self.0.first() {
@@ -206,14 +223,14 @@ fn run_by<'a>(interpreter: &Interpreter, arguments: &'a [Argument]) -> Option<&'
         let role = interpreter.role(argument.beginning());
         match role {
             _ if std::mem::take(&mut is_value) => {}
-            Some(Role::Text(_)) if name.is_some() => return name,
-            Some(Role::Text(_)) if interpreter.goes_on() => {}
+            Some(Role::Text | Role::TextNext) if name.is_some() => return name,
+            Some(Role::Text) if interpreter.goes_on() => {}
             Some(Role::TextNext) => is_text = true,
             Some(Role::Value) => is_value = true,
             Some(Role::Flag) => {}
             None if is_text && name.is_some() => return name,
             None if is_text && interpreter.goes_on() => is_text = false,
-            Some(Role::Text(_)) | None => return None,
+            Some(Role::Text) | None => return None,
         }
     }
     None
@@ -431,6 +448,19 @@ mod tests {
     }
 
     #[test]
+    fn the_programs_of_all_points_are_known_where_they_are_few() {
+        let programs = |program: &str| template(&[program]).unwrap().programs(&space(), 2);
+
+        let odd = "./$(rm x); \"{lr}\".sh".to_owned();
+        assert_eq!(
+            programs("./{opt}.sh"),
+            Some(vec!["./sgd.sh".to_owned(), odd])
+        );
+        assert_eq!(programs("p"), Some(vec!["p".to_owned()]));
+        assert_eq!((programs("{opt}{opt}"), programs("{lr}")), (None, None));
+    }
+
+    #[test]
     fn a_value_is_never_part_of_a_text_that_is_run() {
         let space = Space::from_toml(
             "[parameters]\nx = { type = 'int', low = 1, high = 3 }\nshell = { type = 'choice', values = ['bash', 'zsh'] }",
@@ -448,6 +478,7 @@ mod tests {
             &["env", "A=b", "sh", "-c", "echo {x}"],
             &["python3.12", "-u", "-c", "print({x})"],
             &["python3", "-cprint({x})"],
+            &["python3", "-c{x}"],
             &["perl", "-e", "print 1;", "-e", "print {x}"],
         ] {
             let said = parsed(command).unwrap_err().to_string();
@@ -476,19 +507,6 @@ mod tests {
             "command: `{x}` stands in a text that `python3` runs, and its value would be run too\n\
              hint: write sys.argv[1] there and \"{x}\" behind it; or read it there from the environment variable MIVABO_X"
         );
-    }
-
-    #[test]
-    fn the_programs_of_all_points_are_known_where_they_are_few() {
-        let programs = |program: &str| template(&[program]).unwrap().programs(&space(), 2);
-
-        let odd = "./$(rm x); \"{lr}\".sh".to_owned();
-        assert_eq!(
-            programs("./{opt}.sh"),
-            Some(vec!["./sgd.sh".to_owned(), odd])
-        );
-        assert_eq!(programs("p"), Some(vec!["p".to_owned()]));
-        assert_eq!((programs("{opt}{opt}"), programs("{lr}")), (None, None));
     }
 
     #[test]

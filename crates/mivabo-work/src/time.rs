@@ -44,9 +44,7 @@ pub enum TimeError {
         text: String,
     },
     /// Nothing can be done in it.
-    #[error(
-        "`{text}` is no time at all; expected a longer one, like \"30s\", \"10m\" or \"2h 30m\""
-    )]
+    #[error("`{text}` is too short; expected a time like \"30s\", \"10m\" or \"2h 30m\"")]
     Zero {
         /// What was typed.
         text: String,

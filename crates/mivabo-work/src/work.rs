@@ -33,6 +33,9 @@ pub struct Terms {
     pub retries: u32,
     /// The work ends after this many failed trials if there is no value at all.
     pub max_failures: Option<u64>,
+    /// No trial begins once the study is defined otherwise than by this text: for those who would evaluate parameters that they do
+    /// not know.
+    pub definition: Option<String>,
 }
 
 impl Terms {
@@ -47,6 +50,7 @@ impl Terms {
             longest_wait: 2 * lease,
             retries: 0,
             max_failures: None,
+            definition: None,
         }
     }
 }
@@ -112,6 +116,8 @@ pub enum Done {
     },
     /// Too many trials failed, and none has a value.
     Hopeless,
+    /// The study was revised, and is not the one that is evaluated here any more.
+    Revised,
     /// Somebody wanted to [stop](Work::stop).
     Stopped,
 }
@@ -265,8 +271,9 @@ impl Work {
         }
         match session.ask_in_turn(self.max_trials(), self.terms.lease, turn) {
             Ok(Asking::Trial(asked)) => self.begin(session, asked),
-            Ok(Asking::Nothing) => self.nothing_to_begin(session),
             Ok(Asking::Wait(turn)) => Ok(Next::Turn(turn)),
+            Ok(Asking::Nothing) if self.is_revised(session) => Ok(Next::Done(Done::Revised)),
+            Ok(Asking::Nothing) => self.nothing_to_begin(session),
             Err(Error::Study(mivabo::Error::Search(why))) if is_exhaustion(&why) => {
                 // Not yet the end: a trial of somebody else may fail, or come back, and then there is a point again.
                 self.exhausted = Some(why);
@@ -279,12 +286,19 @@ impl Work {
     fn begin(&mut self, session: &mut Session, asked: Asked) -> Result<Next, Error> {
         self.wait = None;
         self.held.insert(asked.id, Held::default());
-        // Others may have had the turn to suggest for long. What comes too late waits for the next worker.
-        if let Some(why) = self.is_over() {
+        // Others may have had the turn to suggest for long, or have revised the study meanwhile. What comes too late waits for the
+        // next worker.
+        let revised = self.is_revised(session).then_some(Done::Revised);
+        if let Some(why) = self.is_over().or(revised) {
             self.give_back(session, asked.id)?;
             return Ok(Next::Done(why));
         }
         Ok(Next::Evaluate(asked))
+    }
+
+    fn is_revised(&self, session: &Session) -> bool {
+        let known = self.terms.definition.as_ref();
+        known.is_some_and(|known| known != session.definition())
     }
 
     /// Why nothing new begins any more, if so.

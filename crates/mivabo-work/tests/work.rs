@@ -382,3 +382,28 @@ fn a_trial_whose_tell_is_interrupted_stays_held_and_its_outcome_is_known() {
     work.release(&mut session);
     assert_eq!(session.record(0).unwrap().state, RecordState::Waiting);
 }
+
+#[test]
+fn nothing_begins_once_the_study_is_not_the_one_that_is_evaluated() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Location::from(folder.path().join("a.db"));
+    let (mut session, mut other) = (session_at(&place), session_at(&place));
+    let known = session.definition().to_owned();
+    let mut work = Work::new(Terms {
+        trials: Some(9),
+        definition: Some(known.clone()),
+        ..Terms::default()
+    });
+    let running = asked(work.next(&mut session));
+    let mut revised = Definition::from_json(&known).unwrap();
+    revised.seed = 1;
+    other.revise(&revised).unwrap();
+
+    assert_eq!(done(work.next(&mut session)), Done::Revised);
+    let ended = work.ended(&mut session, running.id, value(0.5)).unwrap();
+
+    assert_eq!(ended, Ended::Told);
+    // The trial that was claimed to find that out waits for those who know better.
+    let waiting = session.record(1).unwrap();
+    assert_eq!((waiting.state, waiting.attempts), (RecordState::Waiting, 0));
+}

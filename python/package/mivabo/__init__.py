@@ -23,20 +23,29 @@ from ._errors import (
     TrialError,
 )
 from ._native import STRATEGIES, Expr, __version__, at_least, at_most, exactly, exp, log, max, min, sqrt, sum
+from ._optimize import Callback, Objective
+from ._parameter import Parameter
+from ._revision import Revision
 from ._space import Space
 from ._study import Report, Study, maximize, minimize
-from ._trial import Importance, Recommendation, Trial, Violation
+from ._trial import Estimate, Importance, Params, Recommendation, Trial, Value, Violation
 
 __all__ = [
     "STRATEGIES",
+    "Callback",
     "Error",
+    "Estimate",
     "ExhaustedError",
     "Expr",
     "Importance",
     "InfeasibleError",
+    "Objective",
+    "Parameter",
+    "Params",
     "PointError",
     "Recommendation",
     "Report",
+    "Revision",
     "Space",
     "SpaceError",
     "StorageError",
@@ -44,6 +53,7 @@ __all__ = [
     "StudyError",
     "Trial",
     "TrialError",
+    "Value",
     "Violation",
     "__version__",
     "at_least",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ._native import Expr
-from ._space import Statement
+from ._space import Statement, _in_order
 
 Constraints = Mapping[str, Statement] | Iterable[Statement] | Statement
 """Statements over parameter names, with names of their own or without."""
@@ -23,4 +23,4 @@ def named(constraints: Constraints) -> list[tuple[str | None, Statement]]:
         return [(None, constraints)]
     if isinstance(constraints, Mapping):
         return list(constraints.items())
-    return [(None, statement) for statement in constraints]
+    return [(None, statement) for statement in _in_order("constraints", "statements", constraints)]

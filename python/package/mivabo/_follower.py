@@ -46,8 +46,8 @@ class Follower:
         is_same = storage is study._storage and others == [study._study_id, os.getpid()]
         return is_same and self.layout.is_like(layout)
 
-    def follow(self, trials: list[FrozenTrial]) -> bool:
-        """Take in what is new; False if a trial went another way than was suggested: then nothing fits."""
+    def follow(self, trials: list[FrozenTrial], number: int) -> bool:
+        """Take in what is new before this trial; False if one went another way than suggested: then nothing fits."""
         for trial in trials:
             if trial.number in self.settled or trial.state == TrialState.WAITING:
                 continue
@@ -60,6 +60,9 @@ class Follower:
                 self._end(trial, params)
             elif params is not None and trial.number not in self.running:
                 self._begin(trial.number, params)
+        for trial in trials:
+            if trial.number < number and trial.number not in self.running and _has_nothing(trial):
+                self._reserve(trial.number)
         return True
 
     def ask(self, number: int) -> Point:
@@ -72,6 +75,18 @@ class Follower:
             return self.layout.draw((self.study.seed + number) % 2**64)
         self.running[number] = (trial.id, trial.params)
         return self.layout.point(trial.params)
+
+    def rival(self, number: int, trials: list[FrozenTrial]) -> int | None:
+        """Another trial that has got the point of this one, from a worker that could not know of it."""
+        if number not in self.running:
+            return None  # It was drawn where all points were tried.
+        point = self.layout.point(self.running[number][1])
+        others = (trial for trial in trials if trial.number != number and trial.number not in self.settled)
+        return next((other.number for other in others if other.system_attrs.get(ASKED) == point), None)
+
+    def cede(self, number: int, rival: int) -> None:
+        """Leave the point of this trial to another one."""
+        self.running[rival] = self.running.pop(number)
 
     def _params(self, trial: FrozenTrial) -> Params | None:
         """Read the values of a trial; None if some are unknown or outside of their ranges."""
@@ -94,6 +109,14 @@ class Follower:
         # One that was just suggested may not have been written down yet.
         is_new = params is None and not trial.state.is_finished()
         return is_new or params == self.running[trial.number][1]
+
+    def _reserve(self, number: int) -> None:
+        """Take what its worker is about to be suggested; if that is something else, it turns out later."""
+        try:
+            trial = self.study.ask(lease=_FOREVER)
+        except ExhaustedError:
+            return
+        self.running[number] = (trial.id, trial.params)
 
     def _begin(self, number: int, params: Params) -> None:
         if not self.study.space.check(params):
@@ -119,3 +142,9 @@ class Follower:
             known = last if self.best is None else self.best
             return max(known, last) if is_low else min(known, last)
         return None
+
+
+def _has_nothing(trial: FrozenTrial) -> bool:
+    """Whether its worker may be about to ask for its point."""
+    is_bare = not trial.params and trial.system_attrs.keys().isdisjoint((ASKED, "fixed_params"))
+    return trial.state == TrialState.RUNNING and is_bare

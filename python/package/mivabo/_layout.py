@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution, _get_single_value
 
 from ._axes import Axis, Number, axes_in, axes_of
 from ._branches import Conditions, OneOf, SearchSpace, Within
@@ -87,6 +87,19 @@ class Layout:
     def point(self, params: Params) -> Point:
         """Values of the active parameters in Optuna's storages."""
         return {axis.name: axis.decode(params[axis.inner]) for axis in self.axes if axis.inner in params}
+
+    def given(self, values: Mapping[str, Any]) -> Params | None:
+        """Values of an objective in mivabo; None if they leave something open or are out of range."""
+        point = {}
+        for axis in self.axes:
+            known = axis.distribution
+            if axis.name in values:
+                internal = axis.read(values[axis.name], known)
+            else:
+                internal = axis.read(_get_single_value(known), known) if known.single() else None
+            if internal is not None:
+                point[axis.name] = internal
+        return self.params(point)
 
     def draw(self, seed: int) -> Point:
         """Draw a random feasible point."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,11 +21,14 @@ from ._trial import Params, Trial
 if TYPE_CHECKING:
     from ._study import Study
 
-Objective = Callable[[Params], float | Mapping[str, Any]]
-"""Takes the values of the active parameters and returns a number, or a mapping with that number and other measures.
+Answer = float | Mapping[str, Any]
+"""What an objective gives: a number, or a mapping with that number and other measures.
 
 In a mapping the number has the name of the study's goal: ``value`` unless ``goals`` says otherwise.
 """
+
+Objective = Callable[[Params], Answer | Awaitable[Answer]]
+"""Takes the values of the active parameters; an ``async`` one is run in an event loop of its own."""
 
 Callback = Callable[["Study", Trial], object]
 """Called after each told trial."""
@@ -32,6 +37,8 @@ LEASE = _native.LEASE
 """Seconds that a worker may be silent before its trial is given to others."""
 
 MAX_WORKERS = _native.MAX_WORKERS
+
+_logger = logging.getLogger("mivabo")
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ def run(study: Study, objective: Objective, plan: Plan) -> None:
     plan.check()
     work = _native.Loop(study._inner, LEASE, plan.trials, plan.timeout, plan.target, plan.patience)
     with _executor(plan) as executor, _signs_of_life(study, work), _progress(study, plan) as bar:
-        loop = _Loop(study, objective, plan, executor, work, bar)
+        loop = _Loop(study, _evaluation(objective, plan), plan, executor, work, bar)
         try:
             loop.run()
         except BaseException as error:
@@ -95,7 +102,7 @@ class _Bar(Protocol):
 @dataclass
 class _Loop:
     study: Study
-    objective: Objective
+    objective: Callable[[Params], Any]
     plan: Plan
     executor: Executor
     work: _native.Loop
@@ -103,6 +110,8 @@ class _Loop:
     running: int = 0
     """Evaluations that have begun and whose ends have not been heard of."""
     error: Exception | None = None
+    is_waiting: bool = False
+    """Whether nothing can begin before trials of other workers end."""
 
     def run(self) -> None:
         done: queue.SimpleQueue[tuple[Trial, Future[Any]]] = queue.SimpleQueue()
@@ -150,9 +159,11 @@ class _Loop:
                 self.error = error
                 return None
             if not isinstance(step, dict):
+                self._say_waiting(step is not None)
                 return step
-            trial = Trial(**step)
+            trial = self.study._made(step)
             self.running += 1
+            self._say_begun(trial)
             future = self.executor.submit(self.objective, dict(trial.params))
             future.add_done_callback(lambda future, trial=trial: done.put((trial, future)))  # type: ignore[misc]
         return None
@@ -179,6 +190,7 @@ class _Loop:
             else:
                 self._give_back(trial)
         if is_told:
+            self._say_told(trial)
             self._show()
             self._call_back(trial)
 
@@ -199,6 +211,31 @@ class _Loop:
             self.work.give_back(trial.id)
         except (TrialError, StorageError):
             pass  # It comes back when its lease ends.
+        _logger.info("study `%s`: trial %d waits for the next run: %r", self.study.name, trial.id, self.error)
+
+    def _say_begun(self, trial: Trial) -> None:
+        self.is_waiting = False
+        if trial.attempts > 1:
+            _logger.info("study `%s`: trial %d begins again, attempt %d", self.study.name, trial.id, trial.attempts)
+        _logger.debug("study `%s`: trial %d begins: %r", self.study.name, trial.id, trial.params)
+
+    def _say_waiting(self, is_waiting: bool) -> None:
+        """Once for each wait, however often is looked."""
+        if is_waiting and not self.is_waiting:
+            _logger.debug("study `%s`: waiting for trials of other workers", self.study.name)
+        self.is_waiting = is_waiting
+
+    def _say_told(self, trial: Trial) -> None:
+        if not _logger.isEnabledFor(logging.INFO):
+            return
+        try:
+            told = self.study._trial(trial.id)
+        except StorageError:
+            return  # The next ask meets it too.
+        if told.value is None:
+            _logger.info("study `%s`: trial %d failed: %s", self.study.name, told.id, told.reason)
+        else:
+            _logger.info("study `%s`: trial %d has the value %r", self.study.name, told.id, told.value)
 
     def _call_back(self, trial: Trial) -> None:
         """An exception here ends the loop like one of the objective: after the trials that run."""
@@ -220,6 +257,38 @@ class _Loop:
                 return  # The next ask meets it too.
             if best is not None:
                 self.bar.set_postfix_str(f"best {best[1]:.6g} (trial {best[0]})")
+
+
+@dataclass(frozen=True)
+class _Awaited:
+    """An objective as a function that returns when what it began has ended."""
+
+    objective: Objective
+
+    def __call__(self, params: Params) -> Any:
+        returned: Any = self.objective(params)
+        if not inspect.isawaitable(returned):
+            return returned
+        # Imported late: it is half of what this package would bring along.
+        import asyncio
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(_end_of(returned))
+        # A notebook has a loop in this very thread, and a thread has one at most.
+        with _Threads(1) as other:
+            return other.submit(asyncio.run, _end_of(returned)).result()
+
+
+async def _end_of(awaitable: Awaitable[Answer]) -> Answer:
+    return await awaitable
+
+
+def _evaluation(objective: Objective, plan: Plan) -> Callable[[Params], Any]:
+    """What executors run: elsewhere the objective itself if possible, since this package may not be there."""
+    is_async = inspect.iscoroutinefunction(objective) or inspect.iscoroutinefunction(type(objective).__call__)
+    return _Awaited(objective) if is_async or plan.executor == "threads" else objective
 
 
 class _Inline(Executor):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import builtins
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
+from collections.abc import Set as AbstractSet
 from html import escape
 from typing import Any, cast
 
 from . import _native
 from ._errors import Error, SpaceError
 from ._native import Expr
+from ._parameter import Parameter
+from ._table import table
 from ._trial import Params, Value, Violation
 
 Statement = Expr | str
@@ -57,10 +60,22 @@ class Space:
         high: builtins.float,
         *,
         log: builtins.bool = False,
+        default: builtins.float | None = None,
         when: Statement | None = None,
     ) -> Expr:
-        """Add a real parameter from ``low`` to ``high``; with ``log`` the model looks at its logarithm."""
-        return self._declare(name, "float", when, low=low, high=high, log=True if log else None)
+        """Add a real parameter from ``low`` to ``high``; with ``log`` the model looks at its logarithm.
+
+        The point of all defaults is the first trial of a study, where it is feasible:
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> rate = space.float("rate", 1e-4, 1e-1, log=True, default=1e-3)
+        >>> layers = space.int("layers", 1, 6, default=2)
+        >>> mivabo.Study(space).ask().params
+        {'rate': 0.001, 'layers': 2}
+        """
+        keys = {"low": low, "high": high, "log": True if log else None, "default": default}
+        return self._declare(name, "float", when, **keys)
 
     def int(
         self,
@@ -71,13 +86,15 @@ class Space:
         step: builtins.int = 1,
         log: builtins.bool = False,
         encoding: str | None = None,
+        default: builtins.int | None = None,
         when: Statement | None = None,
     ) -> Expr:
         """Add an integer parameter: ``low``, ``low + step``, …, ``high``.
 
         ``encoding`` is ``"binary"`` (the default), ``"unary"`` or ``"one-hot"``.
         """
-        keys = {"low": low, "high": high, "step": step, "log": True if log else None, "encoding": encoding}
+        bounds = {"low": low, "high": high, "step": step}
+        keys = {**bounds, "log": True if log else None, "encoding": encoding, "default": default}
         return self._declare(name, "int", when, **keys)
 
     def choice(
@@ -87,17 +104,19 @@ class Space:
         *,
         ordered: builtins.bool = False,
         encoding: str | None = None,
+        default: Value | None = None,
         when: Statement | None = None,
     ) -> Expr:
         """Add a parameter that is one of ``values``; with ``ordered`` their order matters to the model."""
         kind = "ordinal" if ordered else "choice"
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise TypeError(f"parameter `{name}`: expected a list of values, not {values!r:.60}")
-        return self._declare(name, kind, when, values=list(values), encoding=encoding)
+        listed = _in_order(f"parameter `{name}`", "values", values)
+        return self._declare(name, kind, when, values=listed, encoding=encoding, default=default)
 
-    def bool(self, name: str, *, when: Statement | None = None) -> Expr:
+    def bool(self, name: str, *, default: builtins.bool | None = None, when: Statement | None = None) -> Expr:
         """Add a parameter that is true or false."""
-        return self._declare(name, "bool", when)
+        return self._declare(name, "bool", when, default=default)
 
     def auxiliary(self, name: str, low: builtins.int, high: builtins.int, *, when: Statement | None = None) -> Expr:
         """Add an integer that only constraints speak of: the objective does not see it.
@@ -226,6 +245,23 @@ class Space:
         return self._native().fingerprint()
 
     @property
+    def parameters(self) -> dict[str, Parameter]:
+        """All parameters by name, auxiliary ones too; a change of the dict does not change the space.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> units = space.int("units", 16, 256, step=16)
+        >>> space.parameters
+        {'units': Parameter('units', int from 16 to 256, step 16)}
+        """
+        return {name: Parameter._of(name, said) for name, said in self._parameters.items()}
+
+    @property
+    def constraints(self) -> dict[str, str]:
+        """The texts of all constraints by name; a change of the dict does not change the space."""
+        return dict(self._constraints)
+
+    @property
     def names(self) -> list[str]:
         """The names of the parameters that an objective sees."""
         return [name for name, entry in self._parameters.items() if entry["type"] != "auxiliary"]
@@ -235,6 +271,14 @@ class Space:
         if name not in self._parameters and name not in self._definitions:
             raise KeyError(name)
         return Expr(f"`{name}`")
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all parameters, in the order in which they were said."""
+        return iter(list(self._parameters))
+
+    def __len__(self) -> builtins.int:
+        """How many parameters there are."""
+        return len(self._parameters)
 
     def __contains__(self, name: object) -> builtins.bool:
         """Whether there is a parameter or a definition of this name."""
@@ -262,19 +306,23 @@ class Space:
         return copied
 
     def __repr__(self) -> str:
-        """How much was said."""
-        counts = f"{len(self._parameters)} parameters, {len(self._constraints)} constraints"
-        return f"<mivabo.Space: {counts}>"
+        """How much was said, and what is wrong with it."""
+        counts = f"{_counted(len(self), 'parameter')}, {_counted(len(self._constraints), 'constraint')}"
+        wrong = self._wrong()
+        return f"<mivabo.Space: {counts}>" if wrong is None else f"<mivabo.Space: {counts}; {wrong}>"
 
     def _repr_html_(self) -> str:
-        native = self._native()
-        parameters = _table(
+        parameters = table(
             ("parameter", "values", "when"),
-            [(name, domain, when or "") for name, domain, when, _ in native.parameters()],
+            [(name, one.domain, one.when or "") for name, one in self.parameters.items()],
         )
-        constraints = _table(
+        wrong = self._wrong()
+        if wrong is not None:
+            constraints = table(("constraint", "statement"), self._constraints.items())
+            return f"{parameters}{constraints}<p>{escape(str(wrong))}</p>"
+        constraints = table(
             ("constraint", "statement", "class"),
-            [(name, text, kind) for name, text, kind, _ in native.constraints()],
+            [(name, text, kind) for name, text, kind, _ in self._native().constraints()],
         )
         return parameters + constraints
 
@@ -292,6 +340,14 @@ class Space:
         space._constraints = said.get("constraints", {})
         space._built = native
         return space
+
+    def _wrong(self) -> Error | None:
+        """Why there is no such space, if there is none."""
+        try:
+            self._native()
+        except Error as error:
+            return error
+        return None
 
     def _native(self) -> _native.Space:
         if self._built is None:
@@ -377,8 +433,16 @@ def _read(source: str | os.PathLike[str]) -> str:
         raise SpaceError(f"{os.fspath(source)}: the file is not a text in UTF-8: {error}") from None
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    def row(cells: tuple[str, ...], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+def _in_order(what: str, items: str, given: Iterable[Any]) -> list[Any]:
+    """These items; a set has no order, and that of a dict says nothing of its values."""
+    kind = type(given).__name__
+    expected = f"{what}: expected a list of {items} in their order, not a {kind}"
+    if isinstance(given, Mapping):
+        raise TypeError(f"{expected}: list({items}) is a list of its keys")
+    if isinstance(given, AbstractSet) and not isinstance(given, KeysView):
+        raise TypeError(f"{expected}, which has none: sorted({items}) has the same one in every run")
+    return list(given)
 
-    return "<table>" + row(head, "th") + "".join(row(cells, "td") for cells in rows) + "</table>"
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

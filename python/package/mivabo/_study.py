@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
 import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
@@ -14,9 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _native, _optimize
 from ._errors import Error, ExhaustedError, SpaceError, StorageError, StudyError, TrialError
 from ._optimize import Callback, Objective
+from ._plots import Plots
 from ._result import as_json, parted
-from ._space import Space, _dict, _read, _size, _table
-from ._trial import Importance, Recommendation, Trial, Value
+from ._revision import Revision, warn_of
+from ._space import Space, _dict, _in_order, _read, _size
+from ._table import Row, table
+from ._trial import Estimate, Home, Importance, Params, Recommendation, Trial, Value
 
 if TYPE_CHECKING:
     import pandas
@@ -25,9 +29,11 @@ Direction = Literal["minimize", "maximize"]
 """Whether low or high values are good."""
 
 Storage = str | os.PathLike[str]
-"""The path of a database, ``sqlite:///path``, or ``memory``."""
+"""The path of a database, ``sqlite:///path``, or ``memory``; ``~`` is the home folder."""
 
 _DAY = 24 * 3600.0
+
+_MEMORY = "memory:"
 
 # Windows cannot fork.
 if hasattr(os, "register_at_fork"):
@@ -77,7 +83,11 @@ class Study:
     _inner: _native.Study
     _stop: bool
     _space: Space | None
-    _definition: dict[str, Any]
+    _text: str
+    _said: dict[str, Any]
+    _home: Home
+    _before: dict[Home, int]
+    """Studies in memory that this one is a copy of, and how many trials they had then."""
 
     def __init__(
         self,
@@ -107,12 +117,15 @@ class Study:
         }
         name = _study_name(name, path)
         self._begin(_native.Study(space._native(), name, path, _worker(), settings))
+        warn_of(self._inner.news())
 
     @classmethod
     def load(cls, storage: Storage, name: str | None = None) -> Study:
-        """Open a study that exists, as it was made; a file with one study needs no name."""
+        """Open a study that exists, as it was last revised; a file with one study needs no name."""
         path = _path(storage)
-        if path is None or not os.path.exists(path):
+        if path is None:
+            raise StudyError(f"storage: `{storage}`: a study in memory cannot be loaded; expected a file")
+        if not os.path.exists(path):
             raise StorageError(f"`{storage}` does not exist")
         if name is not None:
             name = _study_name(name, path)
@@ -127,9 +140,11 @@ class Study:
         path = os.path.abspath(path)
         text = _read(Path(path))
         try:
-            return cls._of(_native.Study.from_file(path, text, _worker()))
+            study = cls._of(_native.Study.from_file(path, text, _worker()))
         except Error as error:
             raise type(error)(f"{path}: {error}") from None
+        warn_of(study._inner.news())
+        return study
 
     # Ask and tell
 
@@ -172,7 +187,7 @@ class Study:
         >>> study.best.measured
         {'accuracy': 0.9, 'value': 0.4}
         """
-        number = _id(trial)
+        number = self._number(trial)
         answer, text = self._answer(f" of trial {number}", value, failed, result)
         self._inner.tell(number, answer, text)
 
@@ -186,8 +201,8 @@ class Study:
     ) -> Trial:
         """Add a result from elsewhere, feasible or not; for the rest see :meth:`tell`.
 
-        Values of inactive parameters are ignored. An active parameter that is left out takes its first value, a float
-        the middle of its range, and a warning says so.
+        Values of inactive parameters are ignored. An active parameter that is left out takes its default, else its
+        first value, or a float the middle of its range, and a warning says so.
 
         >>> import mivabo
         >>> space = mivabo.Space()
@@ -204,20 +219,79 @@ class Study:
         return self._trial(self._inner.add(params, answer, text))
 
     def enqueue(self, params: Mapping[str, Value]) -> Trial:
-        """Add a feasible point that is asked before any other."""
+        """Add a feasible point that is asked before any other; what is left out has its default."""
         return self._trial(self._inner.enqueue(_dict(params)))
 
     def replicate(self, trial: Trial | int) -> Trial:
         """Add the point of a trial once more, for a noisy objective or one that failed by chance."""
-        return self._trial(self._inner.replicate(_id(trial)))
+        return self._trial(self._inner.replicate(self._number(trial)))
 
     def release(self, trial: Trial | int) -> None:
         """Give back a trial of this process, so that the next ask returns it."""
-        self._inner.release(_id(trial))
+        self._inner.release(self._number(trial))
 
     def heartbeat(self, trial: Trial | int, lease: float = _DAY) -> None:
         """Give a sign of life: the lease of a trial begins anew."""
-        self._inner.heartbeat(_id(trial), lease)
+        self._inner.heartbeat(self._number(trial), lease)
+
+    # Second thoughts
+
+    def correct(
+        self,
+        trial: Trial | int,
+        value: float | Mapping[str, Any] | None = None,
+        *,
+        failed: bool | str = False,
+        result: Mapping[str, Any] | None = None,
+        why: str | None = None,
+    ) -> Trial:
+        """Let another outcome count for a trial that was told wrongly; for the rest see :meth:`tell`.
+
+        What was told is kept as the ``history`` of the trial. A number alone leaves everything else that was measured
+        as it is; a mapping, or a ``result``, gives all of it anew.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> x = space.int("x", 1, 3)
+        >>> study = mivabo.Study(space)
+        >>> study.tell(study.ask(), 50.0)
+        >>> study.correct(0, 0.5, why="percent").value
+        0.5
+        >>> study.best.history[0]["value"]
+        50.0
+        """
+        number = self._number(trial)
+        answer, text = self._answer(f" of trial {number}", value, failed, result)
+        self._inner.correct(number, answer, (text, why))
+        return self._trial(number)
+
+    def revise(
+        self, space: Space, *, strategy: str | None = None, seed: int | None = None, dry_run: bool = False
+    ) -> Revision:
+        """Give the study another space; what was told stays, and teaches wherever it has a place in the new one.
+
+        Bounds, parameters and constraints may change; a new parameter needs a ``default``, which is what earlier
+        trials stand for. Waiting trials that the new space forbids fail; running ones finish. Other processes follow
+        at their next call. ``dry_run`` only says what would change.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> lr = space.float("lr", 0.0, 1.0)
+        >>> study = mivabo.Study(space)
+        >>> for lr in [0.5, 0.05]:
+        ...     _ = study.add({"lr": lr}, 3.0)
+        >>> revised = mivabo.Space()
+        >>> lr, depth = revised.float("lr", 0.0, 0.1), revised.int("depth", 1, 4, default=2)
+        >>> print(study.revise(revised))
+        parameter `lr` changed: was a number from 0.0 to 1.0, is a number from 0.0 to 0.1
+        parameter `depth` was added: an integer from 1 to 4, default 2
+        1 of 2 trials teach in the revised space; 1 does not: `lr` = 0.5 is above its bound 0.1 (1)
+        >>> [trial.params for trial in study.trials]
+        [{}, {'lr': 0.05, 'depth': 2}]
+        """
+        if not isinstance(space, Space):
+            raise TypeError(f"space: expected a mivabo.Space, not {space!r:.60}")
+        return Revision(**self._inner.revise(space._native(), (strategy, seed), dry_run))
 
     # The loop
 
@@ -284,17 +358,54 @@ class Study:
     @property
     def best(self) -> Trial:
         """The best feasible trial. Those that keep every limit come first, and then those with the better value."""
-        return Trial(**self._inner.best())
+        return self._made(self._inner.best())
+
+    @property
+    def best_value(self) -> float:
+        """The value of the best trial."""
+        value = self.best.value
+        assert value is not None, "a trial without a value is never the best"
+        return value
+
+    @property
+    def best_params(self) -> Params:
+        """The values of the best trial's parameters."""
+        return self.best.params
 
     def recommend(self) -> Recommendation:
         """Find the feasible point with the best posterior mean: a better answer than ``best`` if values are noisy."""
         params, mean = self._inner.recommend()
         return Recommendation(params, mean)
 
+    def predict(self, points: Iterable[Mapping[str, Value]]) -> list[Estimate]:
+        """What the study's model believes of the values at these points, feasible or not, after all told trials.
+
+        It is what the next suggestion comes from: the value without noise, in the units of the goal. Values of inactive
+        parameters are ignored. A strategy without a model predicts nothing.
+
+        If the model sees values through a transform T, and believes T(f(x)) to be normal with mean m and deviation s,
+        then ``mean`` is T⁻¹(m), the median of f(x), and ``deviation`` is (T⁻¹(m + s) - T⁻¹(m - s)) / 2. Where T is
+        affine these are the mean and the standard deviation.
+
+        >>> import mivabo
+        >>> space = mivabo.Space()
+        >>> x = space.int("x", 0, 20)
+        >>> study = mivabo.minimize(lambda params: (params["x"] - 7) ** 2, space, trials=12)
+        >>> near, far = study.predict([{"x": 7}, {"x": 15}])
+        >>> near.mean < 1, far.mean > 40
+        (True, True)
+        """
+        if isinstance(points, Mapping):
+            raise TypeError("points: expected a list of points, not one: [point]")
+        if not isinstance(points, Iterable):
+            raise TypeError(f"points: expected a list of points, not {points!r:.60}")
+        pairs = self._inner.predict([_dict(point) for point in points])
+        return [Estimate(mean, deviation) for mean, deviation in pairs]
+
     @property
     def trials(self) -> list[Trial]:
         """All trials, by number."""
-        return [Trial(**found) for found in self._inner.trials()]
+        return [self._made(found) for found in self._inner.trials()]
 
     @property
     def n_trials(self) -> int:
@@ -343,6 +454,11 @@ class Study:
         """Write the study as one HTML page: charts, constraints, times, trials. Shows itself in a notebook."""
         return Report(self._inner.report())
 
+    @property
+    def plot(self) -> Plots:
+        """The study in figures of matplotlib, such as ``study.plot.convergence()``."""
+        return Plots(self)
+
     def backup(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Copy the whole database into a new file, even while others work on it.
 
@@ -350,9 +466,8 @@ class Study:
         already is replaced only with ``force``.
         """
         if self.storage is None:
-            raise StudyError(
-                f"study `{self.name}` is in memory: it has no database to copy; `copy` and `pickle` copy the study"
-            )
+            why = "it has no database to copy; `copy` and `pickle` copy the study"
+            raise StudyError(f"study `{self.name}` is in memory: {why}")
         self._inner.backup(os.fspath(path), force)
 
     # What it is
@@ -370,7 +485,8 @@ class Study:
 
     @property
     def space(self) -> Space:
-        """Its space; a change of it does not change the study."""
+        """Its space; a change of it does not change the study, but see :meth:`revise`."""
+        self._look()
         if self._space is None:
             self._space = Space._of(self._inner.space())
         return self._space.__copy__()
@@ -410,8 +526,9 @@ class Study:
         """A study in a file is opened again; one in memory is copied, trials and all."""
         if self.storage is not None:
             return type(self).load, (self.storage, self.name)
-        definition, trials = self._inner.kept()
-        return _restored, (type(self), self.name, definition, trials)
+        kept = self._inner.kept()
+        before = {**self._before, self._home: len(kept[1])}
+        return _restored, (type(self), self.name, kept, before)
 
     def __repr__(self) -> str:
         """Its name, its place and how many trials it has."""
@@ -420,12 +537,12 @@ class Study:
 
     def _repr_html_(self) -> str:
         best = self._inner.best_value()
-        rows: list[tuple[str, ...]] = [("study", self.name), ("trials", str(self.n_trials))]
+        rows: list[Row] = [("study", self.name), ("trials", str(self.n_trials))]
         if best is not None:
             trial = self.best
             rows.append(("best value", f"{best[1]!r} (trial {best[0]})"))
             rows += [(name, repr(value)) for name, value in trial.params.items()]
-        return _table(("", ""), rows)
+        return table((), rows)
 
     # Inside
 
@@ -439,7 +556,22 @@ class Study:
         self._inner = native
         self._stop = False
         self._space = None
-        self._definition = json.loads(native.definition())
+        self._text = ""
+        self._look()
+        path = self.storage
+        place = f"{_MEMORY}{uuid.uuid4()}" if path is None else os.path.realpath(path)
+        self._home, self._before = (self.name, place), {}
+
+    def _look(self) -> None:
+        """Take in that the study was revised."""
+        text = self._inner.definition()
+        if text != self._text:
+            self._text, self._said, self._space = text, json.loads(text), None
+
+    @property
+    def _definition(self) -> dict[str, Any]:
+        self._look()
+        return self._said
 
     @property
     def _goal(self) -> str:
@@ -463,7 +595,7 @@ class Study:
         claimed: list[int] = []
         try:
             asked = self._inner.ask(lease, max_trials, claimed)
-            return None if asked is None else Trial(**asked)
+            return None if asked is None else self._made(asked)
         except BaseException:
             # Ctrl-C in the last moment: nobody else knows of this trial.
             for number in claimed:
@@ -478,7 +610,26 @@ class Study:
             pass  # Others have it by now, or will have it when its lease ends.
 
     def _trial(self, number: int) -> Trial:
-        return Trial(**self._inner.trial(number))
+        return self._made(self._inner.trial(number))
+
+    def _made(self, found: Mapping[str, Any]) -> Trial:
+        return Trial(**found, _home=self._home)
+
+    def _number(self, trial: Trial | int) -> int:
+        """The number of a trial of this study."""
+        if isinstance(trial, bool):
+            raise TypeError(f"trial: expected a trial or its number, not {trial!r}")
+        if not isinstance(trial, Trial):
+            return trial
+        home = trial._home
+        if home in (None, self._home) or trial.id < self._before.get(home, 0):
+            return trial.id
+        name, place = home
+        where = "memory" if place.startswith(_MEMORY) else place
+        raise TrialError(
+            f"trial {trial.id} is of another study, `{name}` in {where}; "
+            f"if you mean trial {trial.id} of this one, give its number"
+        )
 
 
 class Report:
@@ -516,9 +667,16 @@ def minimize(
     n_initial: int | None = None,
     linked: Iterable[tuple[str, str]] = (),
     limits: Mapping[str, str] | None = None,
-    **options: Any,
+    workers: int = 1,
+    executor: Executor | Literal["threads", "processes"] = "threads",
+    timeout: float | None = None,
+    target: float | None = None,
+    callbacks: Callback | Iterable[Callback] = (),
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
+    on_error: Literal["release", "fail"] = "release",
+    progress: bool | None = None,
 ) -> Study:
-    """Find where ``objective(params)`` is low; ``options`` are those of :meth:`Study.optimize`.
+    """Find where ``objective(params)`` is low; for the arguments see :class:`Study` and :meth:`Study.optimize`.
 
     >>> import mivabo
     >>> space = mivabo.Space()
@@ -538,7 +696,18 @@ def minimize(
         n_initial=n_initial,
         linked=linked,
     )
-    return study.optimize(objective, trials, **options)
+    return study.optimize(
+        objective,
+        trials,
+        workers=workers,
+        executor=executor,
+        timeout=timeout,
+        target=target,
+        callbacks=callbacks,
+        catch=catch,
+        on_error=on_error,
+        progress=progress,
+    )
 
 
 def maximize(
@@ -553,7 +722,14 @@ def maximize(
     n_initial: int | None = None,
     linked: Iterable[tuple[str, str]] = (),
     limits: Mapping[str, str] | None = None,
-    **options: Any,
+    workers: int = 1,
+    executor: Executor | Literal["threads", "processes"] = "threads",
+    timeout: float | None = None,
+    target: float | None = None,
+    callbacks: Callback | Iterable[Callback] = (),
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
+    on_error: Literal["release", "fail"] = "release",
+    progress: bool | None = None,
 ) -> Study:
     """Find where ``objective(params)`` is high; see :func:`minimize`."""
     study = Study(
@@ -567,7 +743,18 @@ def maximize(
         n_initial=n_initial,
         linked=linked,
     )
-    return study.optimize(objective, trials, **options)
+    return study.optimize(
+        objective,
+        trials,
+        workers=workers,
+        executor=executor,
+        timeout=timeout,
+        target=target,
+        callbacks=callbacks,
+        catch=catch,
+        on_error=on_error,
+        progress=progress,
+    )
 
 
 def _beside(trial: Trial, goal: str) -> dict[str, Any]:
@@ -588,7 +775,7 @@ def _by_measure(what: str, given: Mapping[str, str] | None) -> dict[str, str] | 
 
 def _links(linked: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     pairs = []
-    for pair in linked:
+    for pair in _in_order("linked", "pairs", linked):
         if isinstance(pair, str) or not isinstance(pair, Iterable):
             raise TypeError(f"linked: expected pairs of names, not {pair!r:.60}")
         names = tuple(pair)
@@ -610,14 +797,10 @@ def _columns(names: list[str], taken: set[str]) -> dict[str, str]:
     return columns
 
 
-def _restored(cls: type[Study], name: str, definition: str, trials: list[Any]) -> Study:
-    return cls._of(_native.Study.restore(name, definition, trials, _worker()))
-
-
-def _id(trial: Trial | int) -> int:
-    if isinstance(trial, bool):
-        raise TypeError(f"trial: expected a trial or its number, not {trial!r}")
-    return trial.id if isinstance(trial, Trial) else trial
+def _restored(cls: type[Study], name: str, kept: tuple[str, list[Any], list[Any]], before: dict[Home, int]) -> Study:
+    study = cls._of(_native.Study.restore(name, kept, _worker()))
+    study._before = before
+    return study
 
 
 def _reason(what: str, value: object, failed: bool | str) -> str | None:
@@ -653,7 +836,7 @@ def _path(storage: Storage | None) -> str | None:
     if isinstance(storage, str):
         found = _native.file_of(storage)
         path = None if found is None else os.fspath(found)
-    return None if path is None else os.path.abspath(path)
+    return None if path is None else os.path.abspath(os.path.expanduser(path))
 
 
 def _study_name(name: str | None, path: str | None) -> str:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ._table import Row, table
+
 Value = bool | int | float | str
 """The value of a parameter."""
 
 Params = dict[str, Value]
 """Names and values of the active parameters of a point."""
+
+Home = tuple[str, str]
+"""Whose trial it is: the name of a study, and where it is."""
 
 State = Literal["waiting", "running", "complete", "stopped", "failed"]
 """What became of a trial."""
@@ -40,8 +45,12 @@ class Trial:
     """All numbers that its evaluation gave, by name, including the goal's."""
     reason: str | None = None
     """Why it failed, if it did."""
+    evaluated: Params | None = None
+    """The values that were evaluated, where the study was revised since and ``params`` has others, or none."""
+    left_out: str | None = None
+    """Why it has no place in the study as it was revised: nothing is learned from it, and it has no ``params``."""
     feasible: bool = True
-    """Whether it satisfies every constraint; only a result from elsewhere may not."""
+    """Whether it satisfies every constraint; a result from elsewhere may not, nor one from before a revision."""
     keeps_limits: bool | None = None
     """Whether it keeps every limit; None before it has ended, and in a study without limits."""
     origin: str = ""
@@ -58,6 +67,9 @@ class Trial:
     """When a worker last took it."""
     finished: float | None = None
     """When it was told."""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    """What was told of it before each correction, the oldest first: state, value, measured, reason, corrected, why."""
+    _home: Home | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     @property
     def seconds(self) -> float | None:
@@ -65,6 +77,12 @@ class Trial:
         if self.started is None or self.finished is None:
             return None
         return self.finished - self.started
+
+    def _repr_html_(self) -> str:
+        rows: list[Row] = [("trial", str(self.id)), ("state", self.state)]
+        rows += [(name, repr(number)) for name, number in self.measured.items()]
+        rows += [] if self.reason is None else [("reason", self.reason)]
+        return table((), [*rows, *_cells(self.params)])
 
 
 @dataclass(frozen=True)
@@ -99,6 +117,19 @@ class Recommendation:
     mean: float
     """The value that is expected there."""
 
+    def _repr_html_(self) -> str:
+        return table((), [("mean", repr(self.mean)), *_cells(self.params)])
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a study's model believes of the value at a point: see ``Study.predict``."""
+
+    mean: float
+    """The value that is expected, without noise."""
+    deviation: float
+    """How uncertain it is."""
+
 
 @dataclass(frozen=True)
 class Importance:
@@ -110,3 +141,18 @@ class Importance:
     """For pairs of parameters the share that they take part in together, the greatest first."""
     n_trials: int
     """How many trials the model learned from."""
+
+    def _repr_html_(self) -> str:
+        ranked = sorted(self.effects.items(), key=lambda effect: -effect[1])
+        effects = table(("parameter", "total effect"), [(name, _percent(share)) for name, share in ranked])
+        pairs: list[Row] = [(f"{one}, {other}", _percent(share)) for (one, other), share in self.interactions.items()]
+        interactions = table(("parameters", "interaction"), pairs) if pairs else ""
+        return f"{effects}{interactions}<p>by {self.n_trials} trials</p>"
+
+
+def _cells(params: Params) -> list[Row]:
+    return [(name, repr(value)) for name, value in params.items()]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

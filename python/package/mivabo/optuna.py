@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from ._branches import Branches, SearchSpace, infer
 from ._constraints import Constraints, named
+from ._errors import InfeasibleError
 from ._follower import ASKED, Follower
 from ._layout import Layout, Point
 from ._space import Space
@@ -50,6 +52,12 @@ __all__ = ["MivaboSampler"]
 
 # Below Optuna's own, so that its verbosity holds here too.
 _logger = logging.get_logger("optuna.mivabo")
+
+_ATTEMPTS = 20
+"""How often another point is asked for because another worker has got the same one."""
+
+_PAUSE = 0.02
+"""The longest pause before the first of them, in seconds: workers in step would collide again."""
 
 
 class MivaboSampler(BaseSampler):
@@ -68,8 +76,11 @@ class MivaboSampler(BaseSampler):
     * Pruned trials count with their last intermediate value, but never as better than the best complete trial
       before them; without a value they count as failed. The model learns where failed trials are likely, and
       their points are not tried again.
-    * Running trials of all workers are taken into account. What an enqueued trial leaves open is drawn at
-      random from what is feasible with the rest of it.
+    * Running trials of all workers are taken into account, and no two of them get the same point. What an enqueued
+      trial leaves open is drawn at random from what is feasible with the rest of it; one that cannot be feasible
+      is refused.
+    * Bounds on what is measured, by ``trial.set_constraint`` or a ``constraints_func``, are not modelled: a warning
+      says so.
     * Once every point of a finite space has been tried, points are drawn at random.
 
     :param seed: the same seed and the same trials give the same suggestions; by default a random one.
@@ -102,6 +113,8 @@ class MivaboSampler(BaseSampler):
         self._seed = secrets.randbits(63) if seed is None else seed
         self._strategy = strategy
         self._n_startup = n_startup
+        # Wrong settings are wrong in any space, and which one it will be may not be known yet.
+        self._study(_any_space(), "minimize")
         self._constraints = named(constraints)
         self._search_space = None if search_space is None else dict(search_space)
         self._given = None if space is None else _given(space)
@@ -143,14 +156,13 @@ class MivaboSampler(BaseSampler):
         with self._lock:
             try:
                 if fixed:
-                    point = self._layout(study, search_space).complete(fixed, (self._seed + trial.number) % 2**64)
+                    point = self._completed(study, trial, search_space, fixed)
                 else:
-                    point = self._following(study, trial, search_space).ask(trial.number)
+                    point = self._asked(study, trial, search_space)
             except BaseException:
                 # After Ctrl-C it may know half of a trial: the next one is asked of a new one.
                 self._follower = None
                 raise
-        study._storage.set_trial_system_attr(trial._trial_id, ASKED, point)
         if self._given is not None:
             # They are handed out one by one, where the objective says what it suggests from.
             return {}
@@ -174,16 +186,19 @@ class MivaboSampler(BaseSampler):
         return self._independent_sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Pass on to the sampler of independent parameters."""
+        """Refuse an enqueued trial that violates a constraint; pass on to the sampler of independent parameters."""
+        self._refuse_if_infeasible(study, trial)
         self._independent_sampler.before_trial(study, trial)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         """Pass on to the sampler of independent parameters."""
         self._independent_sampler.after_trial(study, trial, state, values)
+        # As it is stored: that sampler may have a `constraints_func`.
+        self._warn_of_limits([study._storage.get_trial(trial._trial_id)])
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the model: a copy makes its own."""
-        inside = ("_lock", "_follower", "_found", "_warned")
+        inside = ("_lock", "_follower", "_found", "_warned", "_has_warned_of_limits")
         return {name: value for name, value in self.__dict__.items() if name not in inside}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -196,6 +211,7 @@ class MivaboSampler(BaseSampler):
         self._follower = None
         self._found: tuple[tuple[BaseStorage, int, int], Branches] | None = None
         self._warned: set[str] = set()
+        self._has_warned_of_limits = False
 
     def _refuse_if_fixed(self, search_space: SearchSpace) -> None:
         """Another sampler may have fixed some parameters, and told nobody to what."""
@@ -206,6 +222,64 @@ class MivaboSampler(BaseSampler):
             needed = self._search_space or {}
         if not needed.keys() <= search_space.keys():
             raise ValueError("constraints cannot be kept when another sampler fixes parameters; enqueue trials instead")
+
+    def _refuse_if_infeasible(self, study: Study, trial: FrozenTrial) -> None:
+        """Nothing is sampled where everything is given, so this is the only place to look at it."""
+        given = trial.system_attrs.get("fixed_params")
+        if not given or (self._given is None and not self._constraints):
+            return
+        layout = self._given or Layout(self._search_space or {}, {}, self._constraints)
+        params = layout.given(given)
+        violations = [] if params is None else layout.space.check(params)
+        if violations:
+            # It runs by now, and nobody would ever end it.
+            study._storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+            why = "; ".join(map(str, violations))
+            raise InfeasibleError(f"the enqueued trial {_shown(given)} is not feasible: {why}")
+
+    def _completed(
+        self, study: Study, trial: FrozenTrial, search_space: SearchSpace, fixed: Mapping[str, Any]
+    ) -> Point:
+        """Draw what an enqueued trial leaves open."""
+        try:
+            point = self._layout(study, search_space).complete(fixed, (self._seed + trial.number) % 2**64)
+        except InfeasibleError as error:
+            raise InfeasibleError(
+                f"no feasible trial is completed from the enqueued {_shown(fixed)}: {error}"
+            ) from None
+        study._storage.set_trial_system_attr(trial._trial_id, ASKED, point)
+        return point
+
+    def _asked(self, study: Study, trial: FrozenTrial, search_space: SearchSpace) -> Point:
+        """Ask the model for a point, and write it down where other workers find it.
+
+        They may ask at the same time, and nobody knows of a point before it is written. So whoever finds the own point
+        with somebody else, once it is written, takes another one: of two equal points the later one was written before
+        its worker looked.
+        """
+        for attempt in range(_ATTEMPTS):
+            follower = self._following(study, trial, search_space)
+            point = follower.ask(trial.number)
+            study._storage.set_trial_system_attr(trial._trial_id, ASKED, point)
+            rival = follower.rival(trial.number, study.get_trials(deepcopy=False))
+            if rival is None:
+                break
+            follower.cede(trial.number, rival)
+            time.sleep(_PAUSE * (attempt + 1) * secrets.randbelow(1000) / 1000)
+        return point
+
+    def _warn_of_limits(self, trials: Sequence[FrozenTrial]) -> None:
+        """Say once that bounds on what is measured are not modelled."""
+        if self._has_warned_of_limits:
+            return
+        limited = next((trial for trial in trials if _has_limits(trial)), None)
+        if limited is not None:
+            self._has_warned_of_limits = True
+            _logger.warning(
+                f"Trial#{limited.number} has values of `set_constraint` or `constraints_func`, which "
+                f"`{type(self).__name__}` does not model: it suggests points as if there were none. Rules that are "
+                "known before a trial is evaluated belong into `constraints` or `space`, and hold for every suggestion."
+            )
 
     def _branches(self, study: Study) -> Branches:
         """What trials that ended tell about parameters: a trial ends once, so their number says what is new."""
@@ -238,13 +312,14 @@ class MivaboSampler(BaseSampler):
     def _following(self, study: Study, trial: FrozenTrial, search_space: SearchSpace) -> Follower:
         """Bring the model up to all trials but this one, or make a new one where the old one does not fit."""
         trials = [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
+        self._warn_of_limits(trials)
         layout = self._layout(study, search_space)
         follower = self._follower
-        if follower is None or not follower.is_of(study, layout) or not follower.follow(trials):
+        if follower is None or not follower.is_of(study, layout) or not follower.follow(trials, trial.number):
             is_low = study.direction != StudyDirection.MAXIMIZE
             inner = self._study(layout.space, "minimize" if is_low else "maximize")
             follower = Follower(study._storage, study._study_id, layout, inner)
-            follower.follow(trials)
+            follower.follow(trials, trial.number)
             self._follower = follower
         return follower
 
@@ -270,6 +345,21 @@ class MivaboSampler(BaseSampler):
             f"`{type(self._independent_sampler).__name__}` instead of `{type(self).__name__}`: {reason}. "
             "`warn_independent_sampling=False` turns this warning off."
         )
+
+
+def _has_limits(trial: FrozenTrial) -> bool:
+    """Before 5.0 Optuna had one attribute for all of them, and still reads it."""
+    return any(key.partition(":")[0] == "constraints" for key in trial.system_attrs)
+
+
+def _shown(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in params.items())
+
+
+def _any_space() -> Space:
+    space = Space()
+    space.bool("any")
+    return space
 
 
 def _given(space: Space) -> Layout:

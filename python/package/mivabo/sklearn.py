@@ -38,7 +38,7 @@ from sklearn.utils._param_validation import Interval
 from ._constraints import Constraints, named
 from ._errors import ExhaustedError
 from ._labels import Labels
-from ._space import Space
+from ._space import Space, _in_order
 from ._study import Study
 from ._trial import Params, Trial
 
@@ -202,7 +202,7 @@ class _Candidates:
             low, high = values.support()
             self.space.int(name, int(low), int(high))
         elif isinstance(values, Iterable) and not isinstance(values, str | bytes):
-            objects = list(values)
+            objects = _in_order(f"parameter `{name}`", "values", values)
             labels = Labels(objects)
             self.space.choice(name, labels.values, ordered=_increase(labels.values))
             self.choices[name] = (labels, objects)

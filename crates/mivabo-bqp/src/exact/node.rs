@@ -206,6 +206,12 @@ pub(super) struct Scene<'a> {
 }
 
 impl Scene<'_> {
+    /// Whether a point is feasible and better than the best.
+    fn wants(&self, point: &Incumbent) -> bool {
+        let is_better = self.best.is_none_or(|best| point.value < best);
+        is_better && self.problem.is_feasible(&point.x)
+    }
+
     /// A node whose bound reaches this has nothing better than the best point.
     pub fn target(&self) -> f64 {
         match self.best {
@@ -233,8 +239,7 @@ impl Expansion {
     /// Keeps a point that is feasible and better than the best.
     fn offer(&mut self, scene: &mut Scene<'_>, x: Vec<bool>) {
         let point = Incumbent::new(scene.problem, x);
-        let is_better = scene.best.is_none_or(|best| point.value < best);
-        if is_better && scene.problem.is_feasible(&point.x) {
+        if scene.wants(&point) {
             scene.best = Some(point.value);
             self.found = Some(point);
         }
@@ -381,7 +386,11 @@ fn beginning(
         // A child begins where its parent ended, so one step is enough.
         return (inherited, Plan::of_child(scene, node));
     }
-    match root_dual.filter(|dual| relaxation.fits(dual)) {
+    beginning_of_root(relaxation, root_dual)
+}
+
+fn beginning_of_root(relaxation: &Relaxation<'_>, known: Option<&Dual>) -> (Dual, Plan) {
+    match known.filter(|dual| relaxation.fits(dual)) {
         Some(known) => (known.clone(), WARM_ROOT),
         None => (relaxation.first_dual(), ROOT),
     }
@@ -398,7 +407,7 @@ fn evaluate(relaxation: &mut Relaxation<'_>, dual: &mut Dual) -> Option<f64> {
             break;
         }
         grow *= 2.0;
-        dual.y.iter_mut().for_each(|y| *y += grow * mean);
+        dual.raise(grow * mean);
         bound = relaxation.evaluate(dual);
     }
     bound

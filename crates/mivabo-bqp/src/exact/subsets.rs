@@ -131,7 +131,12 @@ impl Subsets {
     /// What each bit would change once this one is set too.
     #[inline]
     fn gains_with(&self, bit: usize, gains: &[f64]) -> Vec<f64> {
-        let row = &self.pairs[bit * self.n..(bit + 1) * self.n];
-        gains.iter().zip(row).map(|(gain, q)| gain + q).collect()
+        let pairs = gains.iter().zip(self.row(bit));
+        pairs.map(|(gain, q)| gain + q).collect()
+    }
+
+    #[inline]
+    fn row(&self, bit: usize) -> &[f64] {
+        &self.pairs[bit * self.n..(bit + 1) * self.n]
     }
 }

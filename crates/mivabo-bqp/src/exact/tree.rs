@@ -233,18 +233,26 @@ impl<'a> Tree<'a> {
     }
 
     fn absorb(&mut self, expansion: Expansion) {
-        let best = self.best.as_ref();
-        if let Some(found) = expansion.found
-            && best.is_none_or(|best| found.value < best.value)
-        {
-            // With a point at hand, the lowest bound goes first.
-            if self.best.is_none() {
-                self.heap.extend(self.stack.drain(..));
-            }
-            self.best = Some(found);
+        if let Some(found) = expansion.found {
+            self.offer(found);
         }
         for child in expansion.children {
             self.push(child);
+        }
+    }
+
+    fn offer(&mut self, found: Incumbent) {
+        let best = self.best.as_ref();
+        if best.is_none_or(|best| found.value < best.value) {
+            self.prefer_bounds();
+            self.best = Some(found);
+        }
+    }
+
+    /// With a point at hand, the lowest bound goes first.
+    fn prefer_bounds(&mut self) {
+        if self.best.is_none() {
+            self.heap.extend(self.stack.drain(..));
         }
     }
 
@@ -290,13 +298,18 @@ impl<'a> Tree<'a> {
         self.next_id += 1;
         node.id = self.next_id;
         self.kept += node.n_kept();
-        // Multipliers and free bits of a node, and what comes with them.
-        let most = MAX_OPEN_BYTES / (24 * self.problem.n() + 512);
-        if self.best.is_none() || self.heap.len() >= most {
+        if self.best.is_none() || self.is_full() {
             self.stack.push(node);
         } else {
             self.heap.push(node);
         }
+    }
+
+    /// Whether the heap has as many nodes as memory is meant to hold.
+    fn is_full(&self) -> bool {
+        // Multipliers and free bits of a node, and what comes with them.
+        let most = MAX_OPEN_BYTES / (24 * self.problem.n() + 512);
+        self.heap.len() >= most
     }
 }
 
@@ -340,13 +353,17 @@ fn share_cuts(workers: &mut [Worker<'_>]) {
     let [first, others @ ..] = workers else {
         return;
     };
-    let cuts: &[Cut] = match &first.relaxation {
-        Some(relaxation) => &relaxation.cuts,
-        None => &[],
-    };
+    let cuts = cuts_of(first);
     let others = others.iter_mut();
     for relaxation in others.filter_map(|worker| worker.relaxation.as_mut()) {
         relaxation.cuts = cuts.to_vec();
+    }
+}
+
+fn cuts_of<'w>(worker: &'w Worker<'_>) -> &'w [Cut] {
+    match &worker.relaxation {
+        Some(relaxation) => &relaxation.cuts,
+        None => &[],
     }
 }
 

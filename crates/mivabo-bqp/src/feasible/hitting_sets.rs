@@ -59,7 +59,7 @@ impl HittingSets<'_> {
         let mut taken: Vec<usize> = Vec::new();
         let mut n_disjoint = 0;
         for set in open {
-            if set.iter().all(|element| !taken.contains(element)) {
+            if are_apart(&set, &taken) {
                 taken.extend(set);
                 n_disjoint += 1;
             }
@@ -68,17 +68,18 @@ impl HittingSets<'_> {
     }
 
     fn open(&self, chosen: &[usize], refused: &[usize]) -> impl Iterator<Item = Vec<usize>> {
-        let missed = self
-            .sets
-            .iter()
-            .filter(|set| !set.iter().any(|element| chosen.contains(element)));
-        missed.map(|set| {
-            set.iter()
-                .copied()
-                .filter(|element| !refused.contains(element))
-                .collect()
-        })
+        let missed = self.sets.iter().filter(|set| are_apart(set, chosen));
+        missed.map(|set| without(set, refused))
     }
+}
+
+fn are_apart(one: &[usize], other: &[usize]) -> bool {
+    one.iter().all(|element| !other.contains(element))
+}
+
+fn without(set: &[usize], refused: &[usize]) -> Vec<usize> {
+    let left = set.iter().filter(|element| !refused.contains(element));
+    left.copied().collect()
 }
 
 #[cfg(test)]

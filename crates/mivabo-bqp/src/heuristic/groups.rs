@@ -53,14 +53,16 @@ impl Groups {
     /// Leaves one bit of every group on: the first that was, or the one that `pick` chooses below the group's size.
     pub(super) fn repair(&self, x: &mut [bool], mut pick: impl FnMut(usize) -> usize) {
         for group in &self.members {
-            let on = group
-                .iter()
-                .position(|&bit| x[bit])
-                .unwrap_or_else(|| pick(group.len()));
-            for (k, &bit) in group.iter().enumerate() {
-                x[bit] = k == on;
-            }
+            let first = group.iter().position(|&bit| x[bit]);
+            let on = first.unwrap_or_else(|| pick(group.len()));
+            leave_on(x, group, on);
         }
+    }
+}
+
+fn leave_on(x: &mut [bool], group: &[usize], on: usize) {
+    for (k, &bit) in group.iter().enumerate() {
+        x[bit] = k == on;
     }
 }
 

@@ -84,6 +84,12 @@ impl SoftRow {
         larger(excess, self.below * excess)
     }
 
+    /// Adapts the weight to whether the constraint holds at the current point.
+    pub(super) fn adapt(&mut self) {
+        let holds = self.is_satisfied();
+        self.weight.observe(holds);
+    }
+
     pub(super) fn is_satisfied(&self) -> bool {
         self.violation(self.excess) <= self.tolerance
     }

@@ -58,8 +58,8 @@ impl<'p, 'a> Search<'p, 'a> {
         self.restart_while(|search| {
             search.elite.is_empty() && 2 * search.moves < search.until.moves
         });
-        // Half of the moves have found nothing feasible: propagation may know more.
         if self.elite.is_empty() && !self.is_over {
+            // Half of the moves have found nothing feasible: propagation may know more.
             self.dive();
         }
         self.restart_while(|_| true);
@@ -109,20 +109,21 @@ impl<'p, 'a> Search<'p, 'a> {
 
     /// Makes the current point the best of its walk if it is; whether it was.
     fn record(&mut self, best: &mut Option<Incumbent>) -> bool {
-        let state = self.walk.state();
-        let value = state.objective().value();
-        let is_better = value < value_of(best.as_ref()) - LEAST_IMPROVEMENT
-            // The cheap, incremental answer comes first; the problem's own decides.
-            && state.is_feasible()
-            && self.problem.is_feasible(state.x());
+        let value = self.walk.state().objective().value();
+        let is_better = value < value_of(best.as_ref()) - LEAST_IMPROVEMENT && self.is_feasible();
         if is_better {
-            *best = Some(Incumbent {
-                value,
-                x: state.x().to_vec(),
-            });
+            let x = self.walk.state().x().to_vec();
+            *best = Some(Incumbent { value, x });
             self.look_at_target(value);
         }
         is_better
+    }
+
+    /// Whether the walk is at a feasible point.
+    fn is_feasible(&self) -> bool {
+        let state = self.walk.state();
+        // The cheap, incremental answer comes first; the problem's own decides.
+        state.is_feasible() && self.problem.is_feasible(state.x())
     }
 
     /// Ends the search where the current point, of this value up to rounding, is good enough.
@@ -162,8 +163,7 @@ impl<'p, 'a> Search<'p, 'a> {
     }
 
     fn random_start(&mut self) -> Vec<bool> {
-        let bits = 0..self.problem.n();
-        let mut x: Vec<bool> = bits.map(|_| self.random.coin()).collect();
+        let mut x = self.random.coins(self.problem.n());
         self.settle_tables(&mut x);
         x
     }
@@ -176,9 +176,7 @@ impl<'p, 'a> Search<'p, 'a> {
             let Some(pattern) = allowed.get(self.random.below(allowed.len())) else {
                 continue;
             };
-            for (k, &bit) in table.bits().iter().enumerate() {
-                x[bit] = pattern >> k & 1 == 1;
-            }
+            write_pattern(x, table.bits(), *pattern);
         }
     }
 
@@ -196,4 +194,10 @@ impl<'p, 'a> Search<'p, 'a> {
 
 fn value_of(best: Option<&Incumbent>) -> f64 {
     best.map_or(f64::INFINITY, |best| best.value)
+}
+
+fn write_pattern(x: &mut [bool], bits: &[usize], pattern: u64) {
+    for (k, &bit) in bits.iter().enumerate() {
+        x[bit] = pattern >> k & 1 == 1;
+    }
 }

@@ -86,12 +86,17 @@ impl<'p> State<'p> {
 
     /// Moves to `x`, free of the rounding errors of earlier flips.
     pub(super) fn move_to(&mut self, x: &[bool]) {
+        self.clear();
+        (0..x.len()).filter(|&i| x[i]).for_each(|i| self.flip(i));
+    }
+
+    /// Moves to the point 0.
+    fn clear(&mut self) {
         self.x.fill(false);
         self.signs.fill(1.0);
         self.objective.clear();
         self.rows.iter_mut().for_each(SoftRow::clear);
         self.tables.iter_mut().for_each(SoftTable::clear);
-        (0..x.len()).filter(|&i| x[i]).for_each(|i| self.flip(i));
     }
 
     pub(super) fn flip(&mut self, i: usize) {
@@ -121,17 +126,20 @@ impl<'p> State<'p> {
 
     /// Sets `scores[i]` to the change of F when bit i flips.
     pub(super) fn score(&self, scores: &mut [f64]) {
-        for ((score, sign), slope) in scores
-            .iter_mut()
-            .zip(&self.signs)
-            .zip(self.objective.slopes())
-        {
+        self.score_objective(scores);
+        for row in &self.rows {
+            row.add_to(scores, &self.signs);
+        }
+        for table in &self.tables {
+            table.add_to(scores);
+        }
+    }
+
+    fn score_objective(&self, scores: &mut [f64]) {
+        let signed = self.signs.iter().zip(self.objective.slopes());
+        for (score, (sign, slope)) in scores.iter_mut().zip(signed) {
             *score = sign * slope;
         }
-        self.rows
-            .iter()
-            .for_each(|row| row.add_to(scores, &self.signs));
-        self.tables.iter().for_each(|table| table.add_to(scores));
     }
 
     /// What flipping `i` and `j` together changes the penalties beyond the sum of their single changes.
@@ -153,14 +161,8 @@ impl<'p> State<'p> {
 
     /// Adapts every weight to whether its constraint holds at the current point.
     pub(super) fn adapt(&mut self) {
-        for row in &mut self.rows {
-            let holds = row.is_satisfied();
-            row.weight.observe(holds);
-        }
-        for table in &mut self.tables {
-            let holds = table.is_satisfied();
-            table.weight.observe(holds);
-        }
+        self.rows.iter_mut().for_each(SoftRow::adapt);
+        self.tables.iter_mut().for_each(SoftTable::adapt);
     }
 
     /// Sets every weight to its first value.

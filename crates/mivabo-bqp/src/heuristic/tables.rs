@@ -52,6 +52,12 @@ impl<'p> SoftTable<'p> {
         self.pattern ^= 1 << place;
     }
 
+    /// Adapts the weight to whether the constraint holds at the current point.
+    pub(super) fn adapt(&mut self) {
+        let holds = self.is_satisfied();
+        self.weight.observe(holds);
+    }
+
     pub(super) fn is_satisfied(&self) -> bool {
         self.distances.to(self.pattern) == 0
     }
@@ -91,15 +97,18 @@ impl<'p> SoftTable<'p> {
 impl<'p> Distances<'p> {
     /// Listed where the patterns are few enough, or the allowed ones too many to be scanned at each move.
     fn of(table: &'p Table) -> Self {
-        let n_bits = table.bits().len();
-        let is_dense =
-            || n_bits <= LARGEST_LISTED && table.allowed().len() > (1 << n_bits) / SPARSE;
-        if n_bits <= ALWAYS_LISTED || is_dense() {
+        if table.bits().len() <= ALWAYS_LISTED || is_dense(table) {
             Self::Listed(listed(table))
         } else {
             Self::Scanned(table.allowed())
         }
     }
+}
+
+/// Whether so large a share of the patterns is allowed that a scan would take longer than the list.
+fn is_dense(table: &Table) -> bool {
+    let n_bits = table.bits().len();
+    n_bits <= LARGEST_LISTED && table.allowed().len() > (1 << n_bits) / SPARSE
 }
 
 impl Distances<'_> {
@@ -110,13 +119,14 @@ impl Distances<'_> {
     fn to(&self, pattern: u64) -> u32 {
         match self {
             Self::Listed(distances) => u32::from(distances[pattern as usize]),
-            Self::Scanned(allowed) => allowed
-                .iter()
-                .map(|a| (a ^ pattern).count_ones())
-                .min()
-                .unwrap_or(u64::BITS),
+            Self::Scanned(allowed) => least_distance(allowed, pattern),
         }
     }
+}
+
+fn least_distance(allowed: &[u64], pattern: u64) -> u32 {
+    let distances = allowed.iter().map(|a| (a ^ pattern).count_ones());
+    distances.min().unwrap_or(u64::BITS)
 }
 
 /// The distance of every pattern to the nearest allowed one.

@@ -91,9 +91,13 @@ impl<'p> Walk<'p> {
         self.state.move_to(x);
         self.state.reset_weights();
         self.ready_at.fill(0.0);
-        self.n_on = (0..x.len())
-            .filter(|&i| x[i] && !self.state.groups().is_member(i))
-            .count();
+        self.n_on = self.count_on(x);
+    }
+
+    /// The bits that are on and in no group.
+    fn count_on(&self, x: &[bool]) -> usize {
+        let is_alone = |i: &usize| !self.state.groups().is_member(*i);
+        (0..x.len()).filter(|i| x[*i] && is_alone(i)).count()
     }
 
     /// Makes the best move that is not banned, or that leads below `best`. Makes none when all are banned.
@@ -101,13 +105,16 @@ impl<'p> Walk<'p> {
         self.clock += 1.0;
         self.state.score(&mut self.scores);
         if let Some(chosen) = self.choose(best, random) {
-            self.make(chosen.first, random);
-            chosen
-                .second
-                .into_iter()
-                .for_each(|second| self.make(second, random));
+            self.make_all(chosen, random);
         }
         self.state.adapt();
+    }
+
+    fn make_all(&mut self, chosen: Move, random: &mut Random) {
+        self.make(chosen.first, random);
+        if let Some(second) = chosen.second {
+            self.make(second, random);
+        }
     }
 
     fn make(&mut self, bit: usize, random: &mut Random) {
@@ -286,10 +293,13 @@ fn least(numbers: &[f64]) -> f64 {
 
 /// A place of `wanted`: the first from a random place on, so that ties are broken by one draw.
 fn random_position(numbers: &[f64], wanted: f64, random: &mut Random) -> Option<usize> {
-    let from = random.below(numbers.len());
-    let is_wanted = |number: &f64| *number == wanted;
-    let late = numbers[from..].iter().position(is_wanted).map(|k| from + k);
-    late.or_else(|| numbers[..from].iter().position(is_wanted))
+    let (early, late) = numbers.split_at(random.below(numbers.len()));
+    let found = position_of(late, wanted).map(|k| early.len() + k);
+    found.or_else(|| position_of(early, wanted))
+}
+
+fn position_of(numbers: &[f64], wanted: f64) -> Option<usize> {
+    numbers.iter().position(|number| *number == wanted)
 }
 
 /// All items from a random one on, then those before it: the first of equals is then a random one.

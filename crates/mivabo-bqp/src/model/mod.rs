@@ -16,7 +16,7 @@ pub use error::{Error, ProblemPart, Term};
 pub use instances::{Instance, read_instance};
 pub use problem::Bqp;
 pub use quadratic::Quadratic;
-pub(crate) use quadratic::{Role, place_of};
+pub(crate) use quadratic::{Role, place_of, rising};
 #[cfg(feature = "json")]
 pub use read_error::{InstancePart, ReadError};
 pub use row::{Row, RowRelation};

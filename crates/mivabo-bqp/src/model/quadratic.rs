@@ -231,11 +231,9 @@ impl Quadratic {
 
     /// The bits that the form speaks of, rising.
     pub(crate) fn bits(&self) -> Vec<usize> {
+        let alone = self.linear.iter().map(|t| t.0);
         let in_pairs = self.pairs.iter().flat_map(|&(i, j, _)| [i, j]);
-        let mut bits: Vec<usize> = self.linear.iter().map(|t| t.0).chain(in_pairs).collect();
-        bits.sort_unstable();
-        bits.dedup();
-        bits
+        rising(alone.chain(in_pairs))
     }
 
     /// The form that is left where some bits have values and the others new numbers.
@@ -267,7 +265,12 @@ impl Quadratic {
         if self.is_integral() && magnitude < EXACT_BELOW {
             return 0.0;
         }
-        16.0 * (self.n_terms() + 2) as f64 * f64::EPSILON * magnitude
+        self.rounding_below(magnitude)
+    }
+
+    /// The same where no partial sum is larger than this: about 8 roundings a term, and as much again.
+    pub(crate) fn rounding_below(&self, size: f64) -> f64 {
+        16.0 * (self.n_terms() + 2) as f64 * f64::EPSILON * size
     }
 
     /// The same form with constant 0.
@@ -277,6 +280,14 @@ impl Quadratic {
             ..self
         }
     }
+}
+
+/// Each bit once, in order.
+pub(crate) fn rising(bits: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut bits: Vec<usize> = bits.collect();
+    bits.sort_unstable();
+    bits.dedup();
+    bits
 }
 
 /// Sorts by index, adds up repetitions in their given order, drops zeros.

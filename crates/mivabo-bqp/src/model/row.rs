@@ -57,18 +57,17 @@ impl Row {
     ) -> Self {
         let rhs = rhs - form.constant();
         let form = form.without_constant();
-        let tolerance = tolerance(&form, rhs);
         Self {
             name: name.into(),
+            tolerance: tolerance(&form, rhs),
             form,
             relation,
             rhs,
-            tolerance,
         }
     }
 
     /// The row that a bit has this value.
-    pub(crate) fn held(bit: usize, value: bool) -> Self {
+    pub fn held(bit: usize, value: bool) -> Self {
         let form = Quadratic::new(0.0, [(bit, 1.0)], []);
         Self::new("held", form, RowRelation::Equal, f64::from(u8::from(value)))
     }
@@ -149,14 +148,18 @@ impl Row {
 }
 
 fn tolerance(form: &Quadratic, rhs: f64) -> f64 {
-    // Strictly below: 2⁵³ itself is also what 2⁵³ + 1 rounds to.
-    if form.is_integral() && rhs.fract() == 0.0 && form.magnitude() + rhs.abs() < EXACT_BELOW {
+    if is_exact(form, rhs) {
         return 0.0;
     }
-    let largest = form
-        .coefficients()
-        .fold(rhs.abs(), |largest, c| largest.max(c.abs()));
-    REAL_ROW_TOLERANCE * largest.max(1.0)
+    let sizes = form.coefficients().map(f64::abs);
+    REAL_ROW_TOLERANCE * sizes.fold(rhs.abs(), f64::max).max(1.0)
+}
+
+/// Whether all sums of the row's terms are whole numbers without rounding.
+fn is_exact(form: &Quadratic, rhs: f64) -> bool {
+    let is_whole = form.is_integral() && rhs.fract() == 0.0;
+    // Strictly below: 2⁵³ itself is also what 2⁵³ + 1 rounds to.
+    is_whole && form.magnitude() + rhs.abs() < EXACT_BELOW
 }
 
 #[cfg(test)]

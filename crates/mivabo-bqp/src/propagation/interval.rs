@@ -108,8 +108,7 @@ impl<'a> IntervalRow<'a> {
         if self.row.relation() == RowRelation::Equal {
             return false;
         }
-        scratch.load(self, -1.0, assignment);
-        let ceiling = -scratch.floor;
+        let ceiling = self.ceiling(assignment, scratch);
         ceiling + self.rounding < self.row.rhs() + self.leeway()
     }
 
@@ -126,11 +125,19 @@ impl<'a> IntervalRow<'a> {
     /// A free bit to branch on, and the value that helps the row.
     pub(crate) fn branch(&self, assignment: &Assignment) -> Option<(usize, bool)> {
         let k = self.bits.iter().position(|&bit| assignment.is_free(bit))?;
+        Some((self.bits[k], self.is_helped_by(k)))
+    }
+
+    /// The most that the row's terms can sum up to.
+    fn ceiling(&self, assignment: &Assignment, scratch: &mut Scratch) -> f64 {
+        scratch.load(self, -1.0, assignment);
+        -scratch.floor
+    }
+
+    /// Whether the row is rather helped by setting its bit at this place than by clearing it.
+    fn is_helped_by(&self, k: usize) -> bool {
         // A 1 in an equality mostly fixes the other bits (one-hot groups), a 0 mostly does not.
-        Some((
-            self.bits[k],
-            self.row.relation() == RowRelation::Equal || self.linear[k] < 0.0,
-        ))
+        self.row.relation() == RowRelation::Equal || self.linear[k] < 0.0
     }
 
     fn is_complete(&self, assignment: &Assignment) -> bool {
@@ -255,5 +262,5 @@ fn joined(l: f64, q: f64) -> f64 {
 /// below 1 and so changes nothing.
 fn rounding(row: &Row) -> f64 {
     let magnitude = row.form().magnitude() + row.rhs().abs();
-    16.0 * (row.form().n_terms() + 2) as f64 * f64::EPSILON * magnitude
+    row.form().rounding_below(magnitude)
 }

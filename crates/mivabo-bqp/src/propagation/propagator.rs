@@ -68,9 +68,7 @@ impl<'a> Propagator<'a> {
     /// # Panics
     /// When the assignment is not over the problem's bits.
     pub fn propagate_all(&self, assignment: &mut Assignment) -> Result<(), Conflict> {
-        let mut queue = Queue::new(self.constraints.len());
-        (0..self.constraints.len()).for_each(|id| queue.push(id));
-        self.run(queue, assignment)
+        self.run(self.queue(0..self.constraints.len()), assignment)
     }
 
     /// What follows without any choice.
@@ -80,8 +78,11 @@ impl<'a> Propagator<'a> {
         Ok(root)
     }
 
-    /// What follows from one more bit; none when it is refuted.
-    pub(crate) fn child(&self, parent: &Assignment, bit: usize, value: bool) -> Option<Assignment> {
+    /// What follows from one more bit, given that the assignment was at a fixpoint before; none when it is refuted.
+    ///
+    /// # Panics
+    /// When the assignment is not over the problem's bits, or the bit is not one of them.
+    pub fn child(&self, parent: &Assignment, bit: usize, value: bool) -> Option<Assignment> {
         let mut child = parent.clone();
         child.fix(bit, value);
         self.propagate(&mut child, &[bit]).ok()?;
@@ -100,11 +101,15 @@ impl<'a> Propagator<'a> {
         assignment: &mut Assignment,
         changed: &[usize],
     ) -> Result<(), Conflict> {
+        let concerned = changed.iter().flat_map(|bit| &self.occurrences[*bit]);
+        self.run(self.queue(concerned.copied()), assignment)
+    }
+
+    /// These constraints, in their order.
+    fn queue(&self, ids: impl Iterator<Item = usize>) -> Queue {
         let mut queue = Queue::new(self.constraints.len());
-        for &bit in changed {
-            self.occurrences[bit].iter().for_each(|&id| queue.push(id));
-        }
-        self.run(queue, assignment)
+        ids.for_each(|id| queue.push(id));
+        queue
     }
 
     pub(crate) fn constraints(&self) -> &[Constraint<'a>] {

@@ -102,7 +102,9 @@ pub enum ImportError {
         why: serde_json::Error,
     },
     /// Values that make no point of the space.
-    #[error("{place}: {why}")]
+    #[error(
+        "{place}: {why}\nhint: --earlier takes rows of an earlier version of the study, as far as they have a place in it"
+    )]
     Point {
         /// The row.
         place: RowPlace,

@@ -1,20 +1,22 @@
 //! Everything that a command can fail at, as data that reads as a sentence.
 
+mod enqueue;
 mod import;
 mod tell;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mivabo::counted;
-use mivabo_store::{Location, NO_STUDY};
+use mivabo_store::{DefinitionDifference, Location, NO_STUDY, Setting};
 use mivabo_work::Mistake;
 
+pub use self::enqueue::EnqueueError;
 pub use self::import::{ImportError, RowPlace};
 pub use self::tell::TellError;
 use crate::exit::Exit;
 use crate::paste;
-use crate::text::named;
+use crate::text::{is_standard_input, named, trials};
 use crate::trouble::{FailedTrial, Trouble};
 
 /// What went wrong after the arguments were understood.
@@ -84,6 +86,36 @@ pub enum Error {
     /// What the store refuses or fails at.
     #[error(transparent)]
     Store(Box<mivabo_store::Error>),
+    /// A study file that describes a study otherwise than it is, and the study has results.
+    #[error(
+        "{}: study `{study}` in {place} has results, and is defined otherwise:{}\nhint: {}",
+        named(path),
+        listed(differences),
+        remedy(path, differences)
+    )]
+    Differs {
+        /// The file.
+        path: PathBuf,
+        /// The name of the study.
+        study: String,
+        /// Where it is.
+        place: Location,
+        /// What the file says otherwise.
+        differences: Vec<DefinitionDifference>,
+    },
+    /// A seed that was typed, and is not that of a study with results.
+    #[error(
+        "study `{study}` in {place} has results of another seed: {difference}\n\
+         hint: leave out --seed, or give the study another `name`"
+    )]
+    OtherSeed {
+        /// The name of the study.
+        study: String,
+        /// Where it is.
+        place: Location,
+        /// Both seeds.
+        difference: Box<DefinitionDifference>,
+    },
     /// The same for a study, which does not know where it is.
     #[error("{place}: {why}")]
     Study {
@@ -127,6 +159,9 @@ pub enum Error {
     /// What was typed of a trial cannot be told.
     #[error(transparent)]
     Tell(#[from] TellError),
+    /// A point that cannot be enqueued.
+    #[error(transparent)]
+    Enqueue(#[from] EnqueueError),
     /// A line of results cannot be told.
     #[error(
         "line {line}: {why}\nhint: nothing was stored; mend the line and tell all of them again"
@@ -186,6 +221,32 @@ pub enum Error {
         why: io::Error,
     },
 
+    /// A study that somebody works on.
+    #[error(
+        "study `{name}` is in use: somebody runs {}\n\
+         hint: --force removes it all the same",
+        trials(running)
+    )]
+    StillRuns {
+        /// Its name.
+        name: String,
+        /// The trials that run.
+        running: Vec<u64>,
+    },
+    /// Nobody can confirm that a study is to be removed.
+    #[error(
+        "nobody can be asked here whether to remove study `{name}`; --yes removes it without asking"
+    )]
+    NobodyToAsk {
+        /// Its name.
+        name: String,
+    },
+    /// Somebody did not confirm it.
+    #[error("study `{name}` was not removed")]
+    NotRemoved {
+        /// Its name.
+        name: String,
+    },
     /// `init` writes new files only.
     #[error("{} already exists; it was left as it is", path.display())]
     Exists {
@@ -228,6 +289,29 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same, where the seed that was typed may be all that differs: the study file has nothing to do with that.
+    pub fn with_typed_seed(self, is_typed: bool) -> Error {
+        match self {
+            Error::Differs {
+                study,
+                place,
+                mut differences,
+                ..
+            } if is_typed
+                && differences.len() == 1
+                && differences[0].setting() == Some(Setting::Seed) =>
+            {
+                let difference = Box::new(differences.remove(0));
+                Error::OtherSeed {
+                    study,
+                    place,
+                    difference,
+                }
+            }
+            other => other,
+        }
+    }
+
     /// How a program ends that fails so.
     pub fn exit(&self) -> Exit {
         match self {
@@ -241,6 +325,27 @@ impl From<mivabo_store::Error> for Error {
     fn from(error: mivabo_store::Error) -> Error {
         Error::Store(Box::new(error))
     }
+}
+
+/// Each on a line of its own.
+fn listed(differences: &[DefinitionDifference]) -> String {
+    let lines = differences.iter().map(|one| format!("\n  {one}"));
+    lines.collect()
+}
+
+/// What to do about a study file that describes a study otherwise.
+fn remedy(path: &Path, differences: &[DefinitionDifference]) -> String {
+    let is_goal = |one: &DefinitionDifference| one.setting() == Some(Setting::Goal);
+    if differences.iter().any(is_goal) {
+        return "a goal cannot be revised; give the changed study another `name`".to_owned();
+    }
+    if is_standard_input(path) {
+        return "`mivabo revise FILE` revises the study and keeps its results; or give the changed study another `name`".to_owned();
+    }
+    let revise = paste::call("revise", path, &[]);
+    format!(
+        "`{revise}` revises the study and keeps its results; or give the changed study another `name`"
+    )
 }
 
 /// Each on a line that begins as the first one will.

@@ -3,7 +3,7 @@
 use mivabo::Space;
 
 use crate::error::ImportError;
-use crate::export::{COLUMNS, MEASURED, RESULT, column};
+use crate::export::{COLUMNS, EVALUATED, LEFT_OUT, MEASURED, RESULT, column};
 
 /// The column of a parameter: its name, unless that means something else here. In an export it is then `params.NAME`.
 pub fn column_of(name: &str, value_column: &str, header: &[String]) -> String {
@@ -60,7 +60,10 @@ fn say_ignored(columns: &[&str], value_column: &str, space: &Space) {
 
 /// Whether exports have such a column beside those of the parameters.
 fn is_fact(name: &str) -> bool {
-    COLUMNS.contains(&name) || name.starts_with(RESULT) || name.starts_with(MEASURED)
+    let prefixes = [RESULT, MEASURED, EVALUATED];
+    COLUMNS.contains(&name)
+        || name == LEFT_OUT
+        || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 fn is_parameter(name: &str, space: &Space) -> bool {

@@ -2,14 +2,14 @@
 //!
 //! All rows are read and checked before the first one is stored.
 
-mod cell;
+pub mod cell;
 mod columns;
 mod objects;
 mod sheet;
 
 use std::collections::BTreeMap;
 
-use mivabo::space::{Parameter, Point, Value};
+use mivabo::space::{Parameter, Point, Unsaid, Value};
 use mivabo::{Space, counted};
 use mivabo_store::{Object, Session, Told};
 use serde_json::Map;
@@ -28,6 +28,8 @@ struct Row {
     place: RowPlace,
     values: Vec<(String, Value)>,
     told: Option<Told>,
+    /// Why it had no place in the study that it was exported from, which was revised.
+    left_out: Option<String>,
 }
 
 /// Adds the rows of a file.
@@ -46,17 +48,24 @@ pub fn run(args: &ImportArgs) -> Result<String, Error> {
         space: session.space(),
         goal: &session.aims().goal().measure,
         value: &args.value,
+        is_earlier: args.earlier,
     };
     let rows = rows(args, &text, expected).map_err(wrong)?;
     let n_rows = rows.len();
-    let results = Results::of(rows, &named(&args.results), session.space()).map_err(wrong)?;
+    let reading = Reading {
+        space: session.space(),
+        file: &named(&args.results),
+        is_earlier: args.earlier,
+    };
+    let results = reading.results(rows).map_err(wrong)?;
     say_repeated(&session, &results.told);
     session.add_all(&results.told)?;
     Ok(format!(
-        "imported {} of {}; {} infeasible\n",
+        "imported {} of {}; {} infeasible{}\n",
         results.told.len(),
         counted(n_rows, "row"),
-        results.n_infeasible
+        results.n_infeasible,
+        results.said_of_skipped()
     ))
 }
 
@@ -68,6 +77,8 @@ struct Expected<'a> {
     goal: &'a str,
     /// The column or key that holds the goal's number.
     value: &'a str,
+    /// Whether they are of an earlier study.
+    is_earlier: bool,
 }
 
 fn rows(args: &ImportArgs, text: &str, expected: Expected<'_>) -> Result<Vec<Row>, ImportError> {
@@ -84,15 +95,56 @@ fn rows(args: &ImportArgs, text: &str, expected: Expected<'_>) -> Result<Vec<Row
 struct Results {
     told: Vec<(Point, Told)>,
     n_infeasible: usize,
+    /// How many rows of an earlier study have no place in this one, by reason.
+    skipped: BTreeMap<String, usize>,
 }
 
 impl Results {
-    /// Says which rows are skipped, and which can never be the best. A point outside of the space is an error.
-    fn of(rows: Vec<Row>, file: &str, space: &Space) -> Result<Results, ImportError> {
+    fn skip(&mut self, why: &Unsaid) {
+        *self.skipped.entry(why.kind()).or_default() += 1;
+    }
+
+    fn said_of_skipped(&self) -> String {
+        let n: usize = self.skipped.values().sum();
+        if n == 0 {
+            return String::new();
+        }
+        let reasons = self.skipped.iter().map(|(why, n)| format!("{why} ({n})"));
+        let reasons: Vec<String> = reasons.collect();
+        format!(
+            "; {} without a place in this space: {}",
+            counted(n, "row"),
+            reasons.join(", ")
+        )
+    }
+}
+
+/// How rows become results.
+struct Reading<'a> {
+    space: &'a Space,
+    /// The file in messages.
+    file: &'a str,
+    /// Whether they may be of a study with another space.
+    is_earlier: bool,
+}
+
+impl Reading<'_> {
+    /// Says which rows are skipped, and which can never be the best. A point outside of the space is an error, unless the rows are of
+    /// an earlier study.
+    fn results(&self, rows: Vec<Row>) -> Result<Results, ImportError> {
+        let (space, file) = (self.space, self.file);
         let mut results = Results::default();
         for row in rows {
-            let point = row.point(space)?;
             let place = row.place;
+            if let (Some(why), false) = (&row.left_out, self.is_earlier) {
+                say!(
+                    "{file}: {place} had no place in its own study, which was revised: {why}; skipped"
+                );
+                continue;
+            }
+            let Some(point) = self.point(&row, &mut results)? else {
+                continue;
+            };
             let Some(told) = row.told else {
                 say!("{file}: {place} has no value; skipped");
                 continue;
@@ -107,17 +159,25 @@ impl Results {
         }
         Ok(results)
     }
+
+    /// The point of a row; none where it is counted as skipped.
+    fn point(&self, row: &Row, results: &mut Results) -> Result<Option<Point>, ImportError> {
+        if self.is_earlier {
+            let said = self.space.say(row.values());
+            return Ok(said.map_err(|why| results.skip(&why)).ok());
+        }
+        let point = self.space.point_where_active(row.values());
+        point.map(Some).map_err(|why| ImportError::Point {
+            place: row.place,
+            why: Box::new(mivabo::Error::from(why)),
+        })
+    }
 }
 
 impl Row {
-    fn point(&self, space: &Space) -> Result<Point, ImportError> {
+    fn values(&self) -> impl Iterator<Item = (&str, Value)> {
         let values = self.values.iter();
-        let values = values.map(|(name, value)| (name.as_str(), value.clone()));
-        let point = space.point_where_active(values);
-        point.map_err(|why| ImportError::Point {
-            place: self.place,
-            why: Box::new(mivabo::Error::from(why)),
-        })
+        values.map(|(name, value)| (name.as_str(), value.clone()))
     }
 }
 

@@ -14,12 +14,20 @@ pub fn rows(text: &str, expected: Expected<'_>) -> Result<Vec<Row>, ImportError>
         let entry = Entry {
             place: RowPlace::Object(number),
             object,
-            params: object.get("params").and_then(Json::as_object),
+            params: params(object, expected.is_earlier),
             expected,
         };
         entry.row()
     });
     rows.collect()
+}
+
+/// The parameters of an object, where they are apart; of an earlier study those that were evaluated before it was revised.
+fn params(object: &Map<String, Json>, is_earlier: bool) -> Option<&Map<String, Json>> {
+    let map = |key: &str| object.get(key).and_then(Json::as_object);
+    let evaluated = map("evaluated").filter(|_| is_earlier);
+    let params = map("params");
+    params.and(evaluated).or(params)
 }
 
 /// A list of objects, or the trials of an exported study.
@@ -53,6 +61,7 @@ impl<'a> Entry<'a> {
             place: self.place,
             values: self.values()?,
             told: self.told()?,
+            left_out: self.text("left_out").map(ToOwned::to_owned),
         })
     }
 

@@ -12,7 +12,7 @@ use super::columns::{self, column_of};
 use super::{Expected, Row, UNKNOWN_REASON, object, visible};
 use crate::csv;
 use crate::error::{ImportError, RowPlace};
-use crate::export::{MEASURED, RESULT};
+use crate::export::{EVALUATED, LEFT_OUT, MEASURED, RESULT};
 
 /// The rows of a CSV file.
 pub fn rows(text: &str, expected: Expected<'_>) -> Result<Vec<Row>, ImportError> {
@@ -72,6 +72,7 @@ impl<'a> Sheet<'a> {
             place: line.place,
             values: line.values()?,
             told: line.told()?,
+            left_out: line.fact(LEFT_OUT).map(ToOwned::to_owned),
         })
     }
 
@@ -91,6 +92,12 @@ impl<'a> Line<'a> {
     fn values(&self) -> Result<Vec<(String, Value)>, ImportError> {
         let mut values = Vec::new();
         for (parameter, column) in visible(self.sheet.expected.space).zip(&self.sheet.columns) {
+            let evaluated = format!("{EVALUATED}{}", parameter.name());
+            let column = match self.fact(&evaluated) {
+                // What was evaluated before the study was revised.
+                Some(_) if self.fact(LEFT_OUT).is_some() => &evaluated,
+                _ => column,
+            };
             if let Some(value) = self.value(column, parameter.domain())? {
                 values.push((parameter.name().to_owned(), value));
             }

@@ -6,9 +6,12 @@
     reason = "each test file needs some of it; a failure is a failed test"
 )]
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+
+use nix::pty::openpty;
 
 /// Two parameters and a conditional one.
 pub const SPACE: &str = r#"
@@ -84,6 +87,25 @@ impl Folder {
         // A program that stops at its arguments does not read its input.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child.wait_with_output().unwrap()
+    }
+
+    /// What a terminal shows while this is typed, and the exit code.
+    pub fn on_terminal(&self, arguments: &[&str], typed: &str) -> (String, i32) {
+        let terminal = openpty(None, None).unwrap();
+        let end = || Stdio::from(terminal.slave.try_clone().unwrap());
+        let mut command = self.command(arguments);
+        command.stdin(end()).stdout(end()).stderr(end());
+        let mut child = command.spawn().unwrap();
+        // As long as this process holds the other end, reading would not come to an end.
+        drop(command);
+        drop(terminal.slave);
+        let mut terminal = File::from(terminal.master);
+        terminal.write_all(typed.as_bytes()).unwrap();
+        let mut shown = Vec::new();
+        // The end of a terminal is an error.
+        let _ = terminal.read_to_end(&mut shown);
+        let exit = child.wait().unwrap().code().unwrap();
+        (String::from_utf8_lossy(&shown).into_owned(), exit)
     }
 
     /// Exit code, standard output and standard error in one text.

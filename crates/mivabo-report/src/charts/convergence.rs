@@ -8,7 +8,11 @@ use crate::drawing::{Element, Plot, Position, Size, Svg, label_width};
 use crate::text::{exact, text_if};
 use crate::trials::Trials;
 
-const HEIGHT: f64 = 340.0;
+/// On a wide page.
+const BROAD: Size = Size::new(WIDTH, 350.0);
+
+/// On a phone, where the other one would have to be scrolled to the best trial.
+const NARROW: Size = Size::new(360.0, 300.0);
 
 /// How high the lane for failed trials is, and how wide its name.
 const LANE: f64 = 22.0;
@@ -17,28 +21,34 @@ const LANE_NAME: f64 = 46.0;
 /// What the caption says where a trial from elsewhere breaks a constraint.
 const HOLLOW: &str = " Hollow marks are infeasible results from elsewhere.";
 
-/// The most trials that are drawn.
-const MAX_SHOWN: usize = 2000;
+/// The most trials that are drawn on each.
+const MAX_BROAD: usize = 2000;
+const MAX_NARROW: usize = 400;
 
 pub(crate) fn section(trials: &Trials<'_>) -> String {
     if trials.view.n_told() == 0 {
         return nothing("No trial has ended yet.");
     }
-    let shown = trials.thinned(MAX_SHOWN);
-    let size = Size::new(WIDTH, HEIGHT);
+    let broad = figure(trials, BROAD, MAX_BROAD);
+    let narrow = figure(trials, NARROW, MAX_NARROW);
+    let best_key = "<li><i class=\"key line\"></i>best so far</li>";
+    let legend = legend::origins(trials, best_key);
+    format!("<div class=\"broad\">{broad}</div><div class=\"narrow\">{narrow}</div>{legend}")
+}
+
+fn figure(trials: &Trials<'_>, size: Size, max_shown: usize) -> String {
+    let shown = trials.thinned(max_shown);
     let mut svg = Svg::new(size, "Values by trial number", &description(trials));
-    let plot = frame(trials);
+    let plot = frame(trials, size);
     draw_axes(trials, &mut svg, &plot);
     draw_best(trials, &mut svg, &plot);
     svg.group("marks", |svg| {
         draw_values(trials, &shown, svg, &plot);
-        draw_failed(trials, svg, &plot);
+        draw_failed(trials, svg, &plot, max_shown);
     });
     // Last, so that no dot hides it.
     svg.extend(ring(trials, &plot));
-    let figure = svg.captioned(&caption(trials, shown.len()));
-    let best_key = "<li><i class=\"key line\"></i>best so far</li>";
-    figure + &legend::origins(trials, best_key)
+    svg.captioned(&caption(trials, shown.len()))
 }
 
 fn description(trials: &Trials<'_>) -> String {
@@ -75,22 +85,23 @@ fn lane(trials: &Trials<'_>) -> f64 {
     if has_failed(trials) { LANE } else { 0.0 }
 }
 
-fn frame(trials: &Trials<'_>) -> Plot {
+fn frame(trials: &Trials<'_>, size: Size) -> Plot {
     let least = if has_failed(trials) { LANE_NAME } else { 0.0 };
     Plot {
         x: trials.numbers(),
         y: trials.scale.clone(),
         left: label_width(&trials.scale, 5).max(least) + 14.0,
-        right: WIDTH - 12.0,
-        top: 12.0,
-        bottom: HEIGHT - 42.0 - lane(trials),
+        right: size.width - 12.0,
+        top: 24.0,
+        bottom: size.height - 42.0 - lane(trials),
     }
 }
 
 fn draw_axes(trials: &Trials<'_>, svg: &mut Svg, plot: &Plot) {
     let lane = lane(trials);
     plot.draw_y(svg, 5);
-    plot.draw_x(svg, 10, lane);
+    plot.draw_y_title(svg, &trials.value_title());
+    plot.draw_x(svg, ticks(plot), lane);
     svg.group("axis", |svg| {
         if has_failed(trials) {
             let beside = Position::new(plot.left - 6.0, plot.bottom + 0.5 * lane + 3.5);
@@ -98,6 +109,11 @@ fn draw_axes(trials: &Trials<'_>, svg: &mut Svg, plot: &Plot) {
         }
         plot.draw_title(svg, lane + 36.0, "trial");
     });
+}
+
+/// How many ticks the axis of trials has room for.
+fn ticks(plot: &Plot) -> usize {
+    if plot.width() > 0.5 * WIDTH { 10 } else { 5 }
 }
 
 /// The best value so far, as a staircase.
@@ -131,9 +147,9 @@ fn draw_values(trials: &Trials<'_>, shown: &[&TrialView], svg: &mut Svg, plot: &
 }
 
 /// A cross below the plot for each failed trial.
-fn draw_failed(trials: &Trials<'_>, svg: &mut Svg, plot: &Plot) {
+fn draw_failed(trials: &Trials<'_>, svg: &mut Svg, plot: &Plot, max_shown: usize) {
     let failed = trials.failed();
-    let every = failed.len().div_ceil(MAX_SHOWN).max(1);
+    let every = failed.len().div_ceil(max_shown).max(1);
     for trial in failed.into_iter().step_by(every) {
         let x = plot.at(across(plot, trial), 0.0).x;
         let middle = Position::new(x, plot.bottom + 0.5 * LANE);

@@ -22,9 +22,6 @@ const NUMBER: f64 = 54.0;
 const SIDE: f64 = 38.0;
 const TOP: f64 = 18.0;
 
-/// From this share of the largest interaction on, a square is so dark that its number is light.
-const DARK_FROM: f64 = 0.55;
-
 /// The least that an interaction counts as the largest: rounding is not drawn as dark squares.
 const LEAST: f64 = 1e-3;
 
@@ -177,13 +174,14 @@ impl<'a> Triangle<'a> {
         let depth = share / self.most;
         let inner = corner.moved(1.0, 1.0);
         let opposite = corner.moved(SIDE - 1.0, SIDE - 1.0);
-        svg.add(Element::bar(inner, opposite).class(heat(depth)));
-        let is_dark = depth > DARK_FROM;
-        let class = if is_dark { "middle inverse" } else { "middle" };
+        let heat = heat(depth);
+        svg.add(Element::bar(inner, opposite).class(heat));
         let middle = corner.moved(0.5 * SIDE, 0.5 * SIDE + 4.0);
         // The caption says once that numbers are in percent.
         let shown = percent(share);
-        svg.text(class, middle, shown.trim_end_matches("\u{a0}%"));
+        let number = shown.trim_end_matches("\u{a0}%");
+        // In a colour that is read on that of the square.
+        svg.text(&format!("middle on-{heat}"), middle, number);
     }
 
     /// The name of a column stands above its first square, where the triangle leaves room.

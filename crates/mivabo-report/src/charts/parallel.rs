@@ -88,7 +88,7 @@ impl Panel<'_> {
             draw_axis(svg, &self.axis(&track.scale, k), track.name());
         }
         let last = self.axis(&self.trials.scale, self.tracks.len());
-        draw_axis(svg, &last, "value");
+        draw_axis(svg, &last, self.trials.view.goal_name());
     }
 
     /// The best trials come last, and so lie on top.

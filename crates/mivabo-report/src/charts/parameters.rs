@@ -8,7 +8,7 @@ use crate::drawing::{Element, Plot, Position, Scale, Size, Svg, is_tight, label_
 use crate::text::text_if;
 use crate::trials::{Trials, rank_class};
 
-const SIZE: Size = Size::new(310.0, 210.0);
+const SIZE: Size = Size::new(310.0, 226.0);
 
 /// The width of the lane for inactive trials.
 const LANE: f64 = 34.0;
@@ -108,6 +108,7 @@ impl<'a> Chart<'a> {
         let title = format!("The value against {name}");
         let mut svg = Svg::new(SIZE, &title, &self.description());
         self.plot.draw_y(&mut svg, 4);
+        self.plot.draw_y_title(&mut svg, &self.trials.value_title());
         self.plot.draw_x(&mut svg, 4, 0.0);
         if self.n_inactive > 0 {
             draw_lane(&mut svg, &self.plot);
@@ -193,7 +194,7 @@ fn frame(values: &Scale, track: &Scale, has_lane: bool) -> Plot {
         y: values.clone(),
         left: left.max(least),
         right,
-        top: 8.0,
+        top: 24.0,
         bottom: SIZE.height - below,
     }
 }
@@ -203,7 +204,8 @@ fn draw_lane(svg: &mut Svg, plot: &Plot) {
         let corner = Position::new(plot.right + GAP, plot.top);
         let opposite = Position::new(corner.x + LANE, plot.bottom);
         svg.add(Element::bar(corner, opposite).class("lane"));
-        let under = opposite.moved(-0.5 * LANE, 15.0);
-        svg.text("middle", under, "inactive");
+        // Not under it: there the last tick of the axis has its label.
+        let above = Position::new(opposite.x, plot.top - 9.0);
+        svg.text("end", above, "inactive");
     });
 }

@@ -5,6 +5,10 @@ use super::ticks::Tick;
 use super::{Element, Position, Svg, text_width};
 use crate::text::elided;
 
+/// The most characters of the title of a y-axis, and how far above the plot it stands.
+const Y_TITLE: usize = 28;
+const Y_TITLE_ABOVE: f64 = 9.0;
+
 /// The most characters of a slanted label.
 const SLANTED: usize = 12;
 
@@ -37,6 +41,12 @@ impl Plot {
         let middle = 0.5 * (self.left + self.right);
         let under = Position::new(middle, self.bottom + below);
         svg.text("middle label", under, title);
+    }
+
+    /// What the y-axis shows, above its upper end.
+    pub fn draw_y_title(&self, svg: &mut Svg, title: &str) {
+        let above = Position::new(0.0, self.top - Y_TITLE_ABOVE);
+        svg.text("label", above, &elided(title, Y_TITLE));
     }
 
     /// Lines and labels for the ticks of the y-axis.

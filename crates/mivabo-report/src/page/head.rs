@@ -5,7 +5,7 @@ use mivabo::measure::{Sense, VALUE};
 use mivabo::space::Value;
 use mivabo::view::{Status, StudyView, TrialView};
 
-use crate::text::{escape, exact, listed, short, value};
+use crate::text::{escape, exact, listed, short, text_if, value};
 use crate::trials::Trials;
 
 pub(crate) fn header(trials: &Trials<'_>) -> String {
@@ -14,10 +14,30 @@ pub(crate) fn header(trials: &Trials<'_>) -> String {
     let aims = aims(view);
     let counts = counts(view);
     let best = best(trials);
+    let settings = settings(view);
     format!(
         "<header><h1>{name}</h1><p>{aims}</p>\
-         <ul class=\"counts\" aria-label=\"Trials\"><li>Trials:</li>{counts}</ul>{best}</header>"
+         <ul class=\"counts\" aria-label=\"Trials\"><li>Trials:</li>{counts}</ul>{best}{settings}</header>"
     )
+}
+
+/// How the points were chosen and evaluated: what somebody needs who wants the same again.
+fn settings(view: &StudyView) -> String {
+    let strategy = view
+        .strategy
+        .iter()
+        .map(|strategy| setting("strategy", strategy));
+    let seed = setting("seed", &view.seed.to_string());
+    let command = view
+        .command
+        .iter()
+        .map(|command| setting("command", command));
+    let items: String = strategy.chain([seed]).chain(command).collect();
+    format!("<ul class=\"counts settings\" aria-label=\"Settings\">{items}</ul>")
+}
+
+fn setting(name: &str, value: &str) -> String {
+    format!("<li>{name} <code>{}</code></li>", escape(value))
 }
 
 /// What is wanted, over how many parameters, under how many constraints.
@@ -119,11 +139,13 @@ fn broken(view: &StudyView, trial: &TrialView) -> impl Iterator<Item = String> {
     })
 }
 
-/// The value of a parameter, in all its digits: it may be copied from here.
+/// The value of a parameter, in all its digits: it may be copied from here. Numbers stay on one line.
 fn shown(found: Option<&Value>) -> String {
-    found.map_or("<i>inactive</i>".to_owned(), |found| {
-        escape(&value(found, exact))
-    })
+    let Some(found) = found else {
+        return "<dd><i>inactive</i></dd>".to_owned();
+    };
+    let class = text_if(found.as_f64().is_some(), " class=\"n\"");
+    format!("<dd{class}>{}</dd>", escape(&value(found, exact)))
 }
 
 fn point(view: &StudyView, trial: &TrialView) -> String {
@@ -131,7 +153,7 @@ fn point(view: &StudyView, trial: &TrialView) -> String {
         let shown = shown(trial.params.get(&parameter.name));
         let name = escape(&parameter.name);
         let domain = escape(&parameter.domain.to_string());
-        format!("<div title=\"{domain}\"><dt>{name}</dt><dd>{shown}</dd></div>")
+        format!("<div title=\"{domain}\"><dt>{name}</dt>{shown}</div>")
     });
     items.collect()
 }

@@ -1,4 +1,4 @@
-// Sorts the table of trials, and shows the trial under the pointer in all charts at once.
+// Sorts the table of trials, saves charts, and shows the trial under the pointer in all charts at once.
 (function () {
   'use strict';
   var table = document.getElementById('all');
@@ -35,6 +35,50 @@
       head.append(button);
     });
   }
+
+  // Each chart as a file of its own: what the style sheet says of its parts is written into them.
+  var SHAPE = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-dasharray', 'stroke-linejoin', 'paint-order'];
+  var TEXT = ['text-anchor', 'font-size', 'font-family', 'font-variant-numeric'];
+  function drawing(svg) {
+    var space = svg.namespaceURI;
+    var copy = svg.cloneNode(true);
+    var parts = svg.querySelectorAll('*');
+    copy.querySelectorAll('*').forEach(function (part, k) {
+      var style = getComputedStyle(parts[k]);
+      var names = part.tagName === 'text' ? SHAPE.concat(TEXT) : part.tagName === 'g' ? [] : SHAPE;
+      names.forEach(function (name) {
+        if (name.indexOf('stroke-') !== 0 || style.stroke !== 'none') part.setAttribute(name, style.getPropertyValue(name));
+      });
+      part.removeAttribute('class');
+      part.removeAttribute('data-t');
+    });
+    var ground = document.createElementNS(space, 'rect');
+    ground.setAttribute('width', '100%');
+    ground.setAttribute('height', '100%');
+    ground.setAttribute('fill', getComputedStyle(document.body).backgroundColor);
+    var title = document.createElementNS(space, 'title');
+    title.textContent = svg.getAttribute('aria-label');
+    copy.prepend(title, ground);
+    return new XMLSerializer().serializeToString(copy);
+  }
+  function save(svg) {
+    var link = document.createElement('a');
+    var name = document.title + ' ' + svg.getAttribute('aria-label');
+    link.href = URL.createObjectURL(new Blob([drawing(svg)], { type: 'image/svg+xml' }));
+    link.download = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') + '.svg';
+    link.click();
+    setTimeout(function () { URL.revokeObjectURL(link.href); }, 60000);
+  }
+  document.querySelectorAll('figure > svg').forEach(function (svg) {
+    var button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'save';
+    button.textContent = 'save SVG';
+    button.title = 'Save this chart as SVG';
+    button.addEventListener('click', function () { save(svg); });
+    var caption = svg.parentElement.querySelector('figcaption');
+    if (caption) caption.prepend(button); else svg.after(button);
+  });
 
   var marks = new Map();
   var rows = new Map();

@@ -37,7 +37,7 @@ pub const SPACE: &str = r#"
     rate      = { type = "float", low = 1e-4, high = 1e-1, log = true }
     layers    = { type = "int", low = 1, high = 4 }
     optimizer = { type = "choice", values = ["sgd", "adam"] }
-    momentum  = { type = "float", low = 0.0, high = 0.99, when = "optimizer == 'sgd'" }
+    momentum  = { type = "float", low = 0.0, high = 1.0, when = "optimizer == 'sgd'" }
     [constraints]
     "small"            = "layers * rate <= 0.2"
     "deep ones narrow" = "layers >= 3 -> rate <= 0.05"

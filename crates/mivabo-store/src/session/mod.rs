@@ -1,10 +1,13 @@
 //! A stored study that this process follows, so that the store and a [`mivabo::Study`] agree.
 //!
-//! The study in memory is a fold over the stored trials up to a [`Revision`], and every call first takes in what others
+//! The study in memory is a fold over the stored events and trials up to a [`Revision`], and every call first takes in what others
 //! wrote since. So the same seed and the same tells give the same suggestions, whichever session asks.
 
 mod asking;
+mod fold;
 mod replica;
+mod revising;
+mod teaching;
 mod telling;
 
 use std::collections::BTreeSet;
@@ -17,9 +20,14 @@ use mivabo::{Space, Study};
 use serde_json::json;
 
 pub use self::asking::{Asked, Asking};
-use self::replica::Replica;
+pub(crate) use self::fold::{Fold, Folded};
+use self::replica::{Made, Replica};
+pub use self::revising::Revised;
+pub use self::teaching::Teaching;
 use crate::definition::Definition;
+use crate::difference::DefinitionDifference;
 use crate::error::Error;
+use crate::event::Event;
 use crate::object::Object;
 use crate::points;
 use crate::record::{NewRecord, Record, Revision, StudyId};
@@ -52,21 +60,26 @@ pub struct Session {
     replica: Replica,
     worker: String,
     clock: fn() -> i64,
+    /// What it took otherwise when it was opened.
+    taken: Vec<DefinitionDifference>,
 }
 
 impl Session {
-    /// The study of this name, made if there is none.
+    /// The study of this name, made if there is none. One of which nothing was told [takes](Self::taken) another definition.
     ///
     /// # Errors
-    /// [`Error::DefinitionDiffers`], [`Error::BadName`], [`Error::Study`], or what the store meets.
+    /// [`Error::Differs`], [`Error::BadName`], [`Error::Study`], or what the store meets.
     pub fn open(mut store: Store, name: &str, definition: &Definition) -> Result<Session, Error> {
         // What cannot be searched is not stored either.
-        let study = Study::new(definition.space.clone(), definition.spec()?)?;
-        let id = store.create(name, &definition.to_json())?;
-        Session::follow(store, id, name, study)
+        let made = Made::of(definition)?;
+        match store.create(name, &definition.to_json()) {
+            Ok(id) => Session::follow(store, id, name, Some(made)),
+            Err(Error::DefinitionDiffers { .. }) => Session::load(store, name)?.defined(made),
+            Err(error) => Err(error),
+        }
     }
 
-    /// The study of this name, as it was made.
+    /// The study of this name, as it was last revised.
     ///
     /// # Errors
     /// [`Error::NoStudy`], [`Error::BadDefinition`], [`Error::Study`], or what the store meets.
@@ -79,22 +92,19 @@ impl Session {
                 known,
             });
         };
-        let definition = Definition::from_json(&store.definition(found.id)?)?;
-        let study = Study::new(definition.space.clone(), definition.spec()?)?;
-        Session::follow(store, found.id, name, study)
+        Session::follow(store, found.id, name, None)
     }
 
-    fn follow(store: Store, id: StudyId, name: &str, study: Study) -> Result<Session, Error> {
-        let mut session = Session {
+    fn follow(store: Store, id: StudyId, name: &str, made: Option<Made>) -> Result<Session, Error> {
+        Ok(Session {
+            replica: folded(&store, id, made)?,
             store,
             id,
             name: name.to_owned(),
-            replica: Replica::new(study),
             worker: std::process::id().to_string(),
             clock: now,
-        };
-        session.sync()?;
-        Ok(session)
+            taken: Vec::new(),
+        })
     }
 
     /// Under this name instead of the number of the process. Workers on several machines need different ones.
@@ -115,12 +125,30 @@ impl Session {
         &self.name
     }
 
-    /// What the study was made from, as it is stored: the text of a [`Definition`].
+    /// What the study is, as this session last saw it: the text of a [`Definition`].
+    pub fn definition(&self) -> &str {
+        &self.replica.fold().text
+    }
+
+    /// What the study was made from, before it was revised: the text of a [`Definition`].
     ///
     /// # Errors
     /// What the store meets.
-    pub fn definition(&self) -> Result<String, Error> {
-        self.store.definition(self.id)
+    pub fn first_definition(&self) -> Result<String, Error> {
+        self.store.first_definition(self.id)
+    }
+
+    /// What happened to it beside its trials, in order.
+    ///
+    /// # Errors
+    /// What the store meets.
+    pub fn events(&self) -> Result<Vec<Event>, Error> {
+        Ok(self.store.changes(self.id, Revision::default())?.events)
+    }
+
+    /// How stored trials become those of the study.
+    pub(crate) fn fold(&self) -> &Fold {
+        self.replica.fold()
     }
 
     /// The study as it was when this session last looked.
@@ -143,12 +171,14 @@ impl Session {
         self.study().space()
     }
 
-    /// All trials, by number, as they were when this session last looked.
+    /// All trials, by number, as they were when this session last looked; where the space was revised, only those whose points can be
+    /// said in it ([`Study::absent`] has the others).
     pub fn trials(&self) -> &[Trial] {
         self.study().trials()
     }
 
-    /// All trials, by number, as they are stored: with who made them, when, and what was noted.
+    /// All trials, by number, as they are stored: with who made them, when, and what was noted. What was corrected since is not in
+    /// them.
     ///
     /// # Errors
     /// What the store meets.
@@ -193,9 +223,11 @@ impl Session {
     /// # Errors
     /// [`Error::BadTrial`], [`Error::Study`], or what the store meets.
     pub fn sync(&mut self) -> Result<(), Error> {
-        self.replica.mend()?;
         let changes = self.store.changes(self.id, self.replica.revision())?;
-        self.replica.take_in(&changes)
+        if !self.replica.follow(&changes)? {
+            self.replica = folded(&self.store, self.id, None)?;
+        }
+        Ok(())
     }
 
     /// Whether the store lost its place, so that every call fails until the session is loaded anew: another SQLite library
@@ -226,6 +258,13 @@ impl Session {
         self.sync()?;
         Ok(self.replica.compute(|study| study.predict(points))?)
     }
+}
+
+/// The study from all that happened to it.
+fn folded(store: &Store, id: StudyId, made: Option<Made>) -> Result<Replica, Error> {
+    let first = store.first_definition(id)?;
+    let all = store.changes(id, Revision::default())?;
+    Replica::of(&first, &all, made)
 }
 
 fn new_record(space: &Space, point: &Point, origin: &str) -> Result<NewRecord, Error> {

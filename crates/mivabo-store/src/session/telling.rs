@@ -36,8 +36,9 @@ impl Session {
             note: told.note()?,
         };
         let since = self.replica.revision();
-        match self.store.tell_since(self.id, id, &tell, since)? {
-            Some(changes) if !self.replica.is_torn() => self.replica.take_in(&changes),
+        let changes = self.store.tell_since(self.id, id, &tell, since)?;
+        match changes {
+            Some(changes) if self.replica.follow(&changes)? => Ok(()),
             _ => self.sync(),
         }
     }
@@ -74,6 +75,8 @@ impl Session {
         values: impl IntoIterator<Item = (&'a str, Value)>,
         told: Told,
     ) -> Result<u64, Error> {
+        // It may have been revised.
+        self.sync()?;
         let point = self.space().point_where_active(values)?;
         let ids = self.add_all(&[(point, told)])?;
         Ok(ids.start)

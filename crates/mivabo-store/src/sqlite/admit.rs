@@ -105,15 +105,30 @@ pub(super) fn has_last(
     }
     let [study, revision] =
         [last.study.0, last.revision.0].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
-    let query = "SELECT (SELECT count(*) FROM study WHERE id = ?1),
-                        (SELECT coalesce(max(revision), 0) FROM trial WHERE study = ?1)";
-    let found = connection.query_row(query, [study], |row| {
-        Ok((row.get::<_, i64>(0)? > 0, row.get::<_, i64>(1)?))
-    });
+    let found = last_of(connection, study);
     match found.map_err(|error| translate(path, &error))? {
         (true, found) if found >= revision => Ok(()),
         (_, found) => Err(lacking(path, last, found)),
     }
+}
+
+/// Whether a study is there, and its last revision. One that was removed is as it should be.
+fn last_of(connection: &Connection, study: i64) -> rusqlite::Result<(bool, i64)> {
+    let of_trials = "SELECT (SELECT count(*) FROM study WHERE id = ?1),
+                            (SELECT coalesce(max(revision), 0) FROM trial WHERE study = ?1)";
+    let (is_there, revision) = connection.query_row(of_trials, [study], |row| {
+        Ok((row.get::<_, i64>(0)? > 0, row.get::<_, i64>(1)?))
+    })?;
+    // A file of an older version has no such tables.
+    if !connection.table_exists(None, "removed")? {
+        return Ok((is_there, revision));
+    }
+    let of_events = "SELECT (SELECT count(*) FROM removed WHERE study = ?1),
+                            (SELECT coalesce(max(revision), 0) FROM event WHERE study = ?1)";
+    connection.query_row(of_events, [study], |row| match row.get(0)? {
+        0 => Ok((is_there, revision.max(row.get(1)?))),
+        _ => Ok((true, i64::MAX)),
+    })
 }
 
 /// A file that ends before the last change that was acknowledged.

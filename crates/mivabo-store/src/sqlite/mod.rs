@@ -7,6 +7,7 @@
 
 mod admit;
 mod backup;
+mod events;
 mod hold;
 mod home;
 mod index;

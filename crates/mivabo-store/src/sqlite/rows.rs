@@ -8,12 +8,14 @@ use mivabo::measure::{Measured, Outcome};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Params, Row, ToSql, params};
 
+use super::events::{self, WhatRow, to_event};
 use super::hold::Turn;
 use super::home::Home;
 use super::mark::LastChange;
 use super::{sum, translate};
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
+use crate::event::Event;
 use crate::object::Object;
 use crate::record::{Record, Revision, StudyEntry, StudyId};
 use crate::state::RecordState;
@@ -162,6 +164,19 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
         Ok(found.into_iter().map(|(study, _)| study).collect())
     }
 
+    fn next_study(&self) -> Result<StudyId, Error> {
+        let query = "SELECT max((SELECT coalesce(max(id) + 1, 0) FROM study),
+                                (SELECT coalesce(max(study) + 1, 0) FROM removed))";
+        let found = self.all(query, [], |row| natural(row, 0))?;
+        Ok(StudyId(found.into_iter().max().unwrap_or_default()))
+    }
+
+    fn removed(&self, study: StudyId) -> Result<Option<String>, Error> {
+        let query = "SELECT name FROM removed WHERE study = ?";
+        let found = self.all(query, [whole(study.0)], |row| row.get(0))?;
+        Ok(found.into_iter().next())
+    }
+
     fn definition(&self, study: StudyId) -> Result<Option<String>, Error> {
         let found = self.entries("WHERE id = ?", [whole(study.0)])?.pop();
         Ok(found.map(|(_, definition)| definition))
@@ -172,7 +187,8 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
         let query = "SELECT
             (SELECT coalesce(max(id) + 1, 0) FROM trial WHERE study = ?1),
             (SELECT coalesce(max(told) + 1, 0) FROM trial WHERE study = ?1 AND told IS NOT NULL),
-            (SELECT coalesce(max(revision), 0) FROM trial WHERE study = ?1)";
+            max((SELECT coalesce(max(revision), 0) FROM trial WHERE study = ?1),
+                (SELECT coalesce(max(revision), 0) FROM event WHERE study = ?1))";
         let found = self.connection.prepare_cached(query).and_then(|mut query| {
             query.query_row([whole(study.0)], |row| {
                 Ok(Last {
@@ -196,6 +212,38 @@ impl<C: Deref<Target = Connection>> Rows for Tables<'_, C> {
             study,
             "study = ? AND revision > ? ORDER BY revision",
             [whole(study.0), whole(since.0)],
+        )
+    }
+
+    fn events(&self, study: StudyId, since: Revision) -> Result<Vec<Event>, Error> {
+        let columns = events::COLUMNS;
+        let query = format!(
+            "SELECT {columns} FROM event WHERE study = ? AND revision > ? ORDER BY revision"
+        );
+        let read = |row: &Row<'_>| {
+            let is_right = sum::is_right(row)?;
+            Ok(if is_right {
+                Ok(to_event(row)?)
+            } else {
+                Err(row.get_ref(0)?.as_i64()?)
+            })
+        };
+        let found = self.all(&query, [whole(study.0), whole(since.0)], read)?;
+        let changed = |revision: i64| {
+            let study = self.called(study);
+            self.changed_on_disk(&format!("event {revision} of {study}"))
+        };
+        found
+            .into_iter()
+            .map(|event| event.map_err(changed))
+            .collect()
+    }
+
+    fn waiting(&self, study: StudyId) -> Result<Vec<Record>, Error> {
+        self.trials(
+            study,
+            "study = ? AND told IS NULL AND state = 'waiting' ORDER BY id",
+            [whole(study.0)],
         )
     }
 
@@ -265,6 +313,40 @@ impl Transaction for Tables<'_, rusqlite::Transaction<'_>> {
         if is_change {
             self.changed(change);
         }
+        Ok(())
+    }
+
+    fn append(&mut self, study: StudyId, event: &Event) -> Result<(), Error> {
+        let row = self.check(WhatRow::of(&event.what))?;
+        let columns = events::COLUMNS;
+        let statement = format!("INSERT INTO event ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+        let values = params![
+            whole(event.revision.0),
+            row.kind,
+            row.trial.map(whole),
+            row.content,
+            event.time,
+            event.worker,
+            whole(study.0),
+        ];
+        self.execute_summed(&statement, values)?;
+        self.changed(LastChange {
+            study,
+            revision: event.revision,
+        });
+        Ok(())
+    }
+
+    fn remove(&mut self, study: StudyId, now: i64) -> Result<(), Error> {
+        // A trigger then removes the rest, all of it.
+        self.execute(
+            "INSERT INTO removed (study, name, time) SELECT id, name, ?2 FROM study WHERE id = ?1",
+            params![whole(study.0), now],
+        )?;
+        self.changed(LastChange {
+            study,
+            revision: Revision::default(),
+        });
         Ok(())
     }
 

@@ -4,8 +4,8 @@
 //! version: how many steps of [`STEPS`] it has been through. A step that was published never changes; the next version
 //! appends one.
 //!
-//! The database guards the rules by itself, too: told trials cannot change, nothing can be deleted, states have the
-//! columns that belong to them. What was measured is JSON that reads back to the bit: SQLite drops the sign of a zero in a column of reals.
+//! The database guards the rules by itself, too: told trials and events cannot change, nothing can be deleted but a whole study,
+//! states have the columns that belong to them. What was measured is JSON that reads back to the bit: SQLite drops the sign of a zero in a column of reals.
 //! Numbers are given out as the greatest one so far plus one, found through the indices.
 
 use std::fmt::Write as _;
@@ -23,10 +23,11 @@ use crate::told::numbers;
 const APPLICATION: i32 = 0x6d76_626f;
 
 /// What each version adds to the one before.
-pub(super) const STEPS: [Step; 3] = [
+pub(super) const STEPS: [Step; 4] = [
     Step::Text(FIRST),
     Step::Code(outcomes),
     Step::Code(checksums),
+    Step::Text(EVENTS),
 ];
 
 /// One step from a version to the next.
@@ -144,6 +145,75 @@ CREATE TRIGGER told_trials_are_never_replaced BEFORE INSERT ON trial WHEN
 BEGIN SELECT RAISE(ABORT, 'told trials never change'); END;
 CREATE TRIGGER trials_are_never_deleted BEFORE DELETE ON trial
 BEGIN SELECT RAISE(ABORT, 'trials are never deleted'); END;
+";
+
+/// Version 4: what happened to a study beside its trials, and studies that were removed.
+///
+/// Rows can be deleted only while their study stands in `removed`, and whoever puts it there has removed all of it: the trigger takes
+/// its rows in the same moment. A number that stands there is never given out again, so that nobody who worked on the study
+/// takes another one for it.
+const EVENTS: &str = "
+CREATE TABLE event (
+    study    INTEGER NOT NULL REFERENCES study (id),
+    revision INTEGER NOT NULL CHECK (revision > 0),
+    kind     TEXT NOT NULL CHECK (kind IN ('revised', 'corrected')),
+    trial    INTEGER CHECK ((trial IS NOT NULL) = (kind = 'corrected')),
+    content  TEXT NOT NULL CHECK (kind = 'revised' OR json_valid(content)),
+    time     INTEGER NOT NULL,
+    worker   TEXT,
+    checksum INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (study, revision)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE removed (
+    study INTEGER PRIMARY KEY,
+    name  TEXT NOT NULL,
+    time  INTEGER NOT NULL
+) STRICT;
+
+CREATE TRIGGER events_never_change BEFORE UPDATE ON event
+BEGIN SELECT RAISE(ABORT, 'events never change'); END;
+CREATE TRIGGER events_are_appended BEFORE INSERT ON event WHEN
+    EXISTS (SELECT 1 FROM event AS other WHERE other.study = new.study AND other.revision >= new.revision)
+    OR EXISTS (SELECT 1 FROM trial WHERE trial.study = new.study AND trial.revision >= new.revision)
+BEGIN SELECT RAISE(ABORT, 'events are appended and never change'); END;
+CREATE TRIGGER only_what_was_told_is_corrected BEFORE INSERT ON event WHEN new.kind = 'corrected' AND NOT EXISTS (
+    SELECT 1 FROM trial WHERE trial.study = new.study AND trial.id = new.trial AND trial.told IS NOT NULL)
+BEGIN SELECT RAISE(ABORT, 'what was not told is never corrected'); END;
+CREATE TRIGGER new_trials_take_revisions_of_their_own BEFORE INSERT ON trial WHEN EXISTS (
+    SELECT 1 FROM event WHERE event.study = new.study AND event.revision = new.revision)
+BEGIN SELECT RAISE(ABORT, 'revisions are never shared'); END;
+CREATE TRIGGER trials_take_revisions_of_their_own BEFORE UPDATE OF revision ON trial WHEN EXISTS (
+    SELECT 1 FROM event WHERE event.study = new.study AND event.revision = new.revision)
+BEGIN SELECT RAISE(ABORT, 'revisions are never shared'); END;
+
+DROP TRIGGER trials_are_never_deleted;
+DROP TRIGGER studies_are_never_deleted;
+CREATE TRIGGER trials_are_never_deleted_alone BEFORE DELETE ON trial
+WHEN NOT EXISTS (SELECT 1 FROM removed WHERE removed.study = old.study)
+BEGIN SELECT RAISE(ABORT, 'trials are never deleted, only whole studies'); END;
+CREATE TRIGGER events_are_never_deleted_alone BEFORE DELETE ON event
+WHEN NOT EXISTS (SELECT 1 FROM removed WHERE removed.study = old.study)
+BEGIN SELECT RAISE(ABORT, 'events are never deleted, only whole studies'); END;
+CREATE TRIGGER studies_are_never_deleted_in_part BEFORE DELETE ON study
+WHEN NOT EXISTS (SELECT 1 FROM removed WHERE removed.study = old.id)
+BEGIN SELECT RAISE(ABORT, 'studies are never deleted but as a whole, with all that they have'); END;
+CREATE TRIGGER only_studies_are_removed BEFORE INSERT ON removed
+WHEN NOT EXISTS (SELECT 1 FROM study WHERE study.id = new.study)
+BEGIN SELECT RAISE(ABORT, 'what is not there is never removed'); END;
+CREATE TRIGGER whole_studies_are_removed AFTER INSERT ON removed
+BEGIN
+    DELETE FROM event WHERE event.study = new.study;
+    DELETE FROM trial WHERE trial.study = new.study;
+    DELETE FROM study WHERE study.id = new.study;
+END;
+CREATE TRIGGER removed_studies_stay_removed BEFORE UPDATE ON removed
+BEGIN SELECT RAISE(ABORT, 'removed studies never change'); END;
+CREATE TRIGGER removed_studies_are_remembered BEFORE DELETE ON removed
+BEGIN SELECT RAISE(ABORT, 'removed studies are never forgotten'); END;
+CREATE TRIGGER numbers_of_studies_are_given_once BEFORE INSERT ON study
+WHEN EXISTS (SELECT 1 FROM removed WHERE removed.study = new.id)
+BEGIN SELECT RAISE(ABORT, 'numbers of studies are never given twice'); END;
 ";
 
 /// Version 2. A value becomes the measure `value`, and the numbers of the result that was noted beside it are measured, too.
@@ -414,7 +484,8 @@ mod tests {
             .execute_batch(
                 "INSERT INTO study (id, name, definition) VALUES (0, 'a', 'b');
                  INSERT INTO trial (study, id, revision, params, state, measured, told, attempts, created, note)
-                 VALUES (0, 0, 1, '{}', 'complete', '{}', 0, 1, 0, '{}');",
+                 VALUES (0, 0, 1, '{}', 'complete', '{}', 0, 1, 0, '{}');
+                 INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 2, 'revised', NULL, 'c', 0, NULL);",
             )
             .unwrap();
 
@@ -428,7 +499,53 @@ mod tests {
              VALUES (0, 1, 1, '{}', 'waiting', 0, 0, '{}')",
             "DELETE FROM trial",
             "DELETE FROM study",
+            "DELETE FROM event",
             "UPDATE study SET definition = 'c'",
+            "UPDATE event SET content = 'c'",
+            "INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 2, 'revised', NULL, 'c', 0, NULL)",
+            "INSERT OR REPLACE INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 2, 'revised', NULL, 'c', 0, NULL)",
+            "INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 1, 'revised', NULL, 'c', 0, NULL)",
+            "INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES (0, 9, 'corrected', 1, '{}', 0, NULL)",
+            "INSERT INTO trial (study, id, revision, params, state, attempts, created, note)
+             VALUES (0, 1, 2, '{}', 'waiting', 0, 0, '{}')",
+            "INSERT INTO removed VALUES (1, 'a', 0)",
+        ] {
+            let refused = connection.execute(change, []).unwrap_err().to_string();
+            assert!(refused.contains("never"), "{change}: {refused}");
+        }
+    }
+    #[test]
+    fn a_study_is_deleted_as_a_whole_or_not_at_all_and_stays_so() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection
+            .pragma_update(None, "foreign_keys", true)
+            .unwrap();
+        migrate(&mut connection, Path::new("a"), &STEPS).unwrap();
+        let trial = |study: i64| {
+            format!(
+                "INSERT INTO study (id, name, definition) VALUES ({study}, 'a{study}', 'b');
+                 INSERT INTO trial (study, id, revision, params, state, measured, told, attempts, created, note)
+                 VALUES ({study}, 0, 1, '{{}}', 'complete', '{{}}', 0, 1, 0, '{{}}');
+                 INSERT INTO event (study, revision, kind, trial, content, time, worker) VALUES ({study}, 2, 'corrected', 0, '{{}}', 0, NULL);"
+            )
+        };
+        connection.execute_batch(&trial(0)).unwrap();
+        connection.execute_batch(&trial(1)).unwrap();
+
+        let removed = "INSERT INTO removed VALUES (1, 'a1', 7)";
+        connection.execute(removed, []).unwrap();
+
+        let count = |table: &str| -> i64 {
+            let query = format!("SELECT count(*) FROM {table}");
+            connection.query_row(&query, [], |row| row.get(0)).unwrap()
+        };
+        assert_eq!(["study", "trial", "event"].map(count), [1; 3]);
+        for change in [
+            removed,
+            "DELETE FROM removed",
+            "UPDATE removed SET study = 0",
+            "INSERT INTO study (id, name, definition) VALUES (1, 'again', 'b')",
+            "DELETE FROM trial",
         ] {
             let refused = connection.execute(change, []).unwrap_err().to_string();
             assert!(refused.contains("never"), "{change}: {refused}");

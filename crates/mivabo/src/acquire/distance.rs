@@ -8,9 +8,13 @@ use crate::space::{Point, Space};
 /// The sum over parameters of a squared difference in [0, 1]. Values of an unordered parameter differ by 1, and so do an
 /// active and an inactive one.
 pub(crate) fn distance(space: &Space, one: &CodedPoint, other: &CodedPoint) -> f64 {
-    let pairs = one.code().unit.iter().zip(&other.code().unit);
-    let reals: f64 = pairs.map(|(x, y)| (x - y) * (x - y)).sum();
+    let reals = squared_distance(&one.code().unit, &other.code().unit);
     reals + discrete_distance(space, one.point(), other.point())
+}
+
+fn squared_distance(one: &[f64], other: &[f64]) -> f64 {
+    let pairs = one.iter().zip(other);
+    pairs.map(|(x, y)| (x - y) * (x - y)).sum()
 }
 
 fn discrete_distance(space: &Space, one: &Point, other: &Point) -> f64 {

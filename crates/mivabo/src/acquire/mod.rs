@@ -7,13 +7,14 @@
 //! | `walk`, `proof` | looks for a point where drawing finds none, and proves that there is none |
 //! | `moves` | changes feasible points into others |
 //! | `untried`, `tried` | finds a feasible point that was not tried before |
-//! | `nearest`, `distance` | finds the feasible point nearest to a wish |
+//! | `nearest`, `distance`, `bits` | finds the feasible point nearest to a wish, and the bits |
 //! | `annealing` | minimises any function over feasible points |
 //!
 //! Whatever the search, it hands on [`Feasible`] points only, and those are made in one place, by the check of the
 //! expressions themselves ([`Space::check`]), not of the rows and tables that the search works with.
 
 pub(crate) mod annealing;
+mod bits;
 mod distance;
 mod error;
 pub(crate) mod moves;
@@ -31,7 +32,7 @@ pub(crate) use self::distance::distance;
 pub use self::error::Error;
 pub use self::placed::{CodedPoint, Feasible, Placed};
 use crate::language::domain::Set;
-use crate::space::{Class, Point, Space};
+use crate::space::{Class, Parameter, Point, Space};
 
 /// The lowest feasible point that a search found.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,11 +52,19 @@ pub(crate) fn is_mixed(space: &Space) -> bool {
 /// For each coordinate whether it may move at this point: the parameter is active and has more than one value.
 pub(crate) fn free_reals(space: &Space, point: &Point) -> Vec<bool> {
     let parameters = space.parameters().iter().zip(&point.settings);
-    let free = parameters.filter_map(|(parameter, setting)| match parameter.domain().set {
-        Set::Float { low, high } => Some(setting.is_some() && low < high),
-        _ => None,
+    let free = parameters.filter_map(|(parameter, setting)| {
+        let is_free = has_room(parameter)?;
+        Some(setting.is_some() && is_free)
     });
     free.collect()
+}
+
+/// Whether a continuous parameter has more than one value; none for a discrete one.
+pub(crate) fn has_room(parameter: &Parameter) -> Option<bool> {
+    match parameter.domain().set {
+        Set::Float { low, high } => Some(low < high),
+        _ => None,
+    }
 }
 
 /// All patterns of `n` bits, at most 31, by the numbers that they stand for.

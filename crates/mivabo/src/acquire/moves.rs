@@ -134,10 +134,13 @@ impl<'a> Moves<'a> {
         self.changed(here, n, FIRST_STEP * heat.sqrt(), stream)
     }
 
+    fn may_draw(&self) -> bool {
+        self.draws_left > 0 && self.points.work() < MUCH_WORK
+    }
+
     /// A new random point as long as there may be more, otherwise an old one.
     fn another(&mut self, stream: &mut Stream) -> Option<Feasible> {
-        let may_draw = self.draws_left > 0 && self.points.work() < MUCH_WORK;
-        let at = if may_draw && self.draw_one(stream).is_ok() {
+        let at = if self.may_draw() && self.draw_one(stream).is_ok() {
             self.pool.len() - 1
         } else {
             stream.below(self.pool.len())
@@ -258,6 +261,11 @@ impl<'a> Moves<'a> {
             return as_it_is;
         }
         // The bits stay: where they are wrong for all reals, no repair helps.
+        self.repaired(bits, unit)
+    }
+
+    /// With the reals moved into what these bits leave.
+    fn repaired(&self, bits: &[bool], unit: &[f64]) -> Option<Feasible> {
         let region = self.space.encoding().given_bits(bits).ok()?;
         Feasible::of_code(self.space, bits, &region.repaired(unit)?)
     }

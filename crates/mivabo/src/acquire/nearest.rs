@@ -12,8 +12,9 @@
 
 use std::slice;
 
-use mivabo_bqp::{Bqp, Distance, Limits, nearest};
+use mivabo_bqp::{Bqp, Distance};
 
+use super::bits::nearest_bits;
 use super::distance::index_range;
 use super::random::RandomPoints;
 use super::{CodedPoint, Feasible, distance};
@@ -123,17 +124,25 @@ impl Search<'_> {
         // Several rounds: one parameter may be free to follow the wish only after another one has.
         for _ in 0..ROUNDS {
             let before = self.distance(&found);
-            for p in 0..self.space.parameters().len() {
-                let nearer = self
-                    .with_wished_value(&found, p)
-                    .filter(|it| self.distance(it) < self.distance(&found));
-                found = nearer.unwrap_or(found);
-            }
+            found = self.pulled_once(found);
             if self.distance(&found) >= before {
                 break;
             }
         }
         found
+    }
+
+    fn pulled_once(&self, mut found: Feasible) -> Feasible {
+        for p in 0..self.space.parameters().len() {
+            found = self.nearer(&found, p).unwrap_or(found);
+        }
+        found
+    }
+
+    /// With the wished value of a parameter, where that leads nearer.
+    fn nearer(&self, found: &Feasible, p: usize) -> Option<Feasible> {
+        let moved = self.with_wished_value(found, p)?;
+        (self.distance(&moved) < self.distance(found)).then_some(moved)
     }
 
     /// The point with the wished value of one parameter, and its reals as near to the wished ones as possible.
@@ -202,23 +211,6 @@ fn steps_of_bit(coding: Coding, k: usize) -> f64 {
         Coding::Unary => 1.0,
         Coding::OneHot => k as f64,
     }
-}
-
-/// The bits that satisfy a problem nearest to a wish, as far as so many nodes of the search find them; those of `held` stay as wished.
-pub(super) fn nearest_bits(
-    problem: &Bqp,
-    wish: &[bool],
-    distance: &Distance,
-    held: &[usize],
-    nodes: u64,
-) -> Option<Vec<bool>> {
-    let limits = Limits {
-        nodes: Some(nodes),
-        ..Limits::default()
-    };
-    let outcome = nearest(problem, wish, distance, held, limits);
-    let solution = outcome.ok()?.ok()?.into_solution()?;
-    Some(solution.x)
 }
 
 #[cfg(test)]

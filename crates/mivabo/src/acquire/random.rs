@@ -130,9 +130,8 @@ impl<'a> RandomPoints<'a> {
     /// Up to `n` random feasible points: fewer after a failure, since others would fail after as long a search, and after much
     /// work.
     pub(crate) fn draw_many(&self, n: usize, stream: &mut Stream) -> Vec<Feasible> {
-        let goes_on = |drawn: &usize| *drawn == 0 || self.work() < MUCH_WORK;
         (0..n)
-            .take_while(goes_on)
+            .take_while(|drawn| *drawn == 0 || self.work() < MUCH_WORK)
             .map_while(|_| self.draw(stream).ok())
             .collect()
     }
@@ -173,18 +172,20 @@ impl<'a> RandomPoints<'a> {
 
     /// The first two ways.
     fn by_rejection(&self, stream: &mut Stream) -> Option<Feasible> {
-        if self.is_log {
-            // One branch for all tries: a new one for each would prefer branches in which a try is likely to succeed.
-            let branch = self.branch(stream);
-            let found = self.tries(Way::ByParameters, POINTS, || {
-                self.by_parameters(branch, stream)
-            });
-            if found.is_some() {
-                return found;
-            }
+        if self.is_log
+            && let Some(found) = self.in_one_branch(stream)
+        {
+            return Some(found);
         }
         let n = if self.is_mixed { BITS } else { BITS_ALONE };
         self.tries(Way::ByCodes, n, || self.by_codes(stream))
+    }
+
+    fn in_one_branch(&self, stream: &mut Stream) -> Option<Feasible> {
+        // One branch for all tries: a new one for each would prefer branches in which a try is likely to succeed.
+        let branch = self.branch(stream);
+        let by_parameters = || self.by_parameters(branch, stream);
+        self.tries(Way::ByParameters, POINTS, by_parameters)
     }
 
     /// The other three.

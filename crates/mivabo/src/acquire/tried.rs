@@ -45,11 +45,16 @@ impl Tried {
 fn discrete(space: &Space, point: &Point) -> Vec<Option<u64>> {
     let settings = space.parameters().iter().zip(&point.settings);
     let visible = settings.filter(|(parameter, _)| !parameter.is_auxiliary());
-    let index = |setting| match setting {
+    let indices = visible.map(|(_, setting)| setting.map(index));
+    indices.collect()
+}
+
+/// All reals have one index.
+fn index(setting: Setting) -> u64 {
+    match setting {
         Setting::Index(index) => index,
         Setting::Real(_) => 0,
-    };
-    visible.map(|(_, setting)| setting.map(index)).collect()
+    }
 }
 
 /// The active reals, as far as an objective can tell them apart. It sees all of them: only integers are auxiliary.

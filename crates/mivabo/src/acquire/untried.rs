@@ -2,14 +2,13 @@
 
 use mivabo_bqp::{Bqp, Distance, Feasibility, Quadratic, Row, RowRelation, Tabu, feasible};
 
-use super::nearest::nearest_bits;
+use super::bits::nearest_bits;
 use super::random::RandomPoints;
 use super::tried::Tried;
-use super::{Feasible, all_bits, free_reals};
+use super::{Feasible, all_bits, free_reals, has_room};
 use crate::acquire::Error;
 use crate::features;
 use crate::features::Weights;
-use crate::language::domain::Set;
 use crate::math::random::Stream;
 use crate::space::Space;
 
@@ -242,8 +241,8 @@ fn no_good(space: &Space, bits: &[bool]) -> Row {
 }
 
 fn has_free_reals(space: &Space) -> bool {
-    let mut domains = space.parameters().iter().map(|p| &p.domain().set);
-    domains.any(|set| matches!(set, Set::Float { low, high } if low < high))
+    let mut parameters = space.parameters().iter();
+    parameters.any(|parameter| has_room(parameter) == Some(true))
 }
 
 fn hamming(a: &[bool], b: &[bool]) -> f64 {

@@ -3,7 +3,7 @@
 use mivabo_bqp::Distance;
 
 use super::Feasible;
-use super::nearest::nearest_bits;
+use super::bits::nearest_bits;
 use crate::language::point::Setting;
 use crate::math::random::Stream;
 use crate::space::Space;

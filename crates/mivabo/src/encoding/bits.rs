@@ -245,10 +245,7 @@ fn merged_linear(mut terms: Vec<(usize, Number)>) -> Vec<(usize, Number)> {
     terms.sort_by_key(|(bit, _)| *bit);
     let mut merged: Vec<(usize, Number)> = Vec::with_capacity(terms.len());
     for (bit, c) in terms {
-        match merged.last_mut() {
-            Some((last, sum)) if *last == bit => *sum = sum.plus(c),
-            _ => merged.push((bit, c)),
-        }
+        add_last(&mut merged, bit, c);
     }
     merged.retain(|(_, c)| !c.is_zero());
     merged
@@ -280,4 +277,12 @@ fn common_denominator(fractions: &[Fraction]) -> Option<i64> {
     let mut denominators = fractions.iter().map(|fraction| fraction.denominator);
     // Divided first, so that only a result that is too large overflows.
     denominators.try_fold(1_i64, |all, d| (all / all.gcd(&d)).checked_mul(d))
+}
+
+/// Adds to the last term, where that has the same bit.
+fn add_last(terms: &mut Vec<(usize, Number)>, bit: usize, c: Number) {
+    match terms.last_mut() {
+        Some((last, sum)) if *last == bit => *sum = sum.plus(c),
+        _ => terms.push((bit, c)),
+    }
 }

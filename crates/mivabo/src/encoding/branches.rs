@@ -89,13 +89,18 @@ impl Encoding {
 
 /// Everything that is given, with each value of a code.
 fn crossed(given: &[Vec<GivenBit>], code: &Code) -> Vec<Vec<GivenBit>> {
-    let with = |given: &Vec<GivenBit>, index: u64| -> Vec<GivenBit> {
-        let bits = code.bits().enumerate();
-        let bits = bits.map(|(k, bit)| (bit, code.bit(index, k)));
-        given.iter().copied().chain(bits).collect()
-    };
-    let with_each = |given| (0..code.size()).map(move |index| with(given, index));
-    given.iter().flat_map(with_each).collect()
+    let indices = 0..code.size();
+    let crossed = given
+        .iter()
+        .flat_map(|given| indices.clone().map(move |index| with(given, code, index)));
+    crossed.collect()
+}
+
+/// With the bits of one value of a parameter.
+fn with(given: &[GivenBit], code: &Code, index: u64) -> Vec<GivenBit> {
+    let bits = code.bits().enumerate();
+    let bits = bits.map(|(k, bit)| (bit, code.bit(index, k)));
+    given.iter().copied().chain(bits).collect()
 }
 
 fn branches_given(

@@ -46,6 +46,13 @@ impl Code {
         }
     }
 
+    /// Sets the bits of a whole code to those of this index.
+    pub fn write(&self, index: u64, bits: &mut [bool]) {
+        for k in 0..self.width {
+            bits[self.first + k] = self.bit(index, k);
+        }
+    }
+
     /// The index that the bits stand for, if any.
     pub fn index(&self, x: &[bool]) -> Option<u64> {
         let bits = &x[self.bits()];
@@ -144,11 +151,7 @@ impl Code {
 
     /// A set of indices as an affine function of the bits that is 1 inside and 0 outside, if there is one.
     pub fn indicator(&self, members: &[bool]) -> Option<BitPolynomial> {
-        let is_member = |index: u64| {
-            let at = usize::try_from(index).ok()?;
-            members.get(at).copied()
-        };
-        let p = self.function(|index| is_member(index).unwrap_or(false).into());
+        let p = self.function(|index| is_member(index, members).into());
         (p.degree() <= 1).then_some(p)
     }
 }
@@ -209,6 +212,11 @@ fn moebius(size: u64, f: impl Fn(u64) -> Number) -> Vec<(u64, Number)> {
     let coefficients = c.into_iter().enumerate();
     let coefficients = coefficients.map(|(code, c)| (code as u64, c));
     coefficients.filter(|(_, c)| !c.is_zero()).collect()
+}
+
+fn is_member(index: u64, members: &[bool]) -> bool {
+    let at = usize::try_from(index).ok();
+    at.and_then(|at| members.get(at).copied()).unwrap_or(false)
 }
 
 #[cfg(test)]

@@ -84,10 +84,8 @@ fn without<'a>(kept: &[&'a Necessity], constraints: Range<usize>) -> Vec<&'a Nec
 /// # Errors
 /// A coefficient is too large to be added up.
 pub(crate) fn add(problem: &mut Bqp, piece: &Lowered) -> Result<(), Error> {
-    let refused = |name: &str, error: mivabo_bqp::Error| Error::Unsupported {
-        name: name.to_owned(),
-        why: error.to_string(),
-        hint: "use smaller numbers".into(),
+    let refused = |name: &str, error: mivabo_bqp::Error| {
+        Error::unsupported(name, error.to_string(), "use smaller numbers")
     };
     for row in &piece.rows {
         let added = problem.add_row(row.clone());

@@ -124,6 +124,15 @@ impl Error {
         }
     }
 
+    /// A constraint that cannot be enforced.
+    pub(crate) fn unsupported(name: &str, why: impl Into<String>, hint: &str) -> Error {
+        Error::Unsupported {
+            name: name.to_owned(),
+            why: why.into(),
+            hint: hint.to_owned(),
+        }
+    }
+
     /// A constraint without a normal form.
     pub(crate) fn of_no_form(no_form: NoForm, name: &str) -> Error {
         let (why, hint) = match no_form {
@@ -136,11 +145,7 @@ impl Error {
                 "split it into several constraints",
             ),
         };
-        Error::Unsupported {
-            name: name.to_owned(),
-            why: why.into(),
-            hint: hint.into(),
-        }
+        Error::unsupported(name, why, hint)
     }
 }
 

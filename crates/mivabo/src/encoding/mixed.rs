@@ -8,12 +8,14 @@ use super::lower::{Lowered, enforce};
 use super::part::{Context, Scope};
 use super::scale;
 use crate::encoding::Error;
+use crate::language::domain::Domain;
 use crate::language::error::Place;
 use crate::language::expr::Expr;
 use crate::language::interval;
 use crate::language::model::{Class, Constraint, Model, Smoothness};
 use crate::language::normal::{Atom, Clause, Normaliser};
 use crate::language::point::Setting;
+use crate::language::polynomial::Polynomial;
 
 /// How large a constraint over reals may be once conditions that are defined elsewhere are written out: levels, which are
 /// recursions, and nodes, which are work.
@@ -55,13 +57,11 @@ fn check_extent(model: &Model, constraint: &Constraint, part: &Expr) -> Result<(
     if extent.depth <= MAX_DEPTH && extent.size <= MAX_SIZE {
         return Ok(());
     }
-    Err(Error::Unsupported {
-        name: constraint.name.to_string(),
-        why: format!(
-            "written out with its conditions, it has more than {MAX_SIZE} terms or {MAX_DEPTH} levels"
-        ),
-        hint: "conditions over continuous parameters that name each other many times grow fast; use fewer".into(),
-    })
+    let why = format!(
+        "written out with its conditions, it has more than {MAX_SIZE} terms or {MAX_DEPTH} levels"
+    );
+    let hint = "conditions over continuous parameters that name each other many times grow fast; use fewer";
+    Err(Error::unsupported(&constraint.name, why, hint))
 }
 
 /// Whether it has a value at every point.
@@ -74,11 +74,7 @@ fn check_defined(model: &Model, constraint: &Constraint, part: &Expr) -> Result<
 }
 
 fn check_clauses(model: &Model, constraint: &Constraint, clauses: &[Clause]) -> Result<(), Error> {
-    let refused = |why: &str, hint: &str| Error::Unsupported {
-        name: constraint.name.to_string(),
-        why: why.into(),
-        hint: hint.into(),
-    };
+    let refused = |why: &str, hint: &str| Error::unsupported(&constraint.name, why, hint);
     let has_cases = |clause: &Clause| clause.iter().filter(|atom| is_real(model, atom)).count() > 1;
     if clauses.iter().any(has_cases) {
         return Err(refused(
@@ -119,18 +115,19 @@ pub(crate) fn given(
     if !scope.has_reals(context.model) {
         return Ok(Lowered::default());
     }
-    let enforced = enforce(context, constraint, part)?;
-    Ok(enforced.lowered)
+    Ok(enforce(context, constraint, part)?.lowered)
 }
 
 /// Values of the continuous parameters with nothing special about them: at 0 or 1 a product may lose its degree.
 fn generic(model: &Model) -> Vec<Option<Setting>> {
-    let generic = model.parameters.iter().enumerate().map(|(p, parameter)| {
-        let domain = &parameter.domain;
-        let value = || Setting::Real(scale::from_unit(domain, generic_coordinate(p)));
-        domain.is_continuous().then(value)
-    });
+    let parameters = model.parameters.iter().enumerate();
+    let generic = parameters.map(|(p, parameter)| generic_value(p, &parameter.domain));
     generic.collect()
+}
+
+fn generic_value(p: usize, domain: &Domain) -> Option<Setting> {
+    let value = || scale::from_unit(domain, generic_coordinate(p));
+    domain.is_continuous().then(|| Setting::Real(value()))
 }
 
 /// One of a sequence of coordinates between 0.1 and 0.9 of which no two are close.
@@ -141,13 +138,15 @@ fn generic_coordinate(p: usize) -> f64 {
 
 fn is_real(model: &Model, atom: &Atom) -> bool {
     match atom {
-        Atom::Compare(comparison) => {
-            let named = comparison.polynomial.parameters();
-            named.iter().any(|p| model.is_continuous(*p))
-        }
+        Atom::Compare(comparison) => names_reals(model, &comparison.polynomial),
         Atom::Opaque(smoothness) => *smoothness != Smoothness::Discrete,
         Atom::Member(..) => false,
     }
+}
+
+fn names_reals(model: &Model, polynomial: &Polynomial) -> bool {
+    let named = polynomial.parameters();
+    named.iter().any(|p| model.is_continuous(*p))
 }
 
 fn is_linear(model: &Model, clause: &Clause) -> bool {

@@ -158,10 +158,7 @@ impl Encoding {
         let mut bits = vec![false; self.n_bits];
         for (setting, code) in point.settings.iter().zip(&self.codes) {
             let Some(code) = code else { continue };
-            let index = index_of(*setting);
-            for k in 0..code.width {
-                bits[code.first + k] = code.bit(index, k);
-            }
+            code.write(index_of(*setting), &mut bits);
         }
         bits
     }
@@ -199,11 +196,7 @@ impl Encoding {
     /// [`Error::Unsupported`] when a coefficient overflows at these values.
     pub fn given_reals(&self, unit: &[f64]) -> Result<Bqp, Error> {
         let fixed = self.fixed(unit)?;
-        let context = Context {
-            model: &self.model,
-            codes: &self.codes,
-            fixed: Some(&fixed),
-        };
+        let context = self.context(&fixed);
         let is_real = |c: &&Constraint| c.class >= Class::LinearContinuous;
         let mut problem = self.problem.clone();
         for constraint in self.model.constraints.iter().filter(is_real) {
@@ -216,6 +209,14 @@ impl Encoding {
     }
 
     /// The settings of the continuous parameters, and none of the others.
+    fn context<'a>(&'a self, fixed: &'a [Option<Setting>]) -> Context<'a> {
+        Context {
+            model: &self.model,
+            codes: &self.codes,
+            fixed: Some(fixed),
+        }
+    }
+
     fn fixed(&self, unit: &[f64]) -> Result<Vec<Option<Setting>>, Error> {
         check_length("coordinates", unit.len(), self.reals.len())?;
         let mut fixed = vec![None; self.model.parameters.len()];
@@ -234,22 +235,23 @@ impl Encoding {
     }
 
     fn setting(&self, p: usize, bits: &[bool], unit: &[f64]) -> Result<Setting, Error> {
-        if let Some(code) = &self.codes[p] {
-            let name = || self.model.parameters[p].name.to_string();
-            let index = code.index(bits);
-            let index = index.ok_or_else(|| BadCode::Bits { name: name() })?;
-            return Ok(Setting::Index(index));
+        match &self.codes[p] {
+            Some(code) => self.index(p, code, bits),
+            None => self.real(p, unit[self.reals.partition_point(|real| *real < p)]),
         }
-        self.real(p, unit[self.reals.partition_point(|real| *real < p)])
+    }
+
+    fn index(&self, p: usize, code: &Code, bits: &[bool]) -> Result<Setting, Error> {
+        let name = || self.model.parameters[p].name.to_string();
+        let index = code.index(bits);
+        let index = index.ok_or_else(|| BadCode::Bits { name: name() })?;
+        Ok(Setting::Index(index))
     }
 
     /// The setting of a continuous parameter at a coordinate.
     fn real(&self, p: usize, value: f64) -> Result<Setting, Error> {
         let parameter = &self.model.parameters[p];
-        if !(0.0..=1.0).contains(&value) {
-            let name = parameter.name.to_string();
-            return Err(BadCode::Coordinate { name, value }.into());
-        }
+        check_coordinate(&parameter.name, value)?;
         Ok(Setting::Real(scale::from_unit(&parameter.domain, value)))
     }
 }
@@ -273,6 +275,14 @@ fn check_length(what: &'static str, found: usize, expected: usize) -> Result<(),
         expected,
     };
     Err(length.into())
+}
+
+fn check_coordinate(name: &str, value: f64) -> Result<(), BadCode> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(());
+    }
+    let name = name.to_owned();
+    Err(BadCode::Coordinate { name, value })
 }
 
 /// Places the bits of all discrete parameters one after the other.

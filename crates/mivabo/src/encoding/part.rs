@@ -31,10 +31,7 @@ impl Part<'_> {
         match self.conditions {
             [] => statement,
             [one] => (*one).clone().implies(statement),
-            many => {
-                let all = many.iter().map(|c| (*c).clone()).collect();
-                Expr::new(Node::And(all)).implies(statement)
-            }
+            many => all(many).implies(statement),
         }
     }
 }
@@ -62,4 +59,10 @@ impl Scope {
     pub fn has_reals(&self, model: &Model) -> bool {
         self.parameters.iter().any(|p| model.is_continuous(*p))
     }
+}
+
+/// The conjunction of several conditions.
+fn all(conditions: &[&Expr]) -> Expr {
+    let conditions = conditions.iter().map(|c| (*c).clone());
+    Expr::new(Node::And(conditions.collect()))
 }

@@ -61,11 +61,8 @@ impl<'a> Enumeration<'a> {
     }
 
     fn unsupported(&self, error: &mivabo_bqp::Error) -> Error {
-        Error::Unsupported {
-            name: self.part.name.to_owned(),
-            why: error.to_string(),
-            hint: "split it into smaller constraints".into(),
-        }
+        let hint = "split it into smaller constraints";
+        Error::unsupported(self.part.name, error.to_string(), hint)
     }
 
     /// The discrete parameters of the scope and their codes, in the order of their bits.
@@ -114,8 +111,13 @@ impl<'a> Enumeration<'a> {
         }
     }
 
+    fn n_bits(&self) -> usize {
+        let codes = self.codes().into_iter();
+        codes.map(|(_, code)| code.width).sum()
+    }
+
     fn check_bits(&self) -> Result<(), Error> {
-        let bits = self.codes().iter().map(|(_, code)| code.width).sum();
+        let bits = self.n_bits();
         if bits <= MAX_BITS {
             return Ok(());
         }
@@ -174,14 +176,16 @@ impl Walk<'_> {
     }
 
     fn leaf(&mut self) -> Result<(), Error> {
-        let is_allowed = self.is_allowed().map_err(|fault| {
-            let place = Place::Constraint(self.of.part.name.to_owned());
-            self.error(place, fault)
-        })?;
-        if is_allowed {
+        let is_allowed = self.is_allowed();
+        if is_allowed.map_err(|fault| self.undefined(fault))? {
             self.allowed.push(self.pattern());
         }
         Ok(())
+    }
+
+    fn undefined(&self, fault: Fault) -> Error {
+        let place = Place::Constraint(self.of.part.name.to_owned());
+        self.error(place, fault)
     }
 
     /// Whether the statement holds or does not apply.
@@ -221,12 +225,14 @@ impl Walk<'_> {
 
 /// Settings as a message shows them: "a = 1, b = 'x'".
 fn described(model: &Model, settings: &[Option<Setting>], scope: &[usize]) -> String {
-    let shown = scope.iter().filter_map(|p| {
-        let parameter = &model.parameters[*p];
-        let value = shown(parameter, settings[*p]?);
-        Some(format!("{} = {value}", parameter.name))
-    });
+    let shown = scope
+        .iter()
+        .filter_map(|p| Some(assigned(&model.parameters[*p], settings[*p]?)));
     shown.collect::<Vec<_>>().join(", ")
+}
+
+fn assigned(parameter: &Parameter, setting: Setting) -> String {
+    format!("{} = {}", parameter.name, shown(parameter, setting))
 }
 
 fn shown(parameter: &Parameter, setting: Setting) -> String {

@@ -227,11 +227,13 @@ impl Features {
     /// The numbers of the weights (row, column) that are in the model, in the order of [`flatten`](Self::flatten).
     pub(crate) fn weights(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let first_row = (0..self.n_columns()).map(|j| (0, j));
-        let row = |i: usize| {
-            let products = self.mixed.waves_of(i).iter().map(move |&j| (i, j + 1));
-            std::iter::once((i, 0)).chain(products)
-        };
-        first_row.chain((1..self.monomials.len()).flat_map(row))
+        let others = 1..self.monomials.len();
+        first_row.chain(others.flat_map(|i| self.row_weights(i)))
+    }
+
+    fn row_weights(&self, i: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let products = self.mixed.waves_of(i).iter().map(move |&j| (i, j + 1));
+        std::iter::once((i, 0)).chain(products)
     }
 
     /// φ(x) of a point as one row of [`n_weights`](Self::n_weights) values.

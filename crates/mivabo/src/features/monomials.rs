@@ -23,6 +23,16 @@ pub enum Basis {
     Fourier,
 }
 
+impl Basis {
+    /// What a bit counts as where it is not set.
+    fn unset(self) -> f64 {
+        match self {
+            Basis::Binary => 0.0,
+            Basis::Fourier => -1.0,
+        }
+    }
+}
+
 /// All monomials of the visible bits up to an order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Monomials {
@@ -114,10 +124,7 @@ impl Monomials {
 
     /// [`values`](Self::values) from a function of the visible bits, into a slice.
     pub(crate) fn fill(&self, bit: impl Fn(usize) -> bool, a: &mut [f64]) {
-        let unset = match self.basis {
-            Basis::Binary => 0.0,
-            Basis::Fourier => -1.0,
-        };
+        let unset = self.basis.unset();
         let x: Vec<f64> = (0..self.visible.len())
             .map(|i| if bit(i) { 1.0 } else { unset })
             .collect();
@@ -130,12 +137,8 @@ impl Monomials {
 
     /// The visible bits as words, for [`kernel`](Self::kernel).
     pub(crate) fn packed(&self, bits: &[bool]) -> Vec<u64> {
-        let word = |chunk: &[usize]| {
-            chunk.iter().enumerate().fold(0, |word, (k, &position)| {
-                word | (u64::from(bits[position]) << k)
-            })
-        };
-        self.visible.chunks(64).map(word).collect()
+        let chunks = self.visible.chunks(64);
+        chunks.map(|chunk| word(chunk, bits)).collect()
     }
 
     /// The number of words of [`packed`](Self::packed).
@@ -233,6 +236,14 @@ fn steps(n: usize, order: usize) -> Vec<(u32, u32)> {
     steps
 }
 
+/// The bits at up to 64 positions, the first one lowest.
+fn word(positions: &[usize], bits: &[bool]) -> u64 {
+    let set = positions.iter().enumerate();
+    set.fold(0, |word, (k, position)| {
+        word | (u64::from(bits[*position]) << k)
+    })
+}
+
 /// The kernel at `count` common ones of `n` bits, or at as many differing bits.
 fn kernel_value(basis: Basis, n: usize, count: usize, order: usize) -> f64 {
     match basis {
@@ -260,15 +271,15 @@ fn binomial(n: usize, k: usize) -> u64 {
     if k > n {
         return 0;
     }
+    let product = (0..k).try_fold(1, |product, i| next_binomial(product, n, i));
+    product.unwrap_or(u64::MAX)
+}
+
+/// C(n, i + 1) from C(n, i), where a number holds it.
+fn next_binomial(product: u64, n: usize, i: usize) -> Option<u64> {
     // C(n, i) (n - i) is a multiple of i + 1, so every division is exact.
-    let next = |product: u128, i: usize| {
-        let product = product.checked_mul((n - i) as u128)? / (i as u128 + 1);
-        (product < u128::from(u64::MAX)).then_some(product)
-    };
-    let product = (0..k).try_fold(1_u128, next);
-    product
-        .and_then(|p| u64::try_from(p).ok())
-        .unwrap_or(u64::MAX)
+    let product = u128::from(product) * (n - i) as u128 / (i as u128 + 1);
+    u64::try_from(product).ok()
 }
 
 #[cfg(test)]

@@ -54,6 +54,13 @@ impl WaveKernel {
             WaveKernel::Matern52 => Some(5.0),
         }
     }
+
+    /// By what the normal coordinates of a frequency are multiplied.
+    fn spread(self, stream: &mut Stream) -> f64 {
+        // A Student-t vector is a normal one divided by the root of one χ²/2ν, the same for all of its coordinates.
+        let spread = |d: f64| (d / stream.chi_square(d).max(1e-12)).sqrt();
+        self.degrees().map_or(1.0, spread)
+    }
 }
 
 /// How a kernel over the reals is turned into waves.
@@ -216,10 +223,7 @@ impl Waves {
         amplitude: f64,
         stream: &mut Stream,
     ) {
-        // A Student-t vector is a normal one divided by the root of one χ²/2ν, the same for all of its coordinates.
-        let spread = kernel
-            .degrees()
-            .map_or(1.0, |d| (d / stream.chi_square(d).max(1e-12)).sqrt());
+        let spread = kernel.spread(stream);
         let mut frequency = vec![0.0; self.n_reals];
         for &k in scope {
             frequency[k] = spread * stream.normal();
@@ -272,16 +276,24 @@ impl Waves {
     /// 1e50, or missing, stay as they are.
     pub(crate) fn with_bandwidths(&self, bandwidths: &[f64]) -> Waves {
         let mut waves = self.clone();
-        // From the base and not from the present frequencies: rounding does not pile up, and the way back is exact.
-        for (old, &new) in waves.bandwidths.iter_mut().zip(bandwidths) {
+        waves.set_bandwidths(bandwidths);
+        waves.rescale();
+        waves
+    }
+
+    fn set_bandwidths(&mut self, bandwidths: &[f64]) {
+        for (old, &new) in self.bandwidths.iter_mut().zip(bandwidths) {
             if HYPERPARAMETERS.contains(&new) {
                 *old = new;
             }
         }
-        for (k, frequency) in waves.frequencies.iter_mut().enumerate() {
-            *frequency = waves.base[k] / waves.bandwidths[k % waves.n_reals];
+    }
+
+    fn rescale(&mut self) {
+        // From the base and not from the present frequencies: rounding does not pile up, and the way back is exact.
+        for (k, frequency) in self.frequencies.iter_mut().enumerate() {
+            *frequency = self.base[k] / self.bandwidths[k % self.n_reals];
         }
-        waves
     }
 
     /// M_c, the number of waves.

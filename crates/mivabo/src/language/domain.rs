@@ -52,6 +52,8 @@ pub struct Domain {
     pub(crate) set: Set,
     pub(crate) coding: Coding,
     pub(crate) log: bool,
+    /// As it was said, and once it is checked as the domain itself writes it.
+    pub(crate) default: Option<Value>,
 }
 
 /// The values of a [`Domain`], apart from how they are scaled and coded.
@@ -114,6 +116,39 @@ impl Domain {
     pub fn log(mut self) -> Domain {
         self.log = true;
         self
+    }
+
+    /// What is taken where nothing else is said. The point of all defaults is the first trial of a study, where it is feasible.
+    ///
+    /// ```
+    /// use mivabo::space::{Domain, Space};
+    /// let mut space = Space::builder();
+    /// space.add("rate", Domain::float(1e-4, 1e-1).log().default(1e-3));
+    /// space.add("layers", Domain::int(1, 6).default(2));
+    /// let space = space.build()?;
+    /// let first = space.default_point().and_then(Result::ok);
+    /// assert_eq!(first.and_then(|point| space.value(&point, "layers")), Some(2.into()));
+    /// # Ok::<(), mivabo::Error>(())
+    /// ```
+    pub fn default(mut self, value: impl Into<Value>) -> Domain {
+        self.default = Some(value.into());
+        self
+    }
+
+    /// What is taken where nothing else is said.
+    pub fn default_value(&self) -> Option<&Value> {
+        self.default.as_ref()
+    }
+
+    /// A value as the domain itself writes it: 3 for 3.0 of an int, 3.0 for 3 of a float. None where it does not hold the value.
+    pub(crate) fn own(&self, value: &Value) -> Option<Value> {
+        match (&self.set, value) {
+            (Set::Float { low, high }, Value::Int(_) | Value::Float(_)) => {
+                let x = value.as_f64().filter(|x| (*low..=*high).contains(x));
+                x.map(Value::Float)
+            }
+            _ => Some(self.value(self.index_of(value)?)),
+        }
     }
 
     /// Chooses the bits of an int or an ordinal. A choice is always one-hot, a bool always one bit.
@@ -277,6 +312,7 @@ impl From<Set> for Domain {
             set,
             coding: Coding::Binary,
             log: false,
+            default: None,
         }
     }
 }

@@ -235,6 +235,16 @@ pub enum Error {
         /// What the reader says.
         message: String,
     },
+    /// A default that the parameter cannot have.
+    #[error("parameter `{name}`: the default {default} is not {domain}")]
+    Default {
+        /// The parameter.
+        name: String,
+        /// Its default.
+        default: Value,
+        /// What was expected.
+        domain: Box<Domain>,
+    },
     /// A key that a parameter of this type does not have, or lacks.
     #[error("parameter `{name}`: {message}")]
     Declaration {
@@ -271,6 +281,7 @@ impl Error {
             | Error::LogNeedsPositive { name, .. }
             | Error::LogOnList { name }
             | Error::NonFinite { name, .. }
+            | Error::Default { name, .. }
             | Error::Declaration { name, .. } => Some(Subject::Symbol(name)),
             Error::Syntax { place, .. }
             | Error::UnknownName { place, .. }

@@ -3,9 +3,10 @@
 //! Evaluation, the normal form and the encoding read it; nothing in it changes after the build.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
-use super::domain::{Domain, Kind};
+use super::domain::{Coding, Domain, Kind, Set};
 use super::expr::{Expr, Function, Node, Symbol};
 
 /// A parameter of the space.
@@ -38,6 +39,34 @@ impl Parameter {
     /// Whether it exists only for the constraints, invisible to model and objective.
     pub fn is_auxiliary(&self) -> bool {
         self.auxiliary
+    }
+}
+
+impl fmt::Display for Parameter {
+    /// Everything that is said of it but its name: "an integer from 1 to 7, on a logarithmic scale, when n >= 5".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.domain)?;
+        let is_list = matches!(self.domain.set, Set::Ordinal(_));
+        f.write_str(if is_list { " in this order" } else { "" })?;
+        f.write_str(if self.domain.log {
+            ", on a logarithmic scale"
+        } else {
+            ""
+        })?;
+        f.write_str(match (&self.domain.set, self.domain.coding) {
+            // A choice is always coded so, and the rest has no other code.
+            (Set::Choice(_), _) | (_, Coding::Binary) => "",
+            (_, Coding::Unary) => ", coded in unary",
+            (_, Coding::OneHot) => ", coded one-hot",
+        })?;
+        f.write_str(if self.auxiliary { ", auxiliary" } else { "" })?;
+        if let Some(default) = &self.domain.default {
+            write!(f, ", default {default}")?;
+        }
+        match &self.when {
+            Some(when) => write!(f, ", when {when}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -103,8 +132,8 @@ pub enum Class {
     SmoothMixed,
 }
 
-impl std::fmt::Display for Class {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Class::Logic => "logic",
             Class::LinearDiscrete => "linear, discrete",

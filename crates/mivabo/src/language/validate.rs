@@ -22,6 +22,7 @@ pub(crate) fn validate(name: &str, domain: &Domain) -> Result<(), Error> {
     if domain.log {
         log_scale(name, &domain.set)?;
     }
+    check_default(name, domain)?;
     let n = domain.size().unwrap_or(0);
     if domain.coding == Coding::Binary {
         return Ok(());
@@ -99,6 +100,17 @@ fn log_scale(name: &str, set: &Set) -> Result<(), Error> {
         Ok(())
     } else {
         Err(Error::LogNeedsPositive { name, low })
+    }
+}
+
+fn check_default(name: &str, domain: &Domain) -> Result<(), Error> {
+    match &domain.default {
+        Some(default) if domain.own(default).is_none() => Err(Error::Default {
+            name: name.to_owned(),
+            default: default.clone(),
+            domain: Box::new(domain.clone()),
+        }),
+        _ => Ok(()),
     }
 }
 

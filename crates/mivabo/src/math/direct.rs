@@ -136,11 +136,10 @@ impl<F: FnMut(&[f64]) -> f64> Search<'_, F> {
         self.n_evaluations += 1;
         interrupt::check();
         let point = self.place(&centre);
-        let value = (self.f)(&point);
+        let value = comparable((self.f)(&point));
         Cell {
             centre,
-            // The largest number and not infinity: slopes on the hull would not be numbers.
-            value: if value.is_finite() { value } else { f64::MAX },
+            value,
             levels,
         }
     }
@@ -155,12 +154,13 @@ impl<F: FnMut(&[f64]) -> f64> Search<'_, F> {
         x
     }
 
+    fn best(&self) -> Option<&Cell> {
+        let cells = self.cells.iter();
+        cells.min_by(|a, b| a.value.total_cmp(&b.value))
+    }
+
     fn minimum(&self) -> Minimum {
-        let best = self
-            .cells
-            .iter()
-            .min_by(|a, b| a.value.total_cmp(&b.value))
-            .map(|c| (self.place(&c.centre), c.value));
+        let best = self.best().map(|c| (self.place(&c.centre), c.value));
         let (x, value) = best.unwrap_or_default();
         Minimum {
             x,
@@ -257,6 +257,11 @@ fn hull(corners: Vec<Corner>) -> Vec<Corner> {
         hull.push(next);
     }
     hull
+}
+
+/// The largest number and not infinity: slopes on the hull would not be numbers.
+fn comparable(value: f64) -> f64 {
+    if value.is_finite() { value } else { f64::MAX }
 }
 
 #[cfg(test)]

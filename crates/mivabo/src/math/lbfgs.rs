@@ -196,10 +196,15 @@ struct Sample {
 impl Sample {
     /// The power of two that brings value and gradient down to about 1, where they are huge.
     fn smaller_unit(&self) -> Option<f64> {
-        let sizes = self.gradient.iter().map(|g| g.abs());
-        let size = sizes.fold(self.value.abs(), f64::max);
+        let size = self.size();
         let is_huge = size > LARGEST && size.is_finite();
         is_huge.then(|| size.log2().floor().exp2())
+    }
+
+    /// The largest number of value and gradient.
+    fn size(&self) -> f64 {
+        let sizes = self.gradient.iter().map(|g| g.abs());
+        sizes.fold(self.value.abs(), f64::max)
     }
 
     fn divide(&mut self, unit: f64) {
@@ -235,6 +240,20 @@ impl Pair {
         dot(&self.step, &self.change)
     }
 
+    fn between(from: &Sample, to: &Sample) -> Pair {
+        Pair {
+            step: differences(&to.x, &from.x),
+            change: differences(&to.gradient, &from.gradient),
+        }
+    }
+
+    fn masked(&self, is_free: &[bool]) -> Pair {
+        Pair {
+            step: masked(&self.step, is_free),
+            change: masked(&self.change, is_free),
+        }
+    }
+
     /// Whether the implied Hessian is positive along the step: without that a direction may lead upwards.
     fn is_curved(&self) -> bool {
         self.curvature() > LEAST_CURVATURE * dot(&self.change, &self.change)
@@ -249,10 +268,7 @@ struct Memory {
 
 impl Memory {
     fn remember(&mut self, from: &Sample, to: &Sample) {
-        let pair = Pair {
-            step: differences(&to.x, &from.x),
-            change: differences(&to.gradient, &from.gradient),
-        };
+        let pair = Pair::between(from, to);
         if pair.is_curved() {
             self.pairs.push_back(pair);
         }
@@ -283,10 +299,7 @@ impl Memory {
 
     /// The pairs over the free coordinates. Without the held ones some are not curved any more.
     fn over_free(&self, is_free: &[bool]) -> Vec<Pair> {
-        let masked = self.pairs.iter().map(|pair| Pair {
-            step: masked(&pair.step, is_free),
-            change: masked(&pair.change, is_free),
-        });
+        let masked = self.pairs.iter().map(|pair| pair.masked(is_free));
         masked.filter(Pair::is_curved).collect()
     }
 }
@@ -476,7 +489,7 @@ mod tests {
         let search = |size: f64| {
             let scaled = |x: &[f64], gradient: &mut [f64]| {
                 let value = size * rosenbrock(x, gradient);
-                gradient.iter_mut().for_each(|g| *g *= size);
+                scale(gradient, size);
                 value
             };
             minimise(scaled, &start, &[(-5.0, 5.0); 5], LbfgsSettings::default())

@@ -39,6 +39,11 @@ pub(crate) fn quotients(x: &[f64], y: &[f64]) -> Vec<f64> {
     x.iter().zip(y).map(|(x, y)| x / y).collect()
 }
 
+/// The least number, passing over NaN; infinite without any.
+pub(crate) fn least(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(f64::INFINITY, f64::min)
+}
+
 /// x += scale · y
 pub(crate) fn add_scaled(x: &mut [f64], scale: f64, y: &[f64]) {
     x.iter_mut().zip(y).for_each(|(x, y)| *x += scale * y);

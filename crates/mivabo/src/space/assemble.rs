@@ -24,7 +24,7 @@ pub(crate) fn assemble(declared: Declared) -> Result<Model, Error> {
     let parameters: Vec<(Arc<str>, Domain)> = declared
         .parameters
         .iter()
-        .map(|p| (Arc::from(p.name.as_str()), p.domain.clone()))
+        .map(|p| (Arc::from(p.name.as_str()), settled(&p.domain)))
         .collect();
     let definitions = declared
         .definitions
@@ -49,6 +49,15 @@ pub(crate) fn assemble(declared: Declared) -> Result<Model, Error> {
     assembly.add_constraints(declared.constraints)?;
     assembly.add_whole_divisions()?;
     Ok(assembly.model)
+}
+
+/// The domain with its default written as the domain itself writes it, so that 1 and 1.0 make equal spaces.
+fn settled(domain: &Domain) -> Domain {
+    let default = domain.default.as_ref();
+    Domain {
+        default: default.and_then(|value| domain.own(value)),
+        ..domain.clone()
+    }
 }
 
 fn check_names(declared: &Declared) -> Result<(), Error> {

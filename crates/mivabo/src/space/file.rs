@@ -172,6 +172,8 @@ struct ParameterFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding: Option<Coding>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     when: Option<String>,
     /// Refused later, with the key that was probably meant.
     #[serde(flatten, skip_serializing)]
@@ -261,6 +263,7 @@ fn write_parameter(parameter: &Parameter) -> ParameterFile {
     let mut file = ParameterFile {
         kind: type_name(parameter).to_owned(),
         log: domain.log.then_some(true),
+        default: domain.default.clone(),
         when: parameter.when.as_ref().map(ToString::to_string),
         ..ParameterFile::default()
     };
@@ -311,6 +314,9 @@ fn read_parameter(
     if let Some(coding) = file.encoding {
         domain = domain.coding(coding);
     }
+    if let Some(default) = file.default {
+        domain = domain.default(default);
+    }
     let var = space.declare(name, domain, file.kind == "auxiliary");
     if let Some(when) = file.when {
         space.only_when(var, when);
@@ -355,25 +361,30 @@ impl Keys<'_> {
         self.check_known()?;
         match self.file.kind.as_str() {
             "float" => {
-                self.allow(&["low", "high", "log"])?;
+                self.allow(&["low", "high", "log", "default"])?;
                 let low = self.real("low", self.file.low.as_ref())?;
                 let high = self.real("high", self.file.high.as_ref())?;
                 Ok(Domain::float(low, high))
             }
-            "int" | "auxiliary" => {
+            "int" => {
+                self.allow(&["low", "high", "step", "log", "encoding", "default"])?;
+                self.int()
+            }
+            // Its value follows from the others, so a default would say nothing.
+            "auxiliary" => {
                 self.allow(&["low", "high", "step", "log", "encoding"])?;
                 self.int()
             }
             "ordinal" => {
-                self.allow(&["values", "encoding"])?;
+                self.allow(&["values", "encoding", "default"])?;
                 Ok(Domain::ordinal(self.values()?))
             }
             "choice" => {
-                self.allow(&["values"])?;
+                self.allow(&["values", "default"])?;
                 Ok(Domain::choice(self.values()?))
             }
             "bool" => {
-                self.allow(&[])?;
+                self.allow(&["default"])?;
                 Ok(Domain::bool())
             }
             "" => Err(self.error(format!("`type` is missing; expected {KINDS}"))),
@@ -407,6 +418,7 @@ impl Keys<'_> {
             ("log", file.log.is_some()),
             ("values", file.values.is_some()),
             ("encoding", file.encoding.is_some()),
+            ("default", file.default.is_some()),
         ];
         let is_foreign = |(key, is_given): &&(&str, bool)| *is_given && !allowed.contains(key);
         match given.iter().find(is_foreign) {

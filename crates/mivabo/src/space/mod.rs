@@ -34,10 +34,13 @@
 pub(crate) mod assemble;
 mod builder;
 mod declared;
+mod defaults;
+mod difference;
 mod error;
 mod file;
 mod order;
 mod point;
+mod said;
 mod statement;
 mod whole;
 
@@ -45,8 +48,11 @@ use std::sync::Arc;
 
 pub use self::builder::SpaceBuilder;
 pub use self::declared::Statement;
+pub use self::defaults::NoDefaultPoint;
+pub use self::difference::{Difference, Part, contrasted};
 pub use self::error::Error;
 pub use self::file::{Constraints, Definitions, Parameters, Tables};
+pub use self::said::Unsaid;
 use crate::encoding::Encoding;
 pub use crate::language::check::{Report, Violation};
 pub use crate::language::domain::{Coding, Domain};

@@ -12,6 +12,28 @@ use crate::language::point::Setting;
 use crate::language::spelling::nearest;
 use crate::language::value::Value;
 
+/// How values become a point.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
+    /// Whether values of inactive parameters are refused; otherwise they are left out.
+    pub is_strict: bool,
+    /// Whether defaults stand in for values that are missing.
+    pub has_defaults: bool,
+}
+
+impl Rule {
+    pub const STRICT: Rule = Rule {
+        is_strict: true,
+        has_defaults: false,
+    };
+
+    /// Whatever can be made of the values.
+    pub const LENIENT: Rule = Rule {
+        is_strict: false,
+        has_defaults: true,
+    };
+}
+
 impl Space {
     /// The point with these values. Auxiliary integers may be left out: they are searched for.
     ///
@@ -37,7 +59,35 @@ impl Space {
         values: impl IntoIterator<Item = (&'a str, Value)>,
     ) -> Result<Point, PointError> {
         let given = self.given(values)?;
-        self.complete(&given, true)
+        self.complete(&given, Rule::STRICT)
+    }
+
+    /// The same, but active parameters that are left out have their defaults, where they have one.
+    ///
+    /// ```
+    /// # use mivabo::space::{Domain, Space};
+    /// let mut space = Space::builder();
+    /// space.add("kernel", Domain::int(1, 7).default(3));
+    /// space.integer("stride", 1..=3);
+    /// let space = space.build()?;
+    ///
+    /// let point = space.point_with_defaults([("stride", 2.into())])?;
+    /// assert_eq!(space.value(&point, "kernel"), Some(3.into()));
+    /// # Ok::<(), mivabo::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`point`](Self::point).
+    pub fn point_with_defaults<'a>(
+        &self,
+        values: impl IntoIterator<Item = (&'a str, Value)>,
+    ) -> Result<Point, PointError> {
+        let given = self.given(values)?;
+        let rule = Rule {
+            has_defaults: true,
+            ..Rule::STRICT
+        };
+        self.complete(&given, rule)
     }
 
     /// The same, but values of inactive parameters are left out instead of refused.
@@ -49,7 +99,11 @@ impl Space {
         values: impl IntoIterator<Item = (&'a str, Value)>,
     ) -> Result<Point, PointError> {
         let given = self.given(values)?;
-        self.complete(&given, false)
+        let rule = Rule {
+            is_strict: false,
+            ..Rule::STRICT
+        };
+        self.complete(&given, rule)
     }
 
     /// The point with these values and no others: auxiliary integers are not searched for. Undoes
@@ -62,7 +116,8 @@ impl Space {
         values: impl IntoIterator<Item = (&'a str, Value)>,
     ) -> Result<Point, PointError> {
         let given = self.given(values)?;
-        self.assigned(&given, true).map(Evaluator::into_point)
+        self.assigned(&given, Rule::STRICT)
+            .map(Evaluator::into_point)
     }
 
     /// Whether every value of a point is one of the same parameter here. Points of this space fit; those of another one may
@@ -131,7 +186,7 @@ impl Space {
         Ok(given)
     }
 
-    fn place(&self, name: &str) -> Option<usize> {
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
         let mut names = self.parameters().iter().map(Parameter::name);
         names.position(|known| known == name)
     }
@@ -144,20 +199,24 @@ impl Space {
     }
 
     /// Sets what is given; then the first values of the missing auxiliary integers with which all constraints hold.
-    fn complete(&self, given: &[Option<Value>], strict: bool) -> Result<Point, PointError> {
+    pub(super) fn complete(
+        &self,
+        given: &[Option<Value>],
+        rule: Rule,
+    ) -> Result<Point, PointError> {
         let missing = self.missing_auxiliaries(given);
         let combinations = self.combinations(&missing)?;
         let mut first = None;
         for combination in 0..combinations {
             let values = self.with_auxiliaries(given, &missing, combination);
             // Active or not depends on the values, so every combination is assigned anew.
-            match self.assigned(&values, strict) {
+            match self.assigned(&values, rule) {
                 Ok(at) if missing.is_empty() || at.all_hold() => return Ok(at.into_point()),
                 other => first = first.or(Some(other.map(Evaluator::into_point))),
             }
         }
         // Where no values make the point feasible, any do: the check says what is wrong with it.
-        first.unwrap_or_else(|| self.assigned(given, strict).map(Evaluator::into_point))
+        first.unwrap_or_else(|| self.assigned(given, rule).map(Evaluator::into_point))
     }
 
     fn missing_auxiliaries(&self, given: &[Option<Value>]) -> Vec<usize> {
@@ -200,11 +259,17 @@ impl Space {
         values
     }
 
-    fn assigned(&self, given: &[Option<Value>], strict: bool) -> Result<Evaluator<'_>, PointError> {
+    pub(super) fn assigned(
+        &self,
+        given: &[Option<Value>],
+        rule: Rule,
+    ) -> Result<Evaluator<'_>, PointError> {
         let model = self.encoding().model();
         Evaluator::in_order(model, |p, is_active| {
             let parameter = &model.parameters[p];
-            match (&given[p], is_active) {
+            let default = parameter.domain.default.as_ref();
+            let default = default.filter(|_| rule.has_defaults);
+            match (given[p].as_ref().or(default), is_active) {
                 (Some(value), true) => {
                     setting(parameter.name(), &parameter.domain, value).map(Some)
                 }
@@ -212,7 +277,9 @@ impl Space {
                     name: parameter.name.to_string(),
                     domain: Box::new(parameter.domain.clone()),
                 }),
-                (Some(_), false) if strict && !parameter.auxiliary => Err(inactive(parameter)),
+                (_, false) if rule.is_strict && given[p].is_some() && !parameter.auxiliary => {
+                    Err(inactive(parameter))
+                }
                 (_, false) => Ok(None),
             }
         })

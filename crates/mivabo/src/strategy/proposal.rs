@@ -21,6 +21,8 @@ pub struct Proposal {
 pub enum Origin {
     /// It was waiting: enqueued, or given back.
     Queue,
+    /// The point of all defaults.
+    Defaults,
     /// The initial design.
     Design,
     /// The minimum of a function drawn from the posterior.
@@ -45,6 +47,7 @@ impl fmt::Display for Origin {
         f.write_str(match self {
             Origin::Certified { gap } => return write!(f, "thompson, gap {}", Rounded(*gap)),
             Origin::Queue => "queue",
+            Origin::Defaults => "defaults",
             Origin::Design => "design",
             Origin::Thompson => "thompson",
             Origin::Improvement(Kernel::Additive) => "improvement",
@@ -63,18 +66,25 @@ struct Rounded(f64);
 
 impl fmt::Display for Rounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nearest = |x: f64| format!("{x:.1e}").parse::<f64>().unwrap_or(x);
-        let rounded = match nearest(self.0) {
-            // A twentieth of the second digit's unit more is rounded to the next one.
-            below if below < self.0 => nearest(self.0 + 0.05 * 10_f64.powf(self.0.log10().floor())),
-            above => above,
-        };
+        let rounded = rounded_up(self.0);
         if rounded == 0.0 || (1e-4..1e6).contains(&rounded) {
             write!(f, "{rounded}")
         } else {
             write!(f, "{rounded:e}")
         }
     }
+}
+
+fn rounded_up(x: f64) -> f64 {
+    match two_digits(x) {
+        // A twentieth of the second digit's unit more is rounded to the next one.
+        below if below < x => two_digits(x + 0.05 * 10_f64.powf(x.log10().floor())),
+        above => above,
+    }
+}
+
+fn two_digits(x: f64) -> f64 {
+    format!("{x:.1e}").parse().unwrap_or(x)
 }
 
 /// The point of the best posterior mean.

@@ -6,6 +6,7 @@ use crate::acquire::untried::Untried;
 use crate::acquire::{Feasible, Placed, distance};
 use crate::encoding::Encoded;
 use crate::math::random::{Purpose, Stream, stream};
+use crate::math::vector::least;
 use crate::measure::{Aims, Outcome, Rank};
 use crate::space::Space;
 use crate::strategy::Error;
@@ -22,9 +23,11 @@ pub(crate) struct Seen<'a> {
     pub seed: u64,
     /// The number of trials in the initial design.
     pub n_initial: usize,
-    /// By number.
+    /// How many trials there are, those included that cannot be said in the space.
+    pub n_trials: u64,
+    /// By number; in a space that was revised only those that can be said there.
     pub trials: &'a [Trial],
-    /// Numbers of told trials, in the order of their tells.
+    /// Places of told trials among these, in the order of their tells.
     pub told: &'a [usize],
     pub tried: &'a Tried,
 }
@@ -40,7 +43,7 @@ pub(crate) struct Observed<'a> {
 impl<'a> Seen<'a> {
     /// The stream of the next trial for one purpose.
     pub(crate) fn stream(&self, purpose: Purpose) -> Stream {
-        stream(self.seed, self.trials.len() as u64, purpose)
+        stream(self.seed, self.n_trials, purpose)
     }
 
     /// Whether any trial has a value.
@@ -60,22 +63,22 @@ impl<'a> Seen<'a> {
 
     /// The told trials in the order of their tells.
     pub(crate) fn observed(&self) -> Vec<Observed<'a>> {
-        let turned = |trial: &Trial| self.value(trial).map(|value| self.turned(value));
-        // Neither a value nor a failure: nothing is learned from a trial that was stopped.
-        let is_stopped = |trial: &Trial| matches!(trial.outcome(), Some(Outcome::Stopped(_)));
         let told = self.told.iter().map(|at| &self.trials[*at]);
-        told.filter(|trial| !is_stopped(trial))
-            .map(|trial| Observed {
-                at: &trial.at,
-                value: turned(trial),
-            })
-            .collect()
+        let learned = told.filter(|trial| !is_stopped(trial));
+        learned.map(|trial| self.observation(trial)).collect()
+    }
+
+    fn observation(&self, trial: &'a Trial) -> Observed<'a> {
+        let value = self.value(trial).map(|value| self.turned(value));
+        Observed {
+            at: &trial.at,
+            value,
+        }
     }
 
     /// The points of the trials that are not told.
     pub(crate) fn pending(&self) -> Vec<&'a Placed> {
-        let is_pending = |trial: &&Trial| !trial.is_told();
-        let pending = self.trials.iter().filter(is_pending);
+        let pending = self.trials.iter().filter(|trial| !trial.is_told());
         pending.map(|trial| &trial.at).collect()
     }
 
@@ -161,10 +164,12 @@ impl<'a> Seen<'a> {
     }
 
     fn distance_to_trials(&self, feasible: &Feasible) -> f64 {
-        let distances = self
-            .trials
-            .iter()
-            .map(|trial| distance(self.space, feasible.coded(), trial.at.coded()));
-        distances.fold(f64::INFINITY, f64::min)
+        let points = self.trials.iter().map(|trial| trial.at.coded());
+        least(points.map(|point| distance(self.space, feasible.coded(), point)))
     }
+}
+
+/// Neither a value nor a failure: nothing is learned from a trial that was stopped.
+fn is_stopped(trial: &Trial) -> bool {
+    matches!(trial.outcome(), Some(Outcome::Stopped(_)))
 }

@@ -5,6 +5,7 @@
 //! Two spellings of one strategy are two definitions of a study.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use super::improvement::{Improvement, ImprovementSearch};
@@ -454,35 +455,40 @@ impl Strategy {
     /// # Errors
     /// [`Error::Unknown`], [`Error::BadSetting`], [`Error::Conflict`].
     pub fn named(text: &str) -> Result<Strategy, Error> {
-        let (name, settings) = text
-            .split_once(':')
-            .map_or((text, None), |(name, settings)| (name, Some(settings)));
+        let Some((name, settings)) = text.split_once(':') else {
+            return of_name(text);
+        };
         let mut strategy = of_name(name)?;
-        if let Some(settings) = settings {
-            match &mut strategy {
-                Strategy::Improvement(own) => set_all(own, IMPROVEMENT, settings)?,
-                Strategy::Thompson(own) => {
-                    set_all(own, THOMPSON, settings)?;
-                    own.check()?;
-                }
-                Strategy::Random => {
-                    let expected = "nothing: random points have no settings".to_owned();
-                    return Err(bad(settings, expected, None));
-                }
+        strategy.set_all(settings)?;
+        Ok(strategy)
+    }
+
+    fn set_all(&mut self, settings: &str) -> Result<(), Error> {
+        match self {
+            Strategy::Improvement(own) => set_all(own, IMPROVEMENT, settings),
+            Strategy::Thompson(own) => {
+                set_all(own, THOMPSON, settings)?;
+                own.check()
+            }
+            Strategy::Random => {
+                let expected = "nothing: random points have no settings".to_owned();
+                Err(bad(settings, expected, None))
             }
         }
-        Ok(strategy)
     }
 }
 
 fn of_name(name: &str) -> Result<Strategy, Error> {
-    match STRATEGIES.iter().find(|known| known.name == name) {
-        Some(known) => Ok((known.make)()),
-        None => Err(Error::Unknown {
-            name: name.to_owned(),
-            nearest: nearest(name, Strategy::NAMES.iter().copied()),
-            known: Strategy::NAMES,
-        }),
+    let known = STRATEGIES.iter().find(|known| known.name == name);
+    let made = known.map(|known| (known.make)());
+    made.ok_or_else(|| unknown(name))
+}
+
+fn unknown(name: &str) -> Error {
+    Error::Unknown {
+        name: name.to_owned(),
+        nearest: nearest(name, Strategy::NAMES.iter().copied()),
+        known: Strategy::NAMES,
     }
 }
 
@@ -568,31 +574,29 @@ impl<S> Values<S> {
     fn expected(&self) -> String {
         match self {
             Values::Words(words, _) => format!("one of {}", words.join(", ")),
-            Values::Whole(range, _) => {
-                format!("a whole number from {} to {}", range.start(), range.end())
-            }
-            Values::Real(range, _) => format!("a number from {} to {}", range.start(), range.end()),
+            Values::Whole(range, _) => format!("a whole number from {}", span(range)),
+            Values::Real(range, _) => format!("a number from {}", span(range)),
         }
     }
 
     fn nearest(&self, value: &str) -> Option<String> {
-        match self {
-            Values::Words(words, _) => nearest(value, words.iter().copied()),
-            Values::Whole(..) | Values::Real(..) => None,
-        }
+        let Values::Words(words, _) = self else {
+            return None;
+        };
+        nearest(value, words.iter().copied())
     }
 
     fn listed(&self) -> Listed {
         match self {
             Values::Words(words, _) => Listed::Words(words),
-            Values::Whole(range, _) => {
-                Listed::Range(format!("{} to {}", range.start(), range.end()))
-            }
-            Values::Real(range, _) => {
-                Listed::Range(format!("{} to {}", range.start(), range.end()))
-            }
+            Values::Whole(range, _) => Listed::Range(span(range)),
+            Values::Real(range, _) => Listed::Range(span(range)),
         }
     }
+}
+
+fn span<T: Display>(range: &RangeInclusive<T>) -> String {
+    format!("{} to {}", range.start(), range.end())
 }
 
 /// A setting as documents and help show it.

@@ -40,6 +40,7 @@ impl Known {
             aims: &self.aims,
             seed: SEED,
             n_initial: 3,
+            n_trials: self.trials.len() as u64,
             trials: &self.trials,
             told: &self.told,
             tried: &self.tried,

@@ -1,31 +1,81 @@
 //! Replaying: a study takes in the trials that others made and told.
 
 use super::ledger::Ledger;
-use super::{Error, State, Trial};
+use super::{Absent, Error, Known, State, Trial};
 
 impl Ledger {
     /// See [`Study::replay`](super::Study::replay).
     pub(super) fn replay<'t>(
         &mut self,
-        trials: impl IntoIterator<Item = &'t Trial>,
+        trials: impl IntoIterator<Item = Known<'t>>,
     ) -> Result<(), Error> {
-        let mut trials: Vec<&Trial> = trials.into_iter().collect();
-        trials.sort_by_key(|trial| trial.id);
-        for trial in &trials {
-            self.follow(trial)?;
+        let mut trials: Vec<Known<'_>> = trials.into_iter().collect();
+        trials.sort_by_key(Known::id);
+        for known in &trials {
+            match known {
+                Known::Here(trial) => self.follow(trial)?,
+                Known::Absent(trial) => self.follow_absent(trial)?,
+            }
         }
         // Tells have an order of their own, and the model depends on it.
-        trials.retain(|trial| trial.is_told());
-        trials.sort_by_key(|trial| trial.told);
-        for trial in trials {
-            self.follow_tell(trial)?;
+        trials.retain(|known| known.told().is_some());
+        trials.sort_by_key(Known::told);
+        for known in trials {
+            match known {
+                Known::Here(trial) => self.follow_tell(trial)?,
+                Known::Absent(trial) => self.follow_absent_tell(trial)?,
+            }
         }
         Ok(())
     }
 
     /// The trial itself, without what was told.
+    fn follow_absent(&mut self, trial: &Absent) -> Result<(), Error> {
+        let (id, n) = (trial.id, self.n_trials());
+        if id > n {
+            return Err(bad(format!("trial {id} comes where trial {n} should")));
+        }
+        let untold = Absent {
+            told: None,
+            ..trial.clone()
+        };
+        if id == n {
+            self.absent.push(untold);
+            return Ok(());
+        }
+        let Some(at) = self.place_of_absent(id) else {
+            return Err(bad(format!("trial {id} has another point than before")));
+        };
+        if self.absent[at].told.is_none() {
+            self.absent[at] = untold;
+        }
+        Ok(())
+    }
+
+    fn follow_absent_tell(&mut self, trial: &Absent) -> Result<(), Error> {
+        let Some(at) = self.place_of_absent(trial.id) else {
+            return Ok(());
+        };
+        if self.absent[at].told.is_none() {
+            self.check_place(trial.id, trial.told)?;
+            self.absent[at].told = trial.told;
+            self.n_absent_tells += 1;
+        }
+        Ok(())
+    }
+
+    /// Tells have no gaps.
+    fn check_place(&self, id: u64, told: Option<u64>) -> Result<(), Error> {
+        let place = self.n_tells();
+        if told == Some(place) {
+            return Ok(());
+        }
+        Err(bad(format!("trial {id} is not tell number {place}")))
+    }
+
+    /// The trial itself, without what was told.
     fn follow(&mut self, trial: &Trial) -> Result<(), Error> {
-        let (id, n) = (trial.id, self.trials.len() as u64);
+        let (id, n) = (trial.id, self.n_trials());
         if id > n {
             return Err(bad(format!("trial {id} comes where trial {n} should")));
         }
@@ -64,11 +114,7 @@ impl Ledger {
         if self.trial(trial.id)?.is_told() {
             return Ok(());
         }
-        let place = self.told.len();
-        if trial.told != Some(place as u64) {
-            let why = format!("trial {} is not tell number {place}", trial.id);
-            return Err(bad(why));
-        }
+        self.check_place(trial.id, trial.told)?;
         match trial.outcome() {
             Some(outcome) => self.settle(trial.id, outcome.clone()),
             None => Ok(()),

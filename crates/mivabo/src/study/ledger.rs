@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Error, Origin, Proposal, Spec, State, Suggestion, Trial};
+use super::{Absent, Error, Origin, Proposal, Spec, State, Suggestion, Trial};
 use crate::acquire::Placed;
 use crate::acquire::tried::Tried;
 use crate::measure::Outcome;
@@ -14,10 +14,15 @@ use crate::strategy::Seen;
 pub(super) struct Ledger {
     pub space: Space,
     pub spec: Spec,
+    /// By number.
     pub trials: Vec<Trial>,
-    /// Numbers of told trials, in the order of their tells.
+    /// Those whose points cannot be said in the space, by number.
+    pub absent: Vec<Absent>,
+    /// How many of those are told.
+    pub n_absent_tells: u64,
+    /// Places of told trials in `trials`, in the order of their tells.
     pub told: Vec<usize>,
-    /// Numbers of waiting trials.
+    /// Places of waiting trials in `trials`.
     pub waiting: BTreeSet<usize>,
     tried: Tried,
 }
@@ -28,6 +33,8 @@ impl Ledger {
             space,
             spec,
             trials: Vec::new(),
+            absent: Vec::new(),
+            n_absent_tells: 0,
             told: Vec::new(),
             waiting: BTreeSet::new(),
             tried: Tried::default(),
@@ -41,10 +48,25 @@ impl Ledger {
             aims: &self.spec.aims,
             seed: self.spec.seed,
             n_initial: self.spec.n_initial(&self.space),
+            n_trials: self.n_trials(),
             trials: &self.trials,
             told: &self.told,
             tried: &self.tried,
         }
+    }
+
+    /// How many trials there are, whether their points can be said in the space or not.
+    pub(super) fn n_trials(&self) -> u64 {
+        (self.trials.len() + self.absent.len()) as u64
+    }
+
+    /// How many of them are told.
+    pub(super) fn n_tells(&self) -> u64 {
+        self.told.len() as u64 + self.n_absent_tells
+    }
+
+    pub(super) fn place_of_absent(&self, id: u64) -> Option<usize> {
+        self.absent.binary_search_by_key(&id, |trial| trial.id).ok()
     }
 
     pub(super) fn placed(&self, point: &Point) -> Result<Placed, Error> {
@@ -53,7 +75,7 @@ impl Ledger {
 
     /// A new trial, which runs.
     pub(super) fn push(&mut self, at: Placed) -> u64 {
-        let id = self.trials.len() as u64;
+        let id = self.n_trials();
         // From now on, not from its tell on: pending and failed points are not suggested again either.
         self.tried.insert(&self.space, at.point());
         self.trials.push(Trial {
@@ -76,15 +98,17 @@ impl Ledger {
             origin: Origin::Queue,
         };
         trial.state = State::Running;
+        let id = trial.id;
         self.waiting.remove(&at);
-        Ok(Some(Suggestion::new(at as u64, proposal)))
+        Ok(Some(Suggestion::new(id, proposal)))
     }
 
     pub(super) fn settle(&mut self, id: u64, outcome: Outcome) -> Result<(), Error> {
         let at = self.untold(id)?;
+        let place = self.n_tells();
         let trial = &mut self.trials[at];
         trial.state = State::Ended(outcome);
-        trial.told = Some(self.told.len() as u64);
+        trial.told = Some(place);
         self.told.push(at);
         // It may have been told by whoever had it before it was given back.
         self.waiting.remove(&at);
@@ -118,8 +142,10 @@ impl Ledger {
     }
 
     fn place_of(&self, id: u64) -> Result<usize, Error> {
-        let n = self.trials.len();
-        let at = usize::try_from(id).ok().filter(|at| *at < n);
-        at.ok_or(Error::UnknownTrial { id, n })
+        let at = self.trials.binary_search_by_key(&id, |trial| trial.id);
+        at.map_err(|_| Error::UnknownTrial {
+            id,
+            n: self.trials.len() + self.absent.len(),
+        })
     }
 }

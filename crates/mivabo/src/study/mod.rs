@@ -16,6 +16,9 @@
 //!   leaves them out until there is one. [`Study::replicate`] tries the point of one again.
 //! * Pending trials do not collide. For Thompson sampling each one minimises another function, drawn for it alone; expected
 //!   improvement treats them as observed at their predicted mean.
+//! * The point of all defaults is the first trial, where the space has one that is feasible; it counts as one of the initial design.
+//! * A space may be revised: the study is then made anew, and takes in all its trials as far as they can be said in the new space
+//!   ([`Space::say`]). Those that cannot are [`Absent`]: they keep their numbers and their places among the tells, and teach nothing.
 //! * Each trial draws from streams of its own, keyed by seed and number. A study is a fold over its trials and the order
 //!   of their tells: [`Study::resume`] with the same trials goes on with the same suggestions.
 //!
@@ -60,12 +63,13 @@ pub use self::importance::{Effect, Importance, Interaction};
 use self::ledger::Ledger;
 pub use self::spec::Spec;
 pub use self::suggestion::Suggestion;
-use crate::acquire::Placed;
+use crate::acquire::{Feasible, Placed};
+use crate::interrupt;
 use crate::measure::Outcome;
 use crate::space::{Point, Space};
 use crate::strategy::Proposer;
 pub use crate::strategy::{Estimate, Origin, Proposal, Recommendation};
-pub use crate::trial::{State, Trial};
+pub use crate::trial::{Absent, Known, State, Trial};
 
 /// The most trials of an initial design.
 pub const MAX_INITIAL: usize = 10_000;
@@ -113,6 +117,18 @@ impl Study {
     /// [`Error::BadHistory`] when numbers of trials or places of tells have holes, or a told trial would change;
     /// [`Error::ForeignPoint`]. What came before the fault is taken in.
     pub fn replay<'t>(&mut self, trials: impl IntoIterator<Item = &'t Trial>) -> Result<(), Error> {
+        self.replay_known(trials.into_iter().map(Known::Here))
+    }
+
+    /// The same with trials whose points cannot be said in the space. Such a trial stays one: where a point gains or loses its
+    /// place, the study is made anew.
+    ///
+    /// # Errors
+    /// As [`replay`](Self::replay).
+    pub fn replay_known<'t>(
+        &mut self,
+        trials: impl IntoIterator<Item = Known<'t>>,
+    ) -> Result<(), Error> {
         self.ledger.replay(trials)
     }
 
@@ -126,9 +142,29 @@ impl Study {
         &self.ledger.spec
     }
 
-    /// All trials, by number.
+    /// All trials, by number; where the space was revised, only those whose points can be said in it.
     pub fn trials(&self) -> &[Trial] {
         &self.ledger.trials
+    }
+
+    /// The trials whose points cannot be said in the space, by number.
+    pub fn absent(&self) -> &[Absent] {
+        &self.ledger.absent
+    }
+
+    /// How many trials there are, of both kinds.
+    pub fn n_trials(&self) -> u64 {
+        self.ledger.n_trials()
+    }
+
+    /// How many of them are told.
+    pub fn n_tells(&self) -> u64 {
+        self.ledger.n_tells()
+    }
+
+    /// The trial of this number, if its point can be said in the space.
+    pub fn trial(&self, id: u64) -> Option<&Trial> {
+        self.ledger.trial(id).ok()
     }
 
     /// The next point to evaluate: a waiting one, one of the initial design, or one that the strategy chooses.
@@ -150,7 +186,20 @@ impl Study {
     /// # Errors
     /// As [`ask`](Self::ask).
     pub fn propose(&mut self) -> Result<Proposal, Error> {
+        if let Some(feasible) = self.first_of_defaults() {
+            let origin = Origin::Defaults;
+            return Ok(Proposal { feasible, origin });
+        }
         Ok(self.proposer.propose(&self.ledger.seen())?)
+    }
+
+    /// The point of all defaults, in a study without trials.
+    fn first_of_defaults(&self) -> Option<Feasible> {
+        if self.n_trials() > 0 {
+            return None;
+        }
+        let point = self.space().default_point()?.ok()?;
+        Feasible::of_point(self.space(), point).ok()
     }
 
     /// The next `k` points; fewer where there are no more.
@@ -295,10 +344,12 @@ impl Study {
     /// ```
     pub fn predict(&mut self, points: &[Point]) -> Result<Vec<Estimate>, Error> {
         let seen = self.ledger.seen();
-        let placed: Result<Vec<Placed>, Error> = points
-            .iter()
-            .map(|point| self.ledger.placed(point))
-            .collect();
+        let placed = points.iter().map(|point| {
+            // There may be any number of them.
+            interrupt::check();
+            self.ledger.placed(point)
+        });
+        let placed: Result<Vec<Placed>, Error> = placed.collect();
         // A strategy without a model says so first: for it no outcome would help.
         let estimates = self.proposer.predict(&seen, &placed?)?;
         if !seen.has_value() {

@@ -61,8 +61,12 @@ impl Belief {
         self.outputs = Outputs::fit(&self.raw, self.transform)?;
         self.n_fitted = self.raw.len();
         // With the transform all outputs change, not the last one alone.
-        let z: Vec<f64> = self.raw.iter().map(|y| self.outputs.to_model(*y)).collect();
-        self.surrogate.set_outputs(&z)
+        self.surrogate.set_outputs(&self.transformed())
+    }
+
+    fn transformed(&self) -> Vec<f64> {
+        let raw = self.raw.iter();
+        raw.map(|y| self.outputs.to_model(*y)).collect()
     }
 
     /// The transform as it is now.

@@ -100,10 +100,6 @@ impl Surrogate {
     ///
     /// # Panics
     /// When there are fewer bits than the model needs.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "for a study that says what it predicts")
-    )]
     pub fn predict(&mut self, bits: &[bool], unit: &[f64]) -> Prediction {
         match self {
             Surrogate::Gaussian(gaussian) => gaussian.predict(bits, unit),

@@ -46,7 +46,7 @@ pub use self::error::Error;
 pub use self::given::Given;
 pub use self::space::{ConstraintView, MarginView, ParameterView};
 pub use self::time::Time;
-pub use self::trial::{Status, TrialView};
+pub use self::trial::{PastView, Status, TrialView};
 pub use self::version::Version;
 use crate::measure::{Goal, Limit, VALUE};
 use crate::study::{Importance, Study, Trial};
@@ -67,6 +67,9 @@ pub struct StudyView {
     pub strategy: Option<String>,
     /// Where all randomness comes from.
     pub seed: u64,
+    /// What evaluates its trials, with names of parameters in braces. Only where whoever makes the view knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// The parameters that an objective sees, in order.
     pub parameters: Vec<ParameterView>,
     /// The constraints: those that were stated, in order, then those that follow from definitions.
@@ -97,31 +100,33 @@ impl StudyView {
             limits: aims.limits().to_vec(),
             strategy: None,
             seed: study.spec().seed,
+            command: None,
             parameters: visible.map(ParameterView::of).collect(),
             constraints: space.constraints().iter().map(ConstraintView::of).collect(),
             best: None,
             ranking: ranking(study),
-            trials: study
-                .trials()
-                .iter()
-                .map(|trial| TrialView::of(study, trial))
-                .collect(),
+            trials: trials(study),
             importance: None,
         };
         let best = view.ranked().find(|trial| trial.feasible);
-        let best = best.and_then(|trial| view.place_of(trial.id));
-        if let Some(at) = best {
-            view.best = Some(view.trials[at].id);
-            view.trials[at].margins = Some(margins(study, &study.trials()[at]));
+        let best = best.and_then(|trial| Some((view.place_of(trial.id)?, study.trial(trial.id)?)));
+        if let Some((at, trial)) = best {
+            view.best = Some(trial.id);
+            view.trials[at].margins = Some(margins(study, trial));
         }
         view
     }
 
+    /// The same with what evaluates its trials.
+    pub fn with_command(self, command: Option<String>) -> StudyView {
+        StudyView { command, ..self }
+    }
+
     /// The same with the margins of all told trials. `study` is the one that the view was made of.
     pub fn with_margins(mut self, study: &Study) -> StudyView {
-        let trials = self.trials.iter_mut().zip(study.trials());
-        for (view, trial) in trials.filter(|(view, _)| view.state.is_told()) {
-            view.margins = Some(margins(study, trial));
+        for view in self.trials.iter_mut().filter(|view| view.state.is_told()) {
+            let trial = study.trial(view.id);
+            view.margins = trial.map(|trial| margins(study, trial));
         }
         self
     }
@@ -206,6 +211,17 @@ impl StudyView {
     pub fn place_of(&self, id: u64) -> Option<usize> {
         self.trials.binary_search_by_key(&id, |trial| trial.id).ok()
     }
+}
+
+/// All trials, by number.
+fn trials(study: &Study) -> Vec<TrialView> {
+    let here = study.trials().iter();
+    let here = here.map(|trial| TrialView::of(study, trial));
+    let absent = study.absent().iter();
+    let absent = absent.map(|trial| TrialView::of_absent(study, trial));
+    let mut trials: Vec<TrialView> = here.chain(absent).collect();
+    trials.sort_by_key(|trial| trial.id);
+    trials
 }
 
 /// The numbers of the trials that came to their end, the best first.

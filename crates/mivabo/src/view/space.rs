@@ -36,6 +36,8 @@ struct ParameterText {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     values: Vec<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    default: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     when: Option<String>,
 }
 
@@ -55,6 +57,7 @@ impl From<ParameterView> for ParameterText {
             name: view.name,
             when: view.when,
             log: view.domain.is_log(),
+            default: view.domain.default_value().cloned(),
             ..ParameterText::default()
         };
         match view.domain.set {
@@ -96,6 +99,9 @@ impl TryFrom<ParameterText> for ParameterView {
         let mut domain = text.domain()?;
         if text.log {
             domain = domain.log();
+        }
+        if let Some(default) = text.default.clone() {
+            domain = domain.default(default);
         }
         // Whoever draws a domain relies on what a space checks of it.
         validate(&text.name, &domain).map_err(|error| error.to_string())?;

@@ -10,7 +10,7 @@ use super::space::MarginView;
 use super::time::Time;
 use crate::measure::{Measured, Outcome};
 use crate::space::Value;
-use crate::study::{State, Study, Trial};
+use crate::study::{Absent, State, Study, Trial};
 
 /// What became of a trial, by the names that every table, page and program uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -71,9 +71,17 @@ impl From<&State> for Status {
         match state {
             State::Waiting => Status::Waiting,
             State::Running => Status::Running,
-            State::Ended(Outcome::Complete(_)) => Status::Complete,
-            State::Ended(Outcome::Stopped(_)) => Status::Stopped,
-            State::Ended(Outcome::Failed { .. }) => Status::Failed,
+            State::Ended(outcome) => Status::from(outcome),
+        }
+    }
+}
+
+impl From<&Outcome> for Status {
+    fn from(outcome: &Outcome) -> Status {
+        match outcome {
+            Outcome::Complete(_) => Status::Complete,
+            Outcome::Stopped(_) => Status::Stopped,
+            Outcome::Failed { .. } => Status::Failed,
         }
     }
 }
@@ -100,7 +108,13 @@ pub struct TrialView {
     pub measured: Measured,
     /// The values of its active parameters, by name.
     pub params: BTreeMap<String, Value>,
-    /// Whether its point satisfies every constraint. Only a result from elsewhere may not.
+    /// The values that were evaluated, where the space was revised since and `params` has others, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluated: Option<BTreeMap<String, Value>>,
+    /// Why its point cannot be said in the space as it was revised: nothing is learned from it, and it has no `params`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
+    /// Whether its point satisfies every constraint. A result from elsewhere may not, nor one from before the space was revised.
     pub feasible: bool,
     /// Whether it keeps every limit, once it has ended, in a study that has limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,6 +152,9 @@ pub struct TrialView {
     /// Up to which revision of the study its proposer knew the other trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub based_on: Option<u64>,
+    /// What was told of it before it was corrected, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<PastView>,
     /// The statements that decide the constraints at its point: of the best trial, and of other told trials where
     /// [`StudyView::with_margins`](super::StudyView::with_margins) added them.
     #[serde(
@@ -148,25 +165,71 @@ pub struct TrialView {
     pub margins: Option<Vec<MarginView>>,
 }
 
+/// What was told of a trial before it was corrected, and who corrected it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PastView {
+    /// What it had become.
+    pub state: Status,
+    /// The goal's number, if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// All that had been measured, by name.
+    #[serde(default, skip_serializing_if = "Measured::is_empty")]
+    pub measured: Measured,
+    /// Why it had failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it was corrected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corrected: Option<Time>,
+    /// Who corrected it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+    /// What was said of the correction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
 impl TrialView {
     /// A trial of a study. Times, workers and origins, which a [`Study`] does not know, are left out.
     ///
     /// # Panics
     /// When the point of the trial does not fit the space of the study.
     pub fn of(study: &Study, trial: &Trial) -> TrialView {
-        let space = study.space();
-        let aims = &study.spec().aims;
-        let outcome = trial.outcome();
-        let values = space.values(trial.point());
+        let values = study.space().values(trial.point());
         TrialView {
-            id: trial.id,
-            state: Status::from(&trial.state),
-            value: outcome.and_then(|outcome| aims.value(outcome)),
-            measured: outcome.map_or_else(Measured::default, |outcome| outcome.measured().clone()),
             params: values
                 .map(|(name, value)| (name.to_owned(), value))
                 .collect(),
             feasible: trial.at.feasible().is_some(),
+            told: trial.told,
+            ..TrialView::of_state(study, trial.id, &trial.state)
+        }
+    }
+
+    /// A trial whose point cannot be said in the space of the study.
+    pub fn of_absent(study: &Study, trial: &Absent) -> TrialView {
+        TrialView {
+            evaluated: Some(trial.values.iter().cloned().collect()),
+            left_out: Some(trial.why.to_string()),
+            told: trial.told,
+            ..TrialView::of_state(study, trial.id, &trial.state)
+        }
+    }
+
+    /// What became of a trial, wherever it is.
+    fn of_state(study: &Study, id: u64, state: &State) -> TrialView {
+        let aims = &study.spec().aims;
+        let outcome = state.outcome();
+        TrialView {
+            id,
+            state: Status::from(state),
+            value: outcome.and_then(|outcome| aims.value(outcome)),
+            measured: outcome.map_or_else(Measured::default, |outcome| outcome.measured().clone()),
+            params: BTreeMap::new(),
+            evaluated: None,
+            left_out: None,
+            feasible: false,
             keeps_limits: outcome
                 .filter(|_| !aims.limits().is_empty())
                 .map(|outcome| aims.keeps_limits(outcome.measured())),
@@ -179,8 +242,9 @@ impl TrialView {
             started: None,
             finished: None,
             seconds: None,
-            told: trial.told,
+            told: None,
             based_on: None,
+            history: Vec::new(),
             margins: None,
         }
     }

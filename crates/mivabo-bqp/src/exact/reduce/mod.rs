@@ -152,14 +152,17 @@ impl<'a> Reduced<'a> {
         Ok(self.answer(sum))
     }
 
-    fn answer(&self, sum: Sum) -> Outcome {
-        // Valued as a whole: the sum of the values of parts may round otherwise.
-        let best = sum.x.map(|x| Incumbent::new(self.problem, x));
+    /// Valued as a whole: the sum of the values of parts may round otherwise.
+    fn valued(&self, x: Vec<bool>) -> Incumbent {
         debug_assert!(
-            best.iter().all(|best| self.problem.is_feasible(&best.x)),
+            self.problem.is_feasible(&x),
             "the points of the parts make a feasible one"
         );
-        match best {
+        Incumbent::new(self.problem, x)
+    }
+
+    fn answer(&self, sum: Sum) -> Outcome {
+        match sum.x.map(|x| self.valued(x)) {
             Some(best) if sum.is_optimal => best.proved(sum.nodes),
             best => stopped(best, sum.bound - self.rounding, sum.nodes),
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Part;
-use crate::model::{Bqp, Quadratic, Role, Row, Table};
+use crate::model::{Bqp, Quadratic, Role, Row, Table, rising};
 use crate::propagation::{Assignment, Constraint, compatible};
 
 /// What the parts are made from.
@@ -58,24 +58,32 @@ impl<'p, 'a> Split<'p, 'a> {
     fn constraints_of_parts(&self, part_of: &[usize]) -> Vec<Vec<&'p Constraint<'a>>> {
         let mut constraints = vec![Vec::new(); self.groups.len()];
         for &constraint in &self.open {
-            let mut bits = constraint.bits().iter();
             // All free bits of a constraint are in one part.
-            if let Some(&first) = bits.find(|&&bit| self.fixed.is_free(bit)) {
+            if let Some(first) = self.first_free(constraint) {
                 constraints[part_of[first]].push(constraint);
             }
         }
         constraints
     }
 
+    fn first_free(&self, constraint: &Constraint<'_>) -> Option<usize> {
+        let mut bits = constraint.bits().iter().copied();
+        bits.find(|bit| self.fixed.is_free(*bit))
+    }
+
     /// The objective over the free bits, under their old numbers.
     fn left_of_objective(&self) -> Quadratic {
-        self.problem
-            .objective()
-            .substituted(|bit| match self.fixed.value(bit) {
-                Some(false) => Role::Zero,
-                Some(true) => Role::One,
-                None => Role::Bit(bit),
-            })
+        let objective = self.problem.objective();
+        objective.substituted(|bit| role(self.fixed.value(bit), true, bit))
+    }
+}
+
+/// What becomes of a bit under a new number; one that is fixed to 1 may have to stay.
+fn role(value: Option<bool>, takes_ones: bool, number: usize) -> Role {
+    match value {
+        Some(false) => Role::Zero,
+        Some(true) if takes_ones => Role::One,
+        _ => Role::Bit(number),
     }
 }
 
@@ -91,6 +99,7 @@ fn deal_out(form: &Quadratic, part_of: &[usize], number: &[usize], drafts: &mut 
 }
 
 /// A part while its objective is gathered.
+#[derive(Default)]
 struct Draft {
     /// Its bits by their old numbers, rising: so sums keep their order, and round as before.
     bits: Vec<usize>,
@@ -110,8 +119,7 @@ impl Draft {
         Self {
             bits,
             held,
-            linear: Vec::new(),
-            pairs: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -149,16 +157,10 @@ impl Draft {
 
 /// The bits of rows of reals that are fixed to 1, rising.
 fn held_by_reals(constraints: &[&Constraint<'_>], fixed: &Assignment) -> Vec<usize> {
-    let rows_of_reals = constraints
-        .iter()
-        .filter(|constraint| is_of_reals(constraint));
-    let ones = rows_of_reals
-        .flat_map(|row| row.bits())
-        .filter(|&&bit| fixed.value(bit) == Some(true));
-    let mut held: Vec<usize> = ones.copied().collect();
-    held.sort_unstable();
-    held.dedup();
-    held
+    let constraints = constraints.iter();
+    let rows_of_reals = constraints.filter(|constraint| is_of_reals(constraint));
+    let bits = rows_of_reals.flat_map(|row| row.bits()).copied();
+    rising(bits.filter(|&bit| fixed.value(bit) == Some(true)))
 }
 
 fn is_of_reals(constraint: &Constraint<'_>) -> bool {
@@ -167,11 +169,8 @@ fn is_of_reals(constraint: &Constraint<'_>) -> bool {
 
 fn restricted_row(row: &Row, fixed: &Assignment, number: &[usize]) -> Row {
     let is_exact = row.tolerance() == 0.0;
-    row.with_form(row.form().substituted(|bit| match fixed.value(bit) {
-        Some(false) => Role::Zero,
-        Some(true) if is_exact => Role::One,
-        _ => Role::Bit(number[bit]),
-    }))
+    let role = |bit: usize| role(fixed.value(bit), is_exact, number[bit]);
+    row.with_form(row.form().substituted(role))
 }
 
 fn restricted_table(table: &Table, fixed: &Assignment, number: &[usize]) -> Table {

@@ -71,9 +71,13 @@ impl Relaxation<'_> {
         let diagonal: Vec<f64> = self.matrix.diagonal().collect();
         let trace = sum_of_sizes(&diagonal);
         let shift = 4.0 * (m + 2) as f64 * f64::EPSILON * trace;
-        for i in 0..m {
-            *self.matrix.at_mut(i, i) -= shift;
-        }
+        self.lower_diagonal(shift);
         self.workspace.has_positive_pivots(&self.matrix)
+    }
+
+    fn lower_diagonal(&mut self, by: f64) {
+        for i in 0..self.matrix.n() {
+            *self.matrix.at_mut(i, i) -= by;
+        }
     }
 }

@@ -66,6 +66,11 @@ pub(crate) struct Dual {
 }
 
 impl Dual {
+    /// Makes Z larger.
+    pub fn raise(&mut self, by: f64) {
+        self.y.iter_mut().for_each(|y| *y += by);
+    }
+
     /// Those of a child that keeps the free bits at these places.
     pub fn of_part(&self, places: &[usize]) -> Dual {
         Dual {
@@ -304,8 +309,8 @@ impl<'a> Relaxation<'a> {
 
     /// Whether these multipliers belong to a node with as many free bits and to as many rows, without cuts.
     pub fn fits(&self, dual: &Dual) -> bool {
-        let has_all_rows = dual.mu.len() == self.spins.rows.len();
-        dual.y.len() == self.node.m() && has_all_rows && self.cuts.is_empty()
+        let has_all_bits = dual.y.len() == self.node.m();
+        has_all_bits && dual.mu.len() == self.spins.rows.len() && self.cuts.is_empty()
     }
 }
 

@@ -100,18 +100,18 @@ impl NodeRow {
 
     /// <Q, X> + α'u
     pub fn activity(&self, at: Point<'_>) -> f64 {
+        dot(&self.alpha, at.centre) + self.square_at(at)
+    }
+
+    /// <Q, X>
+    fn square_at(&self, at: Point<'_>) -> f64 {
         let pairs = self.pairs.iter();
-        let square = pairs.map(|&(i, j, q)| 2.0 * q * at.entry(i, j));
-        dot(&self.alpha, at.centre) + square.sum::<f64>()
+        pairs.map(|&(i, j, q)| 2.0 * q * at.entry(i, j)).sum()
     }
 
     /// 2 uᵢ (Wp)ᵢ + τ (WQW)ᵢᵢ
     pub fn column_entry(&self, at: Point<'_>, i: usize) -> f64 {
-        let square = if self.is_quadratic() {
-            self.square(at.inverse, i)
-        } else {
-            0.0
-        };
+        let square = self.if_quadratic(|| self.square(at.inverse, i));
         2.0 * at.centre[i] * self.image[i] + at.tau * square
     }
 
@@ -147,22 +147,25 @@ impl NodeRow {
     pub fn curvature_with_cut(&self, cut: &NodeCut, at: Point<'_>) -> f64 {
         let slopes = cut.places.iter().zip(&cut.slope);
         let product: f64 = slopes.map(|(place, p)| self.image[*place] * p).sum();
-        let square = if self.is_quadratic() {
-            self.trace_with_cut(cut, at.inverse)
-        } else {
-            0.0
-        };
+        let square = self.if_quadratic(|| self.trace_with_cut(cut, at.inverse));
         2.0 * product + at.tau * square
     }
 
     fn trace_with_cut(&self, cut: &NodeCut, w: &Square) -> f64 {
-        let entry = |a: usize, b: usize| -> f64 {
-            w.row(a)
-                .iter()
-                .enumerate()
-                .map(|(k, w)| w * self.product.at(k, b))
-                .sum()
-        };
-        cut.entries().map(|(a, b, q)| 2.0 * q * entry(a, b)).sum()
+        let entries = cut.entries();
+        entries
+            .map(|(a, b, q)| 2.0 * q * self.product_entry(w.row(a), b))
+            .sum()
+    }
+
+    /// (WQW)ₐᵦ, from row a of W.
+    fn product_entry(&self, row: &[f64], b: usize) -> f64 {
+        let row = row.iter().enumerate();
+        row.map(|(k, w)| w * self.product.at(k, b)).sum()
+    }
+
+    /// What only products of bits bring; a linear row has no matrix to ask.
+    fn if_quadratic(&self, square: impl FnOnce() -> f64) -> f64 {
+        if self.is_quadratic() { square() } else { 0.0 }
     }
 }

@@ -95,11 +95,10 @@ impl<'a> Sampler<'a> {
     /// Prepares `problem`: propagates it, splits it into components and lists the small ones.
     pub fn with_effort(problem: &'a Bqp, effort: Effort) -> Self {
         let propagator = Propagator::new(problem);
-        let plan = Arc::new(SamplingPlan::new(&propagator, effort));
         Self {
             problem,
+            plan: Arc::new(SamplingPlan::new(&propagator, effort)),
             propagator,
-            plan,
             work: AtomicU64::new(0),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Effort;
 use crate::feasible::dive::Node;
 use crate::feasible::search::{End, Walker};
-use crate::model::Table;
+use crate::model::{Table, rising};
 use crate::propagation::{Assignment, Component, Constraint, Propagator, compatible, components};
 use crate::random::Weights;
 
@@ -94,16 +94,20 @@ pub(super) struct Leaf {
 impl SamplingPlan {
     pub(super) fn new(propagator: &Propagator, effort: Effort) -> Self {
         let Ok(root) = propagator.root() else {
-            return Self {
-                root: None,
-                parts: Vec::new(),
-                effort,
-            };
+            return Self::of_nothing(effort);
         };
         let parts = parts(propagator, &root, effort.listing);
         Self {
             root: Some(Root::new(root, &parts, &mut Known::new())),
             parts,
+            effort,
+        }
+    }
+
+    fn of_nothing(effort: Effort) -> Self {
+        Self {
+            root: None,
+            parts: Vec::new(),
             effort,
         }
     }
@@ -163,6 +167,15 @@ impl Leaf {
         }
     }
 
+    /// An allowed pattern of a table; the bits are at these places of its scope.
+    fn of_pattern(pattern: u64, positions: &[usize]) -> Self {
+        let bits = positions.iter().map(|k| pattern >> k & 1 == 1);
+        Self {
+            values: bits.map(Some).collect(),
+            log_weight: 0.0,
+        }
+    }
+
     /// All points that agree with the assignment: its weight is their number.
     fn of_box(bits: &[usize], assignment: &Assignment) -> Self {
         let values: Vec<_> = bits.iter().map(|&bit| assignment.value(bit)).collect();
@@ -185,13 +198,9 @@ impl Leaf {
 
 /// The bits of these constraints that are free, rising.
 fn free_bits(propagator: &Propagator, root: &Assignment, constraints: &[usize]) -> Vec<usize> {
-    let bits = constraints
-        .iter()
-        .flat_map(|&id| propagator.constraints()[id].bits());
-    let mut free: Vec<usize> = bits.copied().filter(|&bit| root.is_free(bit)).collect();
-    free.sort_unstable();
-    free.dedup();
-    free
+    let constraints = constraints.iter();
+    let bits = constraints.flat_map(|&id| propagator.constraints()[id].bits());
+    rising(bits.copied().filter(|&bit| root.is_free(bit)))
 }
 
 /// The patterns of a lone table.
@@ -200,14 +209,9 @@ fn list_table(constraint: &Constraint, root: &Assignment, bits: &[usize]) -> Opt
         return None;
     };
     let positions = positions(table, bits)?;
-    let leaf = |pattern: u64| Leaf {
-        values: positions
-            .iter()
-            .map(|k| Some(pattern >> k & 1 == 1))
-            .collect(),
-        log_weight: 0.0,
-    };
-    Some(compatible(table, root).map(leaf).collect())
+    let patterns = compatible(table, root);
+    let leaves = patterns.map(|pattern| Leaf::of_pattern(pattern, &positions));
+    Some(leaves.collect())
 }
 
 /// Where these bits are in the scope of a table.

@@ -81,6 +81,8 @@ impl<'a> Durations<'a> {
 
     fn draw_axes(&self, svg: &mut Svg) {
         self.plot.draw_y(svg, 4);
+        self.plot
+            .draw_y_title(svg, &format!("time, in {}", self.unit.name));
         self.plot.draw_x(svg, 10, 0.0);
         svg.group("axis", |svg| self.plot.draw_title(svg, 36.0, "trial"));
     }
@@ -100,7 +102,7 @@ fn frame(trials: &Trials<'_>, longest: f64) -> Plot {
         left: label_width(&y, 4) + 14.0,
         y,
         right: WIDTH - 12.0,
-        top: 12.0,
+        top: 24.0,
         bottom: HEIGHT - 42.0,
     }
 }

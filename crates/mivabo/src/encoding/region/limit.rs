@@ -52,6 +52,19 @@ impl AffineRow {
         self.bound - terms.sum::<f64>()
     }
 
+    fn gap_with_gradient(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
+        for (g, a) in gradient.iter_mut().zip(&self.coefficients) {
+            *g = -a;
+        }
+        self.gap(x)
+    }
+
+    fn is_impossible(&self, within: &[(f64, f64)], slack: f64) -> bool {
+        let (least, most) = self.range(within);
+        let is_above = least > self.bound + slack;
+        is_above || self.is_equation && most < self.bound - slack
+    }
+
     /// The least and the most that a·x can be.
     fn range(&self, within: &[(f64, f64)]) -> (f64, f64) {
         let terms = || self.coefficients.iter().zip(within);
@@ -90,33 +103,27 @@ impl Limit {
     /// The gap at `x`; writes its gradient.
     pub fn gap(&self, x: &[f64], gradient: &mut [f64]) -> f64 {
         match &self.form {
-            Form::Affine(row) => {
-                for (g, a) in gradient.iter_mut().zip(&row.coefficients) {
-                    *g = -a;
-                }
-                row.gap(x)
-            }
-            Form::Smooth(comparison, length) => {
-                let gap = difference(comparison, x, gradient);
-                for g in gradient.iter_mut() {
-                    *g /= length;
-                }
-                gap / length
-            }
+            Form::Affine(row) => row.gap_with_gradient(x, gradient),
+            Form::Smooth(comparison, length) => scaled_gap(comparison, *length, x, gradient),
         }
     }
 
     /// Whether a row misses a box, or the sides of a smooth constraint are apart over it, by more than any tolerance.
     pub fn is_impossible(&self, within: &[(f64, f64)]) -> bool {
         match &self.form {
-            Form::Affine(row) => {
-                let (least, most) = row.range(within);
-                let is_above = least > row.bound + self.slack;
-                is_above || row.is_equation && most < row.bound - self.slack
-            }
+            Form::Affine(row) => row.is_impossible(within, self.slack),
             Form::Smooth(comparison, _) => is_impossible(comparison, within),
         }
     }
+}
+
+/// The gap in units of its length.
+fn scaled_gap(comparison: &RealComparison, length: f64, x: &[f64], gradient: &mut [f64]) -> f64 {
+    let gap = difference(comparison, x, gradient);
+    for g in gradient {
+        *g /= length;
+    }
+    gap / length
 }
 
 /// large - small and its gradient.

@@ -132,16 +132,12 @@ impl Region<'_> {
         if self.is_empty() {
             return None;
         }
-        for _ in 0..effort {
-            let start = self.random_start(stream);
-            let found = self
-                .repaired(&start)
-                .or_else(|| self.repaired(&self.nearest(&start)));
-            if found.is_some() {
-                return found;
-            }
-        }
-        None
+        (0..effort).find_map(|_| self.found_from(&self.random_start(stream)))
+    }
+
+    fn found_from(&self, start: &[f64]) -> Option<Vec<f64>> {
+        let found = self.repaired(start);
+        found.or_else(|| self.repaired(&self.nearest(start)))
     }
 
     /// Uniform in the box.
@@ -337,15 +333,7 @@ struct Lagrangian<'a> {
 impl<'a> Lagrangian<'a> {
     /// Without multipliers, and with a penalty that fits the slope of `f` at the start.
     fn new(f: &'a dyn Smooth, limits: &'a [Limit], start: &[f64]) -> Lagrangian<'a> {
-        let mut slope = vec![0.0; start.len()];
-        f.value(start, &mut slope);
-        let steepness = dot(&slope, &slope).sqrt();
-        let unit = if steepness.is_finite() {
-            steepness.max(1e-3)
-        } else {
-            1.0
-        };
-        let penalty = FIRST_PENALTY * unit;
+        let penalty = FIRST_PENALTY * steepness(f, start);
         Lagrangian {
             f,
             limits,
@@ -375,14 +363,13 @@ impl<'a> Lagrangian<'a> {
         let mut scratch = vec![0.0; x.len()];
         for (limit, multiplier) in self.limits.iter().zip(&mut self.multipliers) {
             let gap = limit.gap(x, &mut scratch);
-            let updated = *multiplier - self.penalty * gap;
-            let (missed, kept) = if limit.is_equation {
-                (gap, updated)
+            let missed = if limit.is_equation {
+                gap
             } else {
-                (gap.min(*multiplier / self.penalty), updated.max(0.0))
+                gap.min(*multiplier / self.penalty)
             };
             worst = worst.max(missed.abs());
-            *multiplier = kept;
+            *multiplier = admitted(limit, *multiplier - self.penalty * gap);
         }
         worst
     }
@@ -422,13 +409,27 @@ impl Demand {
     fn left(&self, x: &[f64], base: &[f64], is_held: &[bool]) -> Demand {
         let moves = (0..x.len()).map(|k| self.gradient[k] * (base[k] - x[k]));
         let moved: f64 = moves.sum();
-        let gradient = self.gradient.iter().zip(is_held);
         Demand {
-            gradient: gradient
-                .map(|(g, is_held)| if *is_held { 0.0 } else { *g })
-                .collect(),
+            gradient: self.free_gradient(is_held),
             by: self.by - moved,
         }
+    }
+
+    fn free_gradient(&self, is_held: &[bool]) -> Vec<f64> {
+        let free = |(g, is_held): (&f64, &bool)| if *is_held { 0.0 } else { *g };
+        self.gradient.iter().zip(is_held).map(free).collect()
+    }
+}
+
+/// The size of the gradient, or a stand-in where that is too small or not a number.
+fn steepness(f: &dyn Smooth, x: &[f64]) -> f64 {
+    let mut slope = vec![0.0; x.len()];
+    f.value(x, &mut slope);
+    let size = dot(&slope, &slope).sqrt();
+    if size.is_finite() {
+        size.max(1e-3)
+    } else {
+        1.0
     }
 }
 

@@ -7,6 +7,8 @@
 mod limit;
 pub(crate) mod minimise;
 
+use std::ops::RangeFrom;
+
 use mivabo_bqp::interrupt;
 
 pub(crate) use self::limit::AffineRow;
@@ -16,7 +18,7 @@ use super::{Encoding, scale};
 use crate::encoding::Error;
 use crate::language::check;
 use crate::language::claim::{Claim, RealComparison, Translator};
-use crate::language::domain::Set;
+use crate::language::domain::{Domain, Set};
 use crate::language::eval::Evaluator;
 use crate::language::expr::Symbol;
 use crate::language::formula::Axis;
@@ -111,36 +113,42 @@ impl<'a> Region<'a> {
     /// Whether the point that `x` decodes to satisfies every constraint: the same test as
     /// [`Space::check`](crate::space::Space::check).
     pub fn contains(&self, x: &[f64]) -> bool {
-        let is_in_box = x.iter().all(|x| (0.0..=1.0).contains(x));
-        if self.is_empty || x.len() != self.bounds.len() || !is_in_box {
-            return false;
-        }
         // Decoded as a suggestion would be: rounded to short decimals, it may fail where `x` itself does not.
-        check::is_feasible(&self.encoding.model, &self.point(x))
+        !self.is_empty
+            && self.is_in_box(x)
+            && check::is_feasible(&self.encoding.model, &self.point(x))
+    }
+
+    fn is_in_box(&self, x: &[f64]) -> bool {
+        x.len() == self.bounds.len() && x.iter().all(|x| (0.0..=1.0).contains(x))
+    }
+
+    fn real(&self, p: usize, u: f64) -> Setting {
+        let domain = &self.encoding.model.parameters[p].domain;
+        Setting::Real(scale::from_unit(domain, u))
     }
 
     /// The point at these coordinates.
     fn point(&self, x: &[f64]) -> Point {
         let mut settings = self.settings.clone();
         for (p, x) in self.encoding.reals.iter().zip(x) {
-            let domain = &self.encoding.model.parameters[*p].domain;
-            settings[*p] = settings[*p].map(|_| Setting::Real(scale::from_unit(domain, *x)));
+            // Whether it is active does not depend on the reals.
+            settings[*p] = settings[*p].map(|_| self.real(*p, *x));
         }
         Point { settings }
     }
 
     /// The coordinates after a round trip through the decimals of a point; 0.5 for what is inactive.
     pub fn canonical(&self, x: &[f64]) -> Vec<f64> {
-        let canonical = |((p, x), (low, high)): ((&usize, &f64), &(f64, f64))| {
-            let domain = &self.encoding.model.parameters[*p].domain;
+        let reals = self.encoding.reals.iter().zip(x).zip(&self.bounds);
+        let canonical = reals.map(|((p, x), (low, high))| {
             if low < high {
-                scale::to_unit(domain, scale::from_unit(domain, *x))
+                canonical(&self.encoding.model.parameters[*p].domain, *x)
             } else {
                 *low
             }
-        };
-        let coordinates = self.encoding.reals.iter().zip(x).zip(&self.bounds);
-        coordinates.map(canonical).collect()
+        });
+        canonical.collect()
     }
 
     /// The affine constraints, each with what a point of the region may fail it by.
@@ -209,22 +217,28 @@ fn halves(piece: &[(f64, f64)], side: usize) -> [Vec<(f64, f64)>; 2] {
 /// By parameter, how a continuous one follows from its coordinate.
 fn axes(encoding: &Encoding) -> Vec<Option<Axis>> {
     let mut coordinates = 0..;
-    let axes = encoding.model.parameters.iter().map(|parameter| {
-        let Set::Float { low, high } = parameter.domain.set else {
-            return None;
-        };
-        let log = parameter.domain.log;
-        let (start, end) = if log {
-            (low.ln(), high.ln())
-        } else {
-            (low, high)
-        };
-        Some(Axis {
-            coordinate: coordinates.next()?,
-            start,
-            length: end - start,
-            log,
-        })
-    });
-    axes.collect()
+    let parameters = encoding.model.parameters.iter();
+    parameters
+        .map(|parameter| axis(&parameter.domain, &mut coordinates))
+        .collect()
+}
+
+/// The axis of a continuous parameter, which takes the next coordinate.
+fn axis(domain: &Domain, coordinates: &mut RangeFrom<usize>) -> Option<Axis> {
+    let (start, end) = match domain.set {
+        Set::Float { low, high } if domain.log => (low.ln(), high.ln()),
+        Set::Float { low, high } => (low, high),
+        _ => return None,
+    };
+    Some(Axis {
+        coordinate: coordinates.next()?,
+        start,
+        length: end - start,
+        log: domain.log,
+    })
+}
+
+/// A coordinate as it comes back from the short decimal that it stands for.
+fn canonical(domain: &Domain, u: f64) -> f64 {
+    scale::to_unit(domain, scale::from_unit(domain, u))
 }

@@ -46,10 +46,13 @@ impl JitteredFactor {
         self.lower.nrows()
     }
 
+    fn pivots(&self) -> impl Iterator<Item = f64> {
+        (0..self.order()).map(|i| self.lower[(i, i)])
+    }
+
     /// log|A| = 2 Σ log L_ii
     pub(crate) fn log_determinant(&self) -> f64 {
-        let logs = (0..self.order()).map(|i| self.lower[(i, i)].ln());
-        2.0 * logs.sum::<f64>()
+        2.0 * self.pivots().map(f64::ln).sum::<f64>()
     }
 
     /// x ← L⁻¹x

@@ -43,9 +43,13 @@ fn packed_factor(symmetric: &[f64], n: usize) -> Option<Vec<f64>> {
     if !factor_in_place(&mut lower) {
         return None;
     }
-    let mut packed = Vec::with_capacity(n * (n + 1) / 2);
-    for i in 0..n {
-        packed.extend((0..=i).map(|j| lower[(i, j)]));
-    }
-    packed.iter().all(|x: &f64| x.is_finite()).then_some(packed)
+    let packed = packed(&lower);
+    packed.iter().all(|x| x.is_finite()).then_some(packed)
+}
+
+/// The lower triangle, row by row.
+fn packed(lower: &Mat<f64>) -> Vec<f64> {
+    let rows = 0..lower.nrows();
+    let entries = rows.flat_map(|i| (0..=i).map(move |j| lower[(i, j)]));
+    entries.collect()
 }

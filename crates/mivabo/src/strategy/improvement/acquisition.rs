@@ -97,14 +97,18 @@ impl Acquisition<'_> {
         }
     }
 
+    fn loss_by_log(&self) -> f64 {
+        match self.wanted {
+            Wanted::Improvement(_) => 1.0,
+            Wanted::Mean => BARRIER,
+        }
+    }
+
     /// The same, with its slopes added to a gradient.
     fn slope_of_loss(&self, success: &Success, traits: &Traits, gradient: &mut [f64]) -> f64 {
         let (log, slopes) = success.log_with_gradient(traits);
         let loss = self.loss(log);
-        let by_log = match self.wanted {
-            Wanted::Improvement(_) => 1.0,
-            Wanted::Mean => BARRIER,
-        };
+        let by_log = self.loss_by_log();
         // The barrier is flat where a value is likely.
         if loss > 0.0 {
             for (g, slope) in gradient.iter_mut().zip(slopes) {

@@ -219,10 +219,7 @@ fn is_label(domain: &Domain) -> bool {
 /// Σ over labels c of (share of c - 1/k)², where inactive parameters have no label.
 fn unevenness_of_labels(labels: &[f64], n_labels: u64, n_points: usize) -> f64 {
     let fair = 1.0 / n_labels as f64;
-    let share = |c: u64| {
-        let n = labels.iter().filter(|label| **label == c as f64).count();
-        n as f64 / n_points as f64
-    };
+    let share = |c: u64| n_equal(labels, c as f64) as f64 / n_points as f64;
     (0..n_labels).map(|c| (share(c) - fair).powi(2)).sum()
 }
 
@@ -235,6 +232,11 @@ fn unevenness_of_numbers(mut numbers: Vec<f64>) -> f64 {
         .enumerate()
         .map(|(j, u)| (u - (j as f64 + 0.5) / n).powi(2));
     12.0 * off.sum::<f64>() / n
+}
+
+fn n_equal(numbers: &[f64], wanted: f64) -> usize {
+    let equal = numbers.iter().filter(|number| **number == wanted);
+    equal.count()
 }
 
 #[cfg(test)]

@@ -55,15 +55,22 @@ struct Fitted {
     raw: Vec<f64>,
 }
 
+impl Fitted {
+    fn of(prior: usize, process: &Process, observations: &[Valued<'_>]) -> Fitted {
+        Fitted {
+            prior,
+            theta: process.hyperparameters().to_vec(),
+            raw: observations.iter().map(|valued| valued.value).collect(),
+        }
+    }
+}
+
 impl Fits {
     /// Of values that are to be minimised.
     pub(super) fn of_values(layout: &Layout, kernels: &[Kernel], outputs: Transform) -> Fits {
-        let priors = kernels
-            .iter()
-            .map(|kernel| Process::new(layout.clone(), *kernel))
-            .collect();
+        let prior = |kernel: &Kernel| Process::new(layout.clone(), *kernel);
         Fits {
-            priors,
+            priors: kernels.iter().map(prior).collect(),
             outputs,
             is_ranked: true,
             fitted: None,
@@ -111,11 +118,7 @@ impl Fits {
     fn explained(&self, prior: usize, observations: &[Valued<'_>]) -> Result<(Fitted, f64), Error> {
         let mut process = self.observed(prior, None, observations)?.0;
         process.fit(FitLimits::default());
-        let fitted = Fitted {
-            prior,
-            theta: process.hyperparameters().to_vec(),
-            raw: observations.iter().map(|valued| valued.value).collect(),
-        };
+        let fitted = Fitted::of(prior, &process, observations);
         Ok((fitted, process.log_posterior()))
     }
 

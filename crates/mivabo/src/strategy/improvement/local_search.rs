@@ -192,15 +192,20 @@ impl Search<'_> {
     fn climb(&mut self, start: Lowest, stream: &mut Stream) -> Lowest {
         let mut here = self.descended(start);
         for _ in 0..self.settings.rounds {
-            let points = self.around(&here.feasible, stream);
-            let valued = self.valued(points).into_iter();
-            let lowest = valued.min_by(|a, b| a.value.total_cmp(&b.value));
-            match lowest.filter(|lowest| lowest.value < here.value) {
+            match self.lower(&here, stream) {
                 Some(lower) => here = self.descended(lower),
                 None => break,
             }
         }
         here
+    }
+
+    /// The lowest point around this one, where that is lower.
+    fn lower(&mut self, here: &Lowest, stream: &mut Stream) -> Option<Lowest> {
+        let points = self.around(&here.feasible, stream);
+        let valued = self.valued(points).into_iter();
+        let lowest = valued.min_by(|a, b| a.value.total_cmp(&b.value));
+        lowest.filter(|lowest| lowest.value < here.value)
     }
 
     /// Where a climb may go from here: neighbours, mutants, and a jump.
@@ -211,11 +216,7 @@ impl Search<'_> {
             let proposed = (0..RARE).filter_map(|_| self.moves.proposed(here, HEAT, stream));
             points.extend(proposed);
         }
-        for _ in 0..PER_ROUND {
-            let n = 1 + stream.below(NEAR);
-            let step = 10.0_f64.powf(-2.0 + 1.5 * stream.unit());
-            points.extend(self.moves.changed(here, n, step, stream));
-        }
+        points.extend((0..PER_ROUND).filter_map(|_| self.mutant(here, stream)));
         points.extend(self.moves.jumped(here, stream));
         points
     }
@@ -242,14 +243,20 @@ impl Search<'_> {
     }
 
     fn valued(&self, points: Vec<Feasible>) -> Vec<Lowest> {
-        let values = self.surface.values(&points);
-        let valued = points.into_iter().zip(values);
-        valued
-            .map(|(feasible, value)| Lowest {
-                feasible,
-                // NaN compares with nothing: a climb could neither leave it nor prefer anything to it.
-                value: if value.is_nan() { f64::INFINITY } else { value },
-            })
-            .collect()
+        let values = self.surface.values(&points).into_iter().map(comparable);
+        let lowest = |(feasible, value)| Lowest { feasible, value };
+        points.into_iter().zip(values).map(lowest).collect()
     }
+
+    /// A point with a few values changed, by a step of random size.
+    fn mutant(&self, here: &Feasible, stream: &mut Stream) -> Option<Feasible> {
+        let n = 1 + stream.below(NEAR);
+        let step = 10.0_f64.powf(-2.0 + 1.5 * stream.unit());
+        self.moves.changed(here, n, step, stream)
+    }
+}
+
+/// NaN compares with nothing: a climb could neither leave it nor prefer anything to it.
+fn comparable(value: f64) -> f64 {
+    if value.is_nan() { f64::INFINITY } else { value }
 }

@@ -23,6 +23,7 @@ use crate::acquire::{Feasible, Placed};
 use crate::encoding::{Branch, Encoded};
 use crate::features;
 use crate::math::random::{Purpose, stream};
+use crate::math::vector::least;
 use crate::space::Space;
 use crate::strategy::thompson::{Linear, Thompson};
 use crate::strategy::{Error, Observed, Seen};
@@ -182,9 +183,7 @@ fn layout(space: &Space, probes: &[Feasible]) -> Result<Layout, Error> {
 
 /// The paper's model, where it is to propose candidates and is not too large for that.
 fn linear(space: &Space, settings: &Improvement, seed: u64) -> Option<Linear> {
-    let tables = space.encoding().problem().tables().iter();
-    let n_patterns: usize = tables.map(|table| table.allowed().len()).sum();
-    if !settings.draws || n_patterns > DRAWN_PATTERNS {
+    if !settings.draws || n_patterns(space) > DRAWN_PATTERNS {
         return None;
     }
     let drawn = Thompson {
@@ -197,6 +196,16 @@ fn linear(space: &Space, settings: &Improvement, seed: u64) -> Option<Linear> {
     (linear.n_weights() <= DRAWN_WEIGHTS).then(|| linear.sparing())
 }
 
+/// The patterns of all tables.
+fn n_patterns(space: &Space) -> usize {
+    let tables = space.encoding().problem().tables().iter();
+    tables.map(|table| table.allowed().len()).sum()
+}
+
+fn first_best(raw: &[f64]) -> usize {
+    (1..raw.len()).fold(0, |best, i| if raw[i] < raw[best] { i } else { best })
+}
+
 /// What leads away from where nothing improves.
 struct WayOut {
     /// By how much the value to improve on is lower, in deviations of the outputs.
@@ -207,15 +216,14 @@ struct WayOut {
 
 /// By how much length-scales are divided after these outcomes: halved after each `stall` of them without a better one.
 fn sharpness(raw: &[f64], stall: usize) -> f64 {
-    let best = (1..raw.len()).fold(0, |best, i| if raw[i] < raw[best] { i } else { best });
-    let n_since = raw.len().saturating_sub(best + 1);
+    let n_since = raw.len().saturating_sub(first_best(raw) + 1);
     let n_halvings = n_since.checked_div(stall).unwrap_or(0).min(MAX_HALVINGS);
     (0..n_halvings).fold(1.0, |sharpness, _| 2.0 * sharpness)
 }
 
 /// How many outputs beside the lowest are at most `slack` above it.
 fn n_ties(outputs: &[f64], slack: f64) -> usize {
-    let best = outputs.iter().copied().fold(f64::INFINITY, f64::min);
+    let best = least(outputs.iter().copied());
     let n = outputs.iter().filter(|y| **y <= best + slack).count();
     n.saturating_sub(1).min(MAX_TIES)
 }

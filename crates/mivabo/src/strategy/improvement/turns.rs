@@ -66,15 +66,17 @@ impl Turns {
 
     /// The branch whose turn it is after trials with these codes: the one that has had the smallest part of its share.
     pub(super) fn due(&self, codes: &[&Encoded]) -> Option<&Branch> {
-        let count = |branch: &Branch| codes.iter().filter(|code| branch.holds(&code.bits)).count();
-        let counted = self
-            .branches
-            .iter()
-            .map(|sharing| (count(&sharing.branch), sharing));
+        let branches = self.branches.iter();
+        let counted = branches.map(|sharing| (n_within(codes, &sharing.branch), sharing));
         // n / share, by whole numbers.
         let (n, least) = counted.min_by(|a, b| (a.0 * b.1.share).cmp(&(b.0 * a.1.share)))?;
         (n < least.share && codes.len().is_multiple_of(self.every)).then_some(&least.branch)
     }
+}
+
+fn n_within(codes: &[&Encoded], branch: &Branch) -> usize {
+    let within = codes.iter().filter(|code| branch.holds(&code.bits));
+    within.count()
 }
 
 /// How many trials a branch should have had, from points inside and outside of it.

@@ -250,14 +250,17 @@ impl Search<'_> {
     }
 
     fn walk(&self, program: &Bqp, start: Option<&[bool]>) -> Option<Vec<bool>> {
-        let n = program.n() as u64;
-        // So many moves visit all codes of ten bits.
-        let default = if n <= 10 { 1024 } else { 50 + n };
         let tabu = Tabu {
-            moves: Some(self.settings.moves.unwrap_or(default)),
+            moves: Some(self.n_moves(program.n() as u64)),
             ..Tabu::default()
         };
         tabu.minimise(program, start).map(|(bits, _)| bits)
+    }
+
+    fn n_moves(&self, n_bits: u64) -> u64 {
+        // So many moves visit all codes of ten bits.
+        let default = if n_bits <= 10 { 1024 } else { 50 + n_bits };
+        self.settings.moves.unwrap_or(default)
     }
 
     fn tree(&mut self, program: &Bqp, start: Option<&[bool]>) -> Option<Vec<bool>> {

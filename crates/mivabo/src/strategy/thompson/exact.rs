@@ -15,7 +15,7 @@ use mivabo_bqp::{Assignment, Bqp, Propagator};
 use crate::acquire::{Error, Feasible, Lowest};
 use crate::encoding::Encoded;
 use crate::encoding::region::Region;
-use crate::features::Weights;
+use crate::features::{Waves, Weights};
 use crate::space::Space;
 use crate::strategy::thompson::global::{BoxLimits, Certified, Landscape};
 
@@ -180,13 +180,15 @@ impl Search<'_> {
 
     /// The least first bound first.
     fn in_order(&self, patterns: Vec<Vec<bool>>) -> Result<Vec<Bounded>, Error> {
-        let bounded = patterns.into_iter().map(|bits| {
-            let bound = self.first_bound(&bits)?;
-            Ok(Bounded { bits, bound })
-        });
+        let bounded = patterns.into_iter().map(|bits| self.bounded(bits));
         let mut order = bounded.collect::<Result<Vec<Bounded>, Error>>()?;
         order.sort_by(|one, other| one.bound.total_cmp(&other.bound));
         Ok(order)
+    }
+
+    fn bounded(&self, bits: Vec<bool>) -> Result<Bounded, Error> {
+        let bound = self.first_bound(&bits)?;
+        Ok(Bounded { bits, bound })
     }
 
     fn first_bound(&self, bits: &[bool]) -> Result<f64, Error> {
@@ -253,13 +255,7 @@ impl Search<'_> {
 pub(super) fn rounding(weights: &Weights) -> f64 {
     let features = weights.features();
     let columns = features.n_columns();
-    let amplitude = |j: usize| {
-        if j == 0 {
-            1.0
-        } else {
-            features.waves().amplitude(j - 1)
-        }
-    };
+    let amplitude = |column: usize| amplitude(features.waves(), column);
     let matrix = weights.matrix().iter().enumerate();
     let size: f64 = matrix
         .map(|(at, w)| w.abs() * amplitude(at % columns))
@@ -295,20 +291,22 @@ fn patterns(problem: &Bqp, most: usize) -> Option<Vec<Vec<bool>>> {
     Some(found)
 }
 
+/// The size of what a column of W is multiplied with; the first has no wave.
+fn amplitude(waves: &Waves, column: usize) -> f64 {
+    match column.checked_sub(1) {
+        Some(j) => waves.amplitude(j),
+        None => 1.0,
+    }
+}
+
 /// The assignment with either value of a bit, where propagation does not refute it. The one to look at first comes last.
 fn children<'a>(
     propagator: &'a Propagator<'a>,
     assignment: &'a Assignment,
     bit: usize,
 ) -> impl Iterator<Item = Assignment> + 'a {
-    [true, false].into_iter().filter_map(move |value| {
-        let mut child = assignment.clone();
-        child.fix(bit, value);
-        propagator
-            .propagate(&mut child, &[bit])
-            .is_ok()
-            .then_some(child)
-    })
+    let values = [true, false].into_iter();
+    values.filter_map(move |value| propagator.child(assignment, bit, value))
 }
 
 #[cfg(test)]

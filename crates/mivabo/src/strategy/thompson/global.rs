@@ -112,11 +112,7 @@ impl<'a> Domain<'a> {
 
     fn descend(self, f: &Landscape<'_>, start: Vec<f64>) -> Option<Vec<f64>> {
         match self {
-            Domain::Box(bounds) => {
-                let descent =
-                    |x: &[f64], gradient: &mut [f64]| minimise::Smooth::value(f, x, gradient);
-                Some(lbfgs::minimise(descent, &start, bounds, lbfgs::LbfgsSettings::default()).x)
-            }
+            Domain::Box(bounds) => Some(descend_in_box(f, &start, bounds)),
             Domain::Region(region) => region
                 .minimise(f, &[start], minimise::DescentSettings::default())
                 .map(|end| end.x),
@@ -172,10 +168,7 @@ impl<'a> Search<'a> {
         let mut bends = f.bends();
         if matches!(domain, Domain::Region(_)) {
             // Constraints may ask for a coordinate that the landscape does not.
-            let most = bends.iter().copied().fold(0.0, f64::max);
-            for bend in &mut bends {
-                *bend = bend.max(0.01 * most).max(f64::MIN_POSITIVE);
-            }
+            raise_least(&mut bends);
         }
         Search {
             f,
@@ -261,11 +254,7 @@ impl<'a> Search<'a> {
     /// The side to halve; none when the box cannot become smaller.
     fn side(&self, within: &[(f64, f64)]) -> Option<usize> {
         let promise = |k: usize| self.bends[k] * (within[k].1 - within[k].0);
-        let can_split = |k: &usize| {
-            let (low, high) = within[*k];
-            let half = low + 0.5 * (high - low);
-            promise(*k) > 0.0 && low < half && half < high
-        };
+        let can_split = |k: &usize| promise(*k) > 0.0 && has_middle(within[*k]);
         (0..within.len())
             .filter(can_split)
             .max_by(|a, b| promise(*a).total_cmp(&promise(*b)))
@@ -322,6 +311,15 @@ struct HalfSpace {
     bound: f64,
 }
 
+impl HalfSpace {
+    /// On one side of the point, along one coordinate.
+    fn along(n: usize, k: usize, sign: f64) -> HalfSpace {
+        let mut normal = vec![0.0; n];
+        normal[k] = sign;
+        HalfSpace { normal, bound: 0.0 }
+    }
+}
+
 /// g + Σ μ (a·x - b) with μ from min |∇g(x) + Σ μa|, μ ≥ 0, over the active rows and sides of the box; none without active
 /// rows.
 fn lagrangian<'a>(f: &Landscape<'a>, region: &Region<'_>, x: &[f64]) -> Option<Landscape<'a>> {
@@ -369,11 +367,7 @@ fn active_rows(region: &Region<'_>, x: &[f64]) -> Vec<HalfSpace> {
 
 /// The sides of a box that a point lies on.
 fn active_sides(bounds: &[(f64, f64)], x: &[f64]) -> Vec<HalfSpace> {
-    let side = |k: usize, sign: f64| {
-        let mut normal = vec![0.0; x.len()];
-        normal[k] = sign;
-        HalfSpace { normal, bound: 0.0 }
-    };
+    let side = |k: usize, sign: f64| HalfSpace::along(x.len(), k, sign);
     let mut active = Vec::new();
     for (k, (low, high)) in bounds.iter().enumerate() {
         active.extend((x[k] - low <= ACTIVE).then(|| side(k, -1.0)));
@@ -394,6 +388,25 @@ fn multipliers(active: &[HalfSpace], gradient: Vec<f64>) -> Vec<f64> {
         }
     }
     multipliers
+}
+
+/// Whether there is a number between the two.
+fn has_middle(side: (f64, f64)) -> bool {
+    let (low, high) = side;
+    let half = low + 0.5 * (high - low);
+    low < half && half < high
+}
+
+fn raise_least(bends: &mut [f64]) {
+    let most = bends.iter().copied().fold(0.0, f64::max);
+    for bend in bends {
+        *bend = bend.max(0.01 * most).max(f64::MIN_POSITIVE);
+    }
+}
+
+fn descend_in_box(f: &Landscape<'_>, start: &[f64], bounds: &[(f64, f64)]) -> Vec<f64> {
+    let slope = |x: &[f64], gradient: &mut [f64]| minimise::Smooth::value(f, x, gradient);
+    lbfgs::minimise(slope, start, bounds, lbfgs::LbfgsSettings::default()).x
 }
 
 #[cfg(test)]

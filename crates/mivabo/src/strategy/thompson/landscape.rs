@@ -109,11 +109,7 @@ impl<'a> Landscape<'a> {
             bound = bound.max(around.taylor(&moved_into(within, x)));
         }
         // `max` passes over NaN, which only overflow brings.
-        if bound.is_nan() {
-            f64::NEG_INFINITY
-        } else {
-            bound
-        }
+        proved(bound)
     }
 }
 
@@ -348,6 +344,15 @@ fn moved_into(within: &[(f64, f64)], x: &[f64]) -> Vec<f64> {
 /// Relative error of an angle over n coordinates, with room to spare.
 fn rounding(n: usize) -> f64 {
     8.0 * f64::EPSILON * (n + 2) as f64
+}
+
+/// A bound that is not a number proves nothing.
+pub(super) fn proved(bound: f64) -> f64 {
+    if bound.is_nan() {
+        f64::NEG_INFINITY
+    } else {
+        bound
+    }
 }
 
 #[cfg(test)]

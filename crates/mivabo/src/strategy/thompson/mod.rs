@@ -18,7 +18,7 @@ pub(crate) use self::products::ProductRule;
 use self::search::{Searched, search};
 pub use self::settings::Thompson;
 pub(crate) use self::settings::{THEORY, ThompsonSearch, WaveFeatures, WeightPrior};
-use super::{Error, Estimate, Origin, Proposal, Proposer, Recommendation, Seen};
+use super::{Error, Estimate, Observed, Origin, Proposal, Proposer, Recommendation, Seen};
 use crate::acquire::random::{MUCH_WORK, RandomPoints};
 use crate::acquire::{Feasible, Lowest, Placed};
 use crate::encoding::Encoded;
@@ -168,12 +168,17 @@ pub(crate) fn drawn(
     })
 }
 
+/// The highest value.
+fn worst(told: &[Observed<'_>]) -> Option<f64> {
+    let values = told.iter().filter_map(|observed| observed.value);
+    values.max_by(f64::total_cmp)
+}
+
 /// Codes and values of the told trials in the order of their tells. Failed trials have the worst value of all; without any value
 /// there are no observations.
 fn observations<'a>(seen: &Seen<'a>) -> Vec<(&'a Encoded, f64)> {
     let told = seen.observed();
-    let values = told.iter().filter_map(|observed| observed.value);
-    let Some(worst) = values.max_by(f64::total_cmp) else {
+    let Some(worst) = worst(&told) else {
         return Vec::new();
     };
     let valued = told
@@ -193,15 +198,17 @@ fn starts(seen: &Seen<'_>, points: &RandomPoints<'_>, stream: &mut Stream) -> Ve
 
 /// Random points to start from. Where all parameters are discrete, the search needs none once there is a best trial.
 fn random_starts(seen: &Seen<'_>, points: &RandomPoints<'_>, stream: &mut Stream) -> Vec<Feasible> {
+    (0..n_random_starts(seen))
+        .take_while(|_| points.work() < MUCH_WORK)
+        .filter_map(|_| points.draw(stream).ok())
+        .collect()
+}
+
+fn n_random_starts(seen: &Seen<'_>) -> usize {
     let is_discrete = seen.space.encoding().n_reals() == 0;
-    let n = if is_discrete && !seen.ranked(1).is_empty() {
+    if is_discrete && !seen.ranked(1).is_empty() {
         0
     } else {
         RANDOM_STARTS
-    };
-    let goes_on = |_: &usize| points.work() < MUCH_WORK;
-    (0..n)
-        .take_while(goes_on)
-        .filter_map(|_| points.draw(stream).ok())
-        .collect()
+    }
 }

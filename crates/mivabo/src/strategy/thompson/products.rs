@@ -48,15 +48,17 @@ impl ProductRule {
         match self {
             ProductRule::All | ProductRule::Prune => Ok(Products::All),
             ProductRule::None | ProductRule::Grow => Ok(Products::None),
-            ProductRule::Linked(links) => {
-                let graph = Graph::new(space, links)?;
-                if !additive {
-                    graph.check_joint_waves()?;
-                }
-                Ok(Products::Linked(graph.bits_and_reals()))
-            }
+            ProductRule::Linked(links) => linked(space, links, additive),
         }
     }
+}
+
+fn linked(space: &Space, links: &[Link], additive: bool) -> Result<Products, Error> {
+    let graph = Graph::new(space, links)?;
+    if !additive {
+        graph.check_joint_waves()?;
+    }
+    Ok(Products::Linked(graph.bits_and_reals()))
 }
 
 /// Links by the positions of parameters: discrete, continuous.

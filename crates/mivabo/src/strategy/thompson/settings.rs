@@ -161,13 +161,21 @@ impl Thompson {
     /// # Errors
     /// [`Error::Conflict`].
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let is_sparse = matches!(self.prior, WeightPrior::Sparse(_));
-        if is_sparse && self.products.growth() != Growth::Fixed {
+        self.check_growth()?;
+        self.check_spectrum()
+    }
+
+    fn check_growth(&self) -> Result<(), Error> {
+        if matches!(self.prior, WeightPrior::Sparse(_)) && self.products.growth() != Growth::Fixed {
             return conflict(
                 "`products=grow` and `products=prune` need the Gaussian prior: \
                  a sparse one finds out by itself which products matter",
             );
         }
+        Ok(())
+    }
+
+    fn check_spectrum(&self) -> Result<(), Error> {
         let is_quadrature = self.features == WaveFeatures::Quadrature;
         if is_quadrature && self.spectrum != WaveKernel::SquaredExponential {
             return conflict(
@@ -229,11 +237,8 @@ impl Thompson {
                 "`waves={n}` is too few for additive waves over {n_reals} continuous parameters: at least {needed} are needed"
             );
         }
-        let exponent = u32::try_from(n_reals).unwrap_or(u32::MAX);
-        let needed = match least.checked_pow(exponent) {
-            Some(needed @ ..=MAX_WAVES) => format!("`waves={needed}` at least, or "),
-            _ => String::new(),
-        };
+        let needed = fewest_waves(n_reals, least);
+        let needed = needed.map_or_else(String::new, |n| format!("`waves={n}` at least, or "));
         format!(
             "quadrature has too few nodes for {n_reals} continuous parameters with `waves={n}`: \
              set {needed}`additive=yes`, or `features=random`"
@@ -243,13 +248,12 @@ impl Thompson {
     /// The paper's isotropic prior. Each wave is in its model twice, hence the doubled variance.
     fn gaussian(&self) -> Prior {
         let variance = 1.0 / self.alpha;
-        let variances = Variances {
-            discrete: variance,
-            continuous: 2.0 * variance,
-            mixed: variance,
-        };
         Prior {
-            variances,
+            variances: Variances {
+                discrete: variance,
+                continuous: 2.0 * variance,
+                mixed: variance,
+            },
             noise: 1.0 / self.beta,
         }
     }
@@ -262,6 +266,13 @@ fn conflict<T>(why: &str) -> Result<T, Error> {
     Err(Error::Conflict {
         why: why.to_owned(),
     })
+}
+
+/// How many waves a quadrature needs for so many nodes in each dimension, where a strategy can be asked for as many.
+fn fewest_waves(n_reals: usize, nodes: usize) -> Option<usize> {
+    let exponent = u32::try_from(n_reals).ok()?;
+    let needed = nodes.checked_pow(exponent);
+    needed.filter(|needed| *needed <= MAX_WAVES)
 }
 
 /// The largest k with kᵈ ≤ n.

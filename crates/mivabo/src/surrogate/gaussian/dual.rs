@@ -29,10 +29,8 @@ impl Dual {
     pub(super) fn new(records: &Records, prior: Prior) -> Dual {
         let noise = prior.effective_noise(records.features());
         let covariance = records.covariance(prior.variances, noise);
-        Dual {
-            conditioned: Conditioned::new(&covariance, records.y()),
-            noise,
-        }
+        let conditioned = Conditioned::new(&covariance, records.y());
+        Dual { conditioned, noise }
     }
 
     /// Grows the factor by a point that is not yet in the records.

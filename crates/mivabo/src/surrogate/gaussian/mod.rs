@@ -232,9 +232,10 @@ impl Gaussian {
 
     /// log p(y), the log marginal likelihood.
     pub fn log_evidence(&self) -> f64 {
+        let y = self.records.y();
         match &self.path {
-            Path::Dual(dual) => dual.log_evidence(self.records.y()),
-            Path::Primal(primal) => primal.log_evidence(self.records.y()),
+            Path::Dual(dual) => dual.log_evidence(y),
+            Path::Primal(primal) => primal.log_evidence(y),
         }
     }
 }

@@ -109,9 +109,8 @@ impl Primal {
     }
 
     fn solve_mean(&mut self) {
-        let mut mean: Vec<f64> = self.moment.iter().map(|b| b / self.noise).collect();
-        self.factor.solve(&mut mean);
-        self.mean = mean;
+        self.mean = self.moment.iter().map(|b| b / self.noise).collect();
+        self.factor.solve(&mut self.mean);
     }
 
     /// ```text

@@ -11,6 +11,7 @@
 //! Every kernel here is one way to make these weights from θ, so a further one is a further arm in three `match`es.
 
 use super::layout::Layout;
+use crate::math::vector::dot;
 use crate::surrogate::log_prior::LogPrior;
 use crate::surrogate::prior::JITTER;
 
@@ -81,8 +82,7 @@ impl Terms {
     /// Σ_{i<j} aᵢaⱼ
     pub(super) fn main_pairs(&self) -> f64 {
         let sum: f64 = self.main.iter().sum();
-        let squares: f64 = self.main.iter().map(|a| a * a).sum();
-        0.5 * (sum * sum - squares)
+        0.5 * (sum * sum - dot(&self.main, &self.main))
     }
 }
 
@@ -136,13 +136,16 @@ impl Kernel {
         prior.map(|prior| prior.within(REACH)).collect()
     }
 
+    fn unchecked_terms(self, layout: &Layout, theta: &Theta<'_>) -> Terms {
+        match self {
+            Kernel::Additive => additive(layout, theta),
+            Kernel::Product => product(theta),
+        }
+    }
+
     /// The weights at θ.
     pub(super) fn terms(self, layout: &Layout, theta: &[f64]) -> Terms {
-        let theta = Theta::split(theta, layout.len());
-        let mut terms = match self {
-            Kernel::Additive => additive(layout, &theta),
-            Kernel::Product => product(&theta),
-        };
+        let mut terms = self.unchecked_terms(layout, &Theta::split(theta, layout.len()));
         // Two observations of one point would make K singular.
         terms.noise = terms.noise.max(JITTER * terms.variance());
         terms

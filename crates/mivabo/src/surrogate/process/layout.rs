@@ -150,11 +150,8 @@ impl Layout {
 
     /// Which trait belongs to each continuous coordinate, in order.
     pub fn reals(&self) -> impl Iterator<Item = usize> {
-        self.kinds
-            .iter()
-            .enumerate()
-            .filter(|(_, (_, kind))| matches!(kind, Kind::Real(_)))
-            .map(|(t, _)| t)
+        let kinds = self.kinds.iter().enumerate();
+        kinds.filter_map(|(t, (_, kind))| matches!(kind, Kind::Real(_)).then_some(t))
     }
 
     pub(super) fn is_label(&self) -> impl Iterator<Item = bool> {

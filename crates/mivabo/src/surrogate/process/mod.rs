@@ -249,9 +249,13 @@ impl Process {
 
     /// log p(y, θ) up to the constant of the prior: by how much one kernel explains the observations better than another.
     pub fn log_posterior(&self) -> f64 {
+        self.log_evidence() - self.surprise()
+    }
+
+    /// -log p(θ) up to a constant.
+    fn surprise(&self) -> f64 {
         let prior = self.kernel.prior(&self.layout).into_iter().zip(&self.theta);
-        let surprise: f64 = prior.map(|(prior, log)| prior.surprise(*log)).sum();
-        self.log_evidence() - surprise
+        prior.map(|(prior, log)| prior.surprise(*log)).sum()
     }
 
     /// The same process with the length-scales of numbers divided by `sharpness`, until hyper-parameters are set again: it

@@ -73,12 +73,10 @@ impl Records {
     /// The same points and outputs under features that differ in bandwidths or products only.
     pub(crate) fn with_features(&self, features: Arc<Features>) -> Records {
         // Waves depend on bandwidths; bits do not, and their monomials are made anew wherever they are needed.
-        let b = (0..self.n())
-            .flat_map(|i| features.b(self.unit_of(i)))
-            .collect();
+        let rows = (0..self.n()).flat_map(|i| features.b(self.unit_of(i)));
         Records {
+            b: rows.collect(),
             features,
-            b,
             ..self.clone()
         }
     }
@@ -98,12 +96,16 @@ impl Records {
     pub(crate) fn subset(&self, chosen: &[usize]) -> Records {
         let mut subset = Records::new(self.features.clone());
         for &i in chosen {
-            subset.words.extend_from_slice(self.words_of(i));
-            subset.unit.extend_from_slice(self.unit_of(i));
-            subset.b.extend_from_slice(self.b_of(i));
-            subset.y.push(self.y[i]);
+            subset.push_copy(self, i);
         }
         subset
+    }
+
+    fn push_copy(&mut self, other: &Records, i: usize) {
+        self.words.extend_from_slice(other.words_of(i));
+        self.unit.extend_from_slice(other.unit_of(i));
+        self.b.extend_from_slice(other.b_of(i));
+        self.y.push(other.y[i]);
     }
 
     pub(crate) fn features(&self) -> &Arc<Features> {
@@ -179,29 +181,27 @@ impl Records {
 
     pub(crate) fn site(&self, bits: &[bool], unit: &[f64]) -> Site {
         let monomials = self.features.monomials();
-        let a = if self.needs_monomials() {
-            monomials.values(bits)
-        } else {
-            Vec::new()
-        };
         Site {
             words: monomials.packed(bits),
             b: self.features.b(unit),
-            a,
+            a: self.if_needed(|| monomials.values(bits)),
         }
     }
 
     /// Record `i` as a point to compare others with.
     fn site_of(&self, i: usize) -> Site {
-        let a = if self.needs_monomials() {
-            self.monomials_of(i)
-        } else {
-            Vec::new()
-        };
         Site {
             words: self.words_of(i).to_vec(),
             b: self.b_of(i).to_vec(),
-            a,
+            a: self.if_needed(|| self.monomials_of(i)),
+        }
+    }
+
+    fn if_needed(&self, monomials: impl FnOnce() -> Vec<f64>) -> Vec<f64> {
+        if self.needs_monomials() {
+            monomials()
+        } else {
+            Vec::new()
         }
     }
 
@@ -288,12 +288,14 @@ impl Records {
 
     /// D: k_d over all records, row-major.
     pub(crate) fn discrete_kernel(&self) -> Vec<f64> {
+        let rows = (0..self.n()).flat_map(|i| self.discrete_row(i));
+        rows.collect()
+    }
+
+    fn discrete_row(&self, i: usize) -> impl Iterator<Item = f64> {
         let monomials = self.features.monomials();
-        let row = |i: usize| {
-            let words = self.words_of(i);
-            (0..self.n()).map(move |j| monomials.kernel(words, self.words_of(j)))
-        };
-        (0..self.n()).flat_map(row).collect()
+        let words = self.words_of(i);
+        (0..self.n()).map(move |j| monomials.kernel(words, self.words_of(j)))
     }
 
     /// P_g: products of some monomials over all records, row-major.

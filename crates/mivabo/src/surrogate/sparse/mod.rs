@@ -116,7 +116,7 @@ impl SparsePosterior {
     fn sampled(draws: Vec<f64>, m: usize) -> Self {
         let column = |k| draws.iter().skip(k).step_by(m).copied();
         Self {
-            mean: (0..m).map(|k| moments(column(k)).0).collect(),
+            mean: (0..m).map(|k| mean(column(k))).collect(),
             belief: Inferred::Sampled(draws),
         }
     }
@@ -140,10 +140,6 @@ impl SparsePosterior {
     }
 
     /// Mean and variance of φᵀw for a row φ of features.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "for a study that says what it predicts")
-    )]
     pub fn predict(&self, row: &[f64]) -> Prediction {
         match &self.belief {
             Inferred::Propagated(propagated, _) => propagated.gaussian.predict(row),
@@ -240,11 +236,15 @@ fn pick(draws: &[f64], m: usize, stream: &mut Stream) -> Vec<f64> {
 
 /// Mean and variance (with n in the denominator).
 fn moments(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let n = values.clone().count().max(1) as f64;
-    let mean = values.clone().sum::<f64>() / n;
+    let mean = mean(values.clone());
     // About the mean, not E[x²] - mean²: that could be negative.
-    let squares = values.map(|x| (x - mean) * (x - mean));
-    (mean, squares.sum::<f64>() / n)
+    let variance = self::mean(values.map(|x| (x - mean) * (x - mean)));
+    (mean, variance)
+}
+
+fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let n = values.clone().count().max(1) as f64;
+    values.sum::<f64>() / n
 }
 
 /// A positive, finite number, or a stand-in for it.

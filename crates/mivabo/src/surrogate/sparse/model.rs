@@ -89,10 +89,6 @@ impl Sparse {
     ///
     /// # Panics
     /// When there are fewer bits than the model needs.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "for a study that says what it predicts")
-    )]
     pub fn predict(&mut self, bits: &[bool], unit: &[f64]) -> Prediction {
         let features = self.features().clone();
         self.posterior().predict(&features.row(bits, unit))

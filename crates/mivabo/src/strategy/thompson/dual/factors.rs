@@ -40,6 +40,14 @@ pub(super) struct Pattern<'a> {
     pub landscape: Landscape<'a>,
 }
 
+impl Factor<'_> {
+    /// Each bit with its multiplier.
+    pub fn terms(&self, multipliers: &[f64]) -> impl Iterator<Item = (usize, f64)> {
+        let bits = self.bits.iter().copied();
+        bits.zip(multipliers.iter().copied())
+    }
+}
+
 impl Pattern<'_> {
     /// λ·p
     pub fn dot(&self, multipliers: &[f64]) -> f64 {
@@ -70,14 +78,18 @@ pub(super) fn factors<'a>(
     };
     let mut factors = Vec::new();
     for group in joined(by_bits(weights), n_bits.min(MOST_BITS)) {
-        let n = group.bits.len();
-        if n > MOST_BITS {
-            let why = format!("a monomial has {n} bits; factors have at most {MOST_BITS}");
-            return Err(features::Error::NoProgram { why }.into());
-        }
+        check_size(group.bits.len())?;
         factors.push(parts.factor(group));
     }
     Ok(factors)
+}
+
+fn check_size(n: usize) -> Result<(), features::Error> {
+    if n <= MOST_BITS {
+        return Ok(());
+    }
+    let why = format!("a monomial has {n} bits; factors have at most {MOST_BITS}");
+    Err(features::Error::NoProgram { why })
 }
 
 /// One group for each set of bits; the largest sets first.
@@ -135,15 +147,18 @@ impl<'a> Parts<'a, '_> {
     fn factor(&self, group: Group) -> Factor<'a> {
         let has_wave = self.has_wave(&group.rows);
         let bits: Vec<usize> = group.bits.into_iter().collect();
-        let patterns = all_bits(bits.len())
-            .filter_map(|values| self.pattern(&bits, values, &group.rows))
-            .collect();
         Factor {
+            patterns: self.patterns(&bits, &group.rows),
             has_real: self.has_real(&has_wave),
             bits,
             has_wave,
-            patterns,
         }
+    }
+
+    fn patterns(&self, bits: &[usize], rows: &[usize]) -> Vec<Pattern<'a>> {
+        let all = all_bits(bits.len());
+        let possible = all.filter_map(|values| self.pattern(bits, values, rows));
+        possible.collect()
     }
 
     /// Wᵢⱼ of one monomial, for each wave.

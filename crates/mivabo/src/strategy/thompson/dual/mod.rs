@@ -233,9 +233,7 @@ impl Ascent {
     ) -> Option<Answer> {
         let minima = slaves.minima(&self.links);
         if master == Master::BlockCoordinate {
-            let of_factors = slaves.factors.iter().flat_map(|factor| &factor.bits);
-            let bits: BTreeSet<usize> = of_factors.copied().collect();
-            for bit in bits {
+            for bit in slaves.coupled_bits() {
                 slaves.average(bit, &mut self.links, &minima);
             }
         }
@@ -251,11 +249,7 @@ impl Ascent {
             self.n_vain += 1;
         }
         // All copies agree with their originals: no multipliers are better.
-        self.is_flat = answer
-            .differences
-            .iter()
-            .flat_map(Link::all)
-            .all(|d| d.abs() <= AGREEMENT);
+        self.is_flat = agree(&answer.differences);
     }
 
     fn is_over(&self, value: Option<f64>, gap: f64) -> bool {
@@ -265,25 +259,23 @@ impl Ascent {
 
     fn step(&mut self, answer: &Answer, value: Option<f64>, master: Master) {
         if self.n_vain >= PATIENCE {
-            // Where no multipliers reach the value, Polyak's length overshoots for good: back to the best ones, with shorter steps.
-            self.links.clone_from(&self.best);
-            self.relaxation *= 0.5;
-            self.n_vain = 0;
+            self.turn_back();
         }
         self.n_steps += 1;
-        let mut directions = answer.differences.clone();
-        if master == Master::BlockCoordinate {
-            // The multipliers of the bits have had their block steps.
-            for direction in &mut directions {
-                direction.bits.fill(0.0);
-            }
-        }
+        let directions = directions(answer, master);
         let length = self.length(answer, value, &directions);
         if length.is_finite() {
             for (link, by) in self.links.iter_mut().zip(&directions) {
                 link.add(length, by);
             }
         }
+    }
+
+    fn turn_back(&mut self) {
+        // Where no multipliers reach the value, Polyak's length overshoots for good: back to the best ones, with shorter steps.
+        self.links.clone_from(&self.best);
+        self.relaxation *= 0.5;
+        self.n_vain = 0;
     }
 
     /// Polyak's length; without a value to aim at one of those that vanish and whose sum does not.
@@ -293,6 +285,23 @@ impl Ascent {
         let aim = aim.filter(|aim| aim.is_finite());
         aim.unwrap_or(1.0 / self.n_steps as f64) / square
     }
+}
+
+fn agree(differences: &[Link]) -> bool {
+    let mut differences = differences.iter().flat_map(Link::all);
+    differences.all(|d| d.abs() <= AGREEMENT)
+}
+
+/// Where the multipliers move to.
+fn directions(answer: &Answer, master: Master) -> Vec<Link> {
+    let mut directions = answer.differences.clone();
+    if master == Master::BlockCoordinate {
+        // The multipliers of the bits have had their block steps.
+        for direction in &mut directions {
+            direction.bits.fill(0.0);
+        }
+    }
+    directions
 }
 
 /// Makes feasible points of what the slaves answer, and keeps the best.
@@ -386,11 +395,16 @@ impl<'a, O: DiscreteOracle + Clone> Recovery<'a, O> {
             };
             last = end.value;
             here = end.feasible.clone();
-            if self.best.as_ref().is_none_or(|best| end.value < best.value) {
-                self.best = Some(end);
-            }
+            self.keep(end);
         }
         Ok(())
+    }
+
+    fn keep(&mut self, end: Lowest) {
+        let best = self.best.as_ref();
+        if best.is_none_or(|best| end.value < best.value) {
+            self.best = Some(end);
+        }
     }
 
     fn polished(&self, here: Feasible) -> Result<Option<Lowest>, Error> {

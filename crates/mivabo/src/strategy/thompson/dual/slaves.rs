@@ -10,16 +10,19 @@
 //! With μ = 0 it is the paper's, in the sign of a minimisation. μ asks in addition that the copies of the reals agree on the
 //! waves, which changes no slave's form: all are sums of cosines anyway. L(λ, μ) is never above min f.
 
-use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row, RowRelation};
+use std::collections::BTreeSet;
+
+use mivabo_bqp::{Bqp, DiscreteOracle, Limits as Nodes, Quadratic, Row};
 
 use super::factors::{Factor, factors};
 use super::{Coupling, DualSettings};
 use crate::acquire::Error;
 use crate::features::{Waves, Weights};
-use crate::math::vector::add_scaled;
+use crate::math::vector::{add_scaled, least};
 use crate::space::Space;
 use crate::strategy::thompson::exact::rounding;
 use crate::strategy::thompson::global::{BoxLimits, Certified, Landscape};
+use crate::strategy::thompson::landscape::proved;
 
 /// Multipliers of one factor, or what they multiply: the difference between its copies and the originals.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,18 +125,31 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
         })
     }
 
+    /// The bits of all factors.
+    pub fn coupled_bits(&self) -> BTreeSet<usize> {
+        let bits = self.factors.iter().flat_map(|factor| &factor.bits);
+        bits.copied().collect()
+    }
+
     /// No multipliers yet.
     pub fn zeros(&self) -> Vec<Link> {
-        let n_waves = match self.settings.coupling {
-            Coupling::Waves => self.waves.len(),
-            Coupling::Coordinates => 0,
-        };
-        let zero = |factor: &Factor<'_>| Link {
+        let factors = self.factors.iter();
+        factors.map(|factor| self.zero(factor)).collect()
+    }
+
+    fn zero(&self, factor: &Factor<'_>) -> Link {
+        Link {
             bits: vec![0.0; factor.bits.len()],
             reals: vec![0.0; self.waves.n_reals()],
-            waves: vec![0.0; n_waves],
-        };
-        self.factors.iter().map(zero).collect()
+            waves: vec![0.0; self.n_coupled_waves()],
+        }
+    }
+
+    fn n_coupled_waves(&self) -> usize {
+        match self.settings.coupling {
+            Coupling::Waves => self.waves.len(),
+            Coupling::Coordinates => 0,
+        }
     }
 
     /// The minimum of a landscape over all reals.
@@ -156,12 +172,10 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
     }
 
     fn minima_of(&self, factor: &Factor<'_>, link: &Link) -> Vec<Certified> {
-        let negative = |values: &[f64]| values.iter().map(|v| -v).collect::<Vec<f64>>();
         let (slope, weights) = (negative(&link.reals), negative(&link.waves));
-        let patterns = factor.patterns.iter();
-        patterns
-            .map(|pattern| self.over_box(&pattern.landscape.clone().tilted(&slope, &weights)))
-            .collect()
+        let landscapes = factor.patterns.iter().map(|pattern| &pattern.landscape);
+        let tilted = landscapes.map(|own| own.clone().tilted(&slope, &weights));
+        tilted.map(|own| self.over_box(&own)).collect()
     }
 
     /// All slaves at `links`, whose `minima` are known.
@@ -184,12 +198,8 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
             bits: discrete.bits,
             unit: continuous.x,
             copies,
-            // Sums of infinities of both signs are not a number, and prove nothing.
-            bound: if bound.is_nan() {
-                f64::NEG_INFINITY
-            } else {
-                bound
-            },
+            // Sums of infinities of both signs are not a number.
+            bound: proved(bound),
             differences,
         })
     }
@@ -209,17 +219,18 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
     fn real_differences(&self, factor: &Factor<'_>, original: &[f64], copy: &[f64]) -> Link {
         let waves = match self.settings.coupling {
             Coupling::Coordinates => vec![],
-            Coupling::Waves => masked_differences(
-                &self.waves.values(original),
-                &self.waves.values(copy),
-                &factor.has_wave,
-            ),
+            Coupling::Waves => self.wave_differences(factor, original, copy),
         };
         Link {
             bits: vec![],
             reals: masked_differences(original, copy, &factor.has_real),
             waves,
         }
+    }
+
+    fn wave_differences(&self, factor: &Factor<'_>, original: &[f64], copy: &[f64]) -> Vec<f64> {
+        let [original, copy] = [original, copy].map(|x| self.waves.values(x));
+        masked_differences(&original, &copy, &factor.has_wave)
     }
 
     /// The point and the bound of the discrete slave, where one bit may be held.
@@ -250,10 +261,7 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
     /// Σₖ λ_d,k·x_d|k
     fn linear(&self, links: &[Link]) -> Quadratic {
         let factors = self.factors.iter().zip(links);
-        let terms = factors.flat_map(|(factor, link)| {
-            let bits = factor.bits.iter().copied();
-            bits.zip(link.bits.iter().copied())
-        });
+        let terms = factors.flat_map(|(factor, link)| factor.terms(&link.bits));
         Quadratic::new(0.0, terms, [])
     }
 
@@ -261,10 +269,8 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
     fn program(&self, objective: Quadratic, held: Option<Held>) -> Option<Bqp> {
         let mut program = self.program.clone();
         program.set_objective(objective).ok()?;
-        if let Some(Held { bit, value }) = held {
-            let bit = Quadratic::new(0.0, [(bit, 1.0)], []);
-            let row = Row::new("held", bit, RowRelation::Equal, f64::from(u8::from(value)));
-            program.add_row(row).ok()?;
+        if let Some(held) = held {
+            program.add_row(Row::held(held.bit, held.value)).ok()?;
         }
         Some(program)
     }
@@ -278,7 +284,7 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
             .collect();
         let own = self.cost(bit, links);
         let mean = if own.is_finite() {
-            (own + costs.iter().sum::<f64>()) / (places.len() + 1) as f64
+            mean_with(own, &costs)
         } else {
             0.0
         };
@@ -311,16 +317,14 @@ impl<'a, O: DiscreteOracle> Slaves<'a, O> {
     /// What it costs a factor to set a bit: its least value with the bit less that without.
     fn cost_in(&self, place: &PlaceOfBit, link: &Link, minima: &[Certified]) -> f64 {
         let patterns = &self.factors[place.factor].patterns;
-        let least = |value: bool| {
+        let cost = |value: bool| {
             let of_value = patterns
                 .iter()
                 .zip(minima)
                 .filter(|(pattern, _)| pattern.bits[place.at] == value);
-            of_value
-                .map(|(pattern, minimum)| minimum.value - pattern.dot(&link.bits))
-                .fold(f64::INFINITY, f64::min)
+            least(of_value.map(|(pattern, minimum)| minimum.value - pattern.dot(&link.bits)))
         };
-        least(true) - least(false)
+        cost(true) - cost(false)
     }
 
     /// What rounding may change in L.
@@ -372,17 +376,30 @@ fn mixed<'s>(
 
 /// Originals less copies of a factor's bits; 0 while there are no originals.
 fn bit_differences(factor: &Factor<'_>, originals: Option<&[bool]>, copies: &[bool]) -> Vec<f64> {
-    let number = |bit: bool| f64::from(u8::from(bit));
     let Some(originals) = originals else {
         return vec![0.0; copies.len()];
     };
     let pairs = factor.bits.iter().zip(copies);
-    pairs
-        .map(|(bit, copy)| number(originals[*bit]) - number(*copy))
-        .collect()
+    let differences = pairs.map(|(bit, copy)| difference(originals[*bit], *copy));
+    differences.collect()
+}
+
+fn difference(original: bool, copy: bool) -> f64 {
+    f64::from(i8::from(original) - i8::from(copy))
+}
+
+fn negative(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|v| -v).collect()
 }
 
 /// a - b where they count, and 0 elsewhere.
+/// The mean of `own` and of the finite ones among `others`.
+fn mean_with(own: f64, others: &[f64]) -> f64 {
+    let finite = others.iter().filter(|cost| cost.is_finite());
+    let n = 1 + finite.clone().count();
+    (own + finite.sum::<f64>()) / n as f64
+}
+
 fn masked_differences(a: &[f64], b: &[f64], counts: &[bool]) -> Vec<f64> {
     let pairs = a.iter().zip(b).zip(counts);
     pairs

@@ -1,12 +1,14 @@
 //! Bounds below the exact minimum, values above it, and a gap that closes where nothing is mixed.
 
-use mivabo_bqp::Exhaustive;
+use std::sync::Arc;
+
+use mivabo_bqp::{Bqp, DiscreteOracle, Exhaustive, Infeasible, Limits, Outcome};
 use proptest::prelude::*;
 
 use super::*;
 use crate::acquire::random::RandomPoints;
 use crate::encoding::tests::random_valid_space;
-use crate::features::{FeatureSettings, Features, Products};
+use crate::features::{FeatureSettings, Features, Products, Weights};
 use crate::math::random::{Purpose, stream};
 use crate::strategy::thompson::exact::tests::{drawn, has_constrained_reals, mixed_space};
 use crate::strategy::thompson::exact::{self, ExactOutcome};
@@ -286,4 +288,72 @@ fn no_point_is_below_the_bound_where_the_search_had_no_start() {
     let point = Feasible::of_code(&space, &[true, true], &[0.7]).unwrap();
     let value = weights.value(&point.code().bits, &point.code().unit);
     assert!(found.unwrap().bound <= value);
+}
+
+/// An oracle that never comes to an end.
+struct Undecided;
+
+impl DiscreteOracle for Undecided {
+    fn minimise(&mut self, _: &Bqp, _: Limits) -> Result<Outcome, Infeasible> {
+        let (bound, nodes) = (0.0, 0);
+        Ok(Outcome::Unknown { bound, nodes })
+    }
+}
+
+/// `a` cannot be set, but only who looks at `b` or `c` too sees that.
+fn hidden() -> Space {
+    Space::from_toml(
+        r#"
+        [parameters]
+        a = { type = "bool" }
+        b = { type = "bool" }
+        c = { type = "bool" }
+        d = { type = "bool" }
+        x = { type = "float", low = 0.0, high = 1.0 }
+        [constraints]
+        one   = "a + b + c <= 2"
+        two   = "a + b - c <= 1"
+        three = "a - b + c <= 1"
+        four  = "a - b - c <= 0"
+        "#,
+    )
+    .unwrap()
+}
+
+/// Weight 1 for the products of these monomials with each wave.
+fn ones(space: &Space, monomials: &[&[usize]]) -> Weights {
+    let features = Features::for_encoding(space.encoding(), &FeatureSettings::default(), 3);
+    let features = Arc::new(features.unwrap());
+    let bits = |i| features.monomials().bits_of(i).collect::<BTreeSet<usize>>();
+    let wanted: Vec<BTreeSet<usize>> = monomials
+        .iter()
+        .map(|of| of.iter().copied().collect())
+        .collect();
+    let is_one = |(i, j): (usize, usize)| j > 0 && wanted.contains(&bits(i));
+    let flat: Vec<f64> = features
+        .weights()
+        .map(|at| f64::from(u8::from(is_one(at))))
+        .collect();
+    Weights::from_flat(features.clone(), &flat)
+}
+
+#[test]
+fn a_bit_that_one_factor_cannot_set_leaves_the_multipliers_of_the_others_finite() {
+    let space = hidden();
+    let weights = ones(&space, &[&[0, 1], &[0, 2], &[0, 3]]);
+    let settings = DualSettings {
+        factor_bits: 3,
+        ..DualSettings::default()
+    };
+    let mut slaves = Slaves::new(Undecided, &space, &weights, settings).unwrap();
+    let factors = slaves.factors.iter().map(|factor| &factor.bits[..]);
+    assert_eq!(factors.collect::<Vec<_>>(), [&[0, 1, 2][..], &[0, 3]]);
+    let mut links = slaves.zeros();
+    let minima = slaves.minima(&links);
+
+    slaves.average(0, &mut links, &minima);
+
+    let moved = links[1].bits[0];
+    assert!(moved.is_finite() && moved != 0.0, "{moved}");
+    assert_eq!(links[0].bits[0], 0.0);
 }

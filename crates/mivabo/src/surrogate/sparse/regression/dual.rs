@@ -102,10 +102,6 @@ impl Factor {
     }
 
     /// ‖Gt‖², the variance that data take away.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "for a study that says what it predicts")
-    )]
     pub(super) fn explained(&self, t: &[f64]) -> f64 {
         let seen = times(&self.g, self.lower.order(), t);
         dot(&seen, &seen)

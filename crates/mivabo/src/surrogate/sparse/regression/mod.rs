@@ -179,8 +179,7 @@ impl Known {
 
     fn is_usable(&self) -> bool {
         let weights = self.pull.iter().chain(&self.left);
-        let mut numbers = weights.chain([&self.log_evidence]);
-        numbers.all(|x| x.abs() < HUGE)
+        weights.chain([&self.log_evidence]).all(|x| x.abs() < HUGE)
     }
 
     /// mean = m₀ + V pull,   variance = V left
@@ -213,10 +212,6 @@ impl GaussianPosterior {
     }
 
     /// Mean and variance of φᵀw, without the noise of an observation.
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "for a study that says what it predicts")
-    )]
     pub(super) fn predict(&self, row: &[f64]) -> Prediction {
         let t = products(row, &self.deviation);
         let all = dot(&t, &t);

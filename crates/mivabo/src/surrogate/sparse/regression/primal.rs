@@ -96,10 +96,6 @@ impl Factor {
     }
 
     /// ‖R⁻¹t‖²
-    #[cfg_attr(
-        not(test),
-        allow(dead_code, reason = "for a study that says what it predicts")
-    )]
     pub(super) fn variance(&self, t: &[f64]) -> f64 {
         let r = times(&self.inverse, t.len(), t);
         dot(&r, &r)

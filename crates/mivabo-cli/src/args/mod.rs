@@ -1,5 +1,7 @@
 //! What can be typed.
 
+mod change;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -9,6 +11,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use mivabo::view::Status;
 use mivabo_work::{MAX_WORKERS, lease};
 
+pub use self::change::{CorrectArgs, EnqueueArgs, ReviseArgs, RmArgs};
 use crate::source::Source;
 
 /// Finds good settings of an expensive function over mixed variables under known constraints.
@@ -49,6 +52,12 @@ pub enum Command {
     Ask(AskArgs),
     /// Store the result of a trial
     Tell(TellArgs),
+    /// Add points to evaluate before any other
+    Enqueue(EnqueueArgs),
+    /// Correct the result of a trial; what was told is kept as its history
+    Correct(CorrectArgs),
+    /// Change a study that has results to what its study file says now
+    Revise(ReviseArgs),
     /// Print the best trial and how it meets each limit and constraint
     Best(BestArgs),
     /// List trials
@@ -63,6 +72,8 @@ pub enum Command {
     Backup(BackupArgs),
     /// List the studies of a database
     List(ListArgs),
+    /// Remove a study with all its trials
+    Rm(RmArgs),
     /// List the strategies and their settings
     Strategies(StrategiesArgs),
     /// Solve binary quadratic programs, one per line of JSON
@@ -119,7 +130,7 @@ pub struct RunArgs {
     #[arg(value_name = "STUDY")]
     pub file: PathBuf,
     /// Total number of trials, including those already there
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub trials: Option<u64>,
     /// Start no new trials after this long; running ones finish
     #[arg(long = "for", value_name = "TIME", value_parser = mivabo_work::duration)]
@@ -131,7 +142,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MAX_WORKERS as u64))]
     pub workers: Option<usize>,
     /// Random seed; an existing study opens only with the seed it was created with
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Print the result as JSON
     #[arg(long)]
@@ -159,7 +170,7 @@ pub struct AskArgs {
     #[command(flatten)]
     pub source: Source,
     /// How many points to print
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u64>)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive::<u64>, allow_negative_numbers = true)]
     pub count: u64,
     /// How long to reserve each point; after that it may be handed out again
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = lease)]
@@ -169,7 +180,7 @@ pub struct AskArgs {
 /// `mivabo tell`
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Without a trial, reads JSON objects from standard input, one per line:
+    after_help = "Without a trial, reads JSON objects from standard input, one per line, and stores all of them or none:
   {\"trial\": 12, \"value\": 0.31, \"result\": {\"accuracy\": 0.94}}
   {\"trial\": 13, \"failed\": \"out of memory\"}
 
@@ -230,7 +241,7 @@ pub struct ShowArgs {
     #[arg(long, value_name = "STATE", value_parser = states())]
     pub state: Vec<Status>,
     /// Show only the best N feasible trials, best first
-    #[arg(long, value_name = "N", value_parser = positive::<usize>)]
+    #[arg(long, value_name = "N", value_parser = positive::<usize>, allow_negative_numbers = true)]
     pub best: Option<usize>,
     /// Print one JSON object per line
     #[arg(long)]
@@ -286,8 +297,13 @@ pub enum Format {
 Whatever `mivabo export` writes can be imported. Points that break a constraint are kept: the model learns from them, \
 but they are never the best. If any row is wrong, nothing is imported.
 
+Rows of an earlier version of the study, or of another one with other bounds or parameters, are taken with --earlier: parameters that \
+the study does not have are left out, those that a row lacks have their defaults, and rows with values that the study does not allow \
+are skipped and counted.
+
 Examples:
   mivabo import study.toml old-results.csv
+  mivabo import study.toml last-year.csv --earlier
   mivabo import study.toml old-results.json --value loss"
 )]
 pub struct ImportArgs {
@@ -299,6 +315,9 @@ pub struct ImportArgs {
     /// The column that holds the value
     #[arg(long, value_name = "COLUMN", default_value = "value")]
     pub value: String,
+    /// The rows are of an earlier version of the study: take what has a place in it
+    #[arg(long)]
+    pub earlier: bool,
     /// The study's name, if the database holds several
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
@@ -495,6 +514,12 @@ fn command_name(name: &str) -> Result<String, String> {
 fn positive<N: FromStr + Default + PartialEq>(text: &str) -> Result<N, String> {
     let number = text.parse().ok().filter(|n| *n != N::default());
     number.ok_or_else(|| "expected a whole number, 1 or more".to_owned())
+}
+
+/// Reads a number of things of which there may be none.
+fn whole(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| "expected a whole number, 0 or more".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
