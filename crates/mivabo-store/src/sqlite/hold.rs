@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use super::line::{Candidate, Line, Used};
 use super::lock::{Bytes, Kind, Locked, locked, set};
 use super::mark::{self, LastChange, Mark};
-use super::place::Place;
+use super::place::{Key, Place};
 use super::{beside, identity, in_time};
 use crate::backend::Waited;
 use crate::error::Error;
@@ -73,9 +73,6 @@ fn of_log(number: u64) -> Bytes {
     // Of 64 bits the first 61.
     Bytes::one(LOGS.start + (number >> 3).cast_signed())
 }
-
-/// Device and number of a file, which it has under whatever name.
-pub(super) type Key = (u64, u64);
 
 /// The connections of this process.
 static CONNECTIONS: Mutex<BTreeMap<Key, Open>> = Mutex::new(BTreeMap::new());

@@ -6,9 +6,10 @@ use std::time::Instant;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use super::admit::{Expected, admit, check_state, explained, has_last, lacking};
 use super::hold::Hold;
-use super::mark::{Expected, admit, check_state, explained, has_last, lacking};
-use super::place::{Home, Place};
+use super::home::Home;
+use super::place::Place;
 use super::rows::{Tables, Turned};
 use super::{
     LONGEST_PATH, beside, connect, in_time, length, refused, schema, translate, wait, without_links,

@@ -13,8 +13,9 @@ use std::time::{Duration, SystemTime};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
-use super::hold::{Hold, Key};
-use super::mark::{Expected, admit, check_state, explained};
+use super::admit::{Expected, admit, check_state, explained};
+use super::hold::Hold;
+use super::place::Key;
 use super::{beside, cannot_open, connect, identity, in_time, refused, schema, wait};
 use crate::error::Error;
 

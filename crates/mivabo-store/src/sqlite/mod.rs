@@ -5,9 +5,12 @@
 //!
 //! Write-ahead mode needs memory that all processes share: the file must be on a local disk, not on a network share.
 
+mod admit;
 mod backup;
 mod events;
 mod hold;
+mod home;
+mod index;
 mod line;
 mod live;
 mod lock;

@@ -10,8 +10,8 @@ use rusqlite::{Connection, Params, Row, ToSql, params};
 
 use super::events::{self, WhatRow, to_event};
 use super::hold::Turn;
+use super::home::Home;
 use super::mark::LastChange;
-use super::place::Home;
 use super::{sum, translate};
 use crate::backend::{Last, Rows, Transaction};
 use crate::error::Error;
