@@ -76,7 +76,7 @@ fn text(text: &OsStr) -> String {
 
 fn as_text(plan: &Plan, asked: &Asked, program: Option<&Resolved>) -> String {
     let mut out = format!(
-        "trial {} of `{}`: nothing is run or stored\n",
+        "trial {} of a new study `{}`: nothing is run or stored\n",
         asked.id, plan.name
     );
     for (name, value) in &asked.values {

@@ -358,7 +358,7 @@ pub const NO_STUDY: &str = "hint: if this is a copy that was made during a run, 
 
 fn listed(known: &[String]) -> String {
     match known {
-        [] => format!("; there is none yet\n{NO_STUDY}"),
+        [] => format!("; there is none in it\n{NO_STUDY}"),
         names => format!("; there is `{}`", names.join("`, `")),
     }
 }
